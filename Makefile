@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Everything a fresh machine needs: Python 3.10 or newer with venv, make, and a C++ compiler.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MINUTES ?= 20
+SEED ?= 1
+WORKERS ?= 2
+
+.PHONY: demo test test-long lint clean
+
+$(VENV)/stamp: pyproject.toml setup.py
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+demo: $(VENV)/stamp
+	$(BIN)/quintet demo
+
+test: $(VENV)/stamp
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not long"
+
+test-long: $(VENV)/stamp
+	QUINTET_MINUTES=$(MINUTES) QUINTET_SEED=$(SEED) $(BIN)/python -m pytest -n $(WORKERS) -m long
+
+lint: $(VENV)/stamp
+	$(BIN)/ruff check .
+
+clean:
+	rm -rf $(VENV) build dist out .quintet-cache *.egg-info

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds the cores: every folder here with an ``isa.py``, and every entry point of the group ``quintet.cores``."""
+import importlib
+from functools import cache, cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+
+__all__ = ["Room", "RoomError", "open_room", "room_names"]
+
+
+class RoomError(LookupError):
+    """No core of that name; the message lists those there are."""
+
+
+class Room:
+    """One ISA's room; its modules are imported when first used (``core`` alone needs Amaranth).
+
+    Attributes
+    ----------
+    name : str
+    isa : module ``isa`` (``ISA``: encoding, registers, faults, program forms)
+    params : module ``params`` (``SPACE``: parameters and presets)
+    model : module ``model`` (``Model``: the golden model)
+    core : module ``core`` (``Engine``: the gateware)
+    """
+    def __init__(self, name, package):
+        self.name = name
+        self.package = package
+
+    def _module(self, part):
+        return importlib.import_module(f"{self.package}.{part}")
+
+    isa = cached_property(lambda self: self._module("isa"))
+    params = cached_property(lambda self: self._module("params"))
+    model = cached_property(lambda self: self._module("model"))
+    core = cached_property(lambda self: self._module("core"))
+
+
+@cache
+def _packages():
+    here = Path(__file__).resolve().parent
+    found = {path.parent.name: f"{__name__}.{path.parent.name}" for path in sorted(here.glob("*/isa.py"))}
+    for entry in entry_points(group="quintet.cores"):
+        found.setdefault(entry.name, entry.value)
+    return found
+
+
+def room_names():
+    """Names of all cores, in-tree ones first."""
+    return list(_packages())
+
+
+@cache
+def open_room(name):
+    """The :class:`Room` of ISA ``name``."""
+    if name not in _packages():
+        raise RoomError(f"no ISA named {name!r}; there are {', '.join(_packages())}")
+    return Room(name, _packages()[name])

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The face between an ISA's engine and the shell that all cores share (docs/contracts.md, section 3)."""
+from amaranth import unsigned
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.wiring import In, Out
+
+from .registers import StallClass
+
+__all__ = ["EngineControl", "Stall"]
+
+
+class Stall(enum.Enum, shape=3):
+    """Class of a busy cycle (values of :class:`~.registers.StallClass`)."""
+    WORK = StallClass.WORK
+    FETCH = StallClass.FETCH
+    OPERAND = StallClass.OPERAND
+    WRITE = StallClass.WRITE
+    OTHER = StallClass.OTHER
+
+
+class EngineControl(wiring.Signature):
+    """Control face, as seen by the engine (``In`` members come from the shell).
+
+    Parameters
+    ----------
+    registers : iterable of Register
+        The ISA's own registers. Those of storage ``"block"``: writable ones appear as ``In`` member ``reg.<name>``,
+        read-only ones as ``Out`` member ``val.<name>``. Those of storage ``"engine"`` go through ``bus``.
+    operations_bits : int
+        Width of the increment of ``cnt_operations`` in one cycle.
+    bytes_bits : int
+        Width of the increments of the byte counters in one cycle.
+    counters : iterable of Counter
+        The ISA's further counters: ``Out`` member ``inc.<name>``, ``bits`` wide.
+
+    Members
+    -------
+    ready : Out, the engine can take a start (no sweep of its own is under way). While it is low a start waits, and
+        counts nothing; a core reset stays busy until it is high.
+    start : In, one cycle: begin a run. Registers hold still from here to ``finish``.
+    abort : In, level: end the run at the next burst boundary with fault code 8; low again once ``finish`` was seen.
+    program_address, program_length, window_base, window_limit : In, 32 bits
+    finish : Out, one cycle: the run is over, nothing of it is outstanding on any memory port, and ``fault_*`` hold.
+        ``fault_code`` 0: done; 8: aborted; else a fault.
+    fault_code : Out, 8 bits; fault_pc, fault_detail : Out, 32 bits; looked at with ``finish`` only
+    interrupt : Out, one cycle: raise the interrupt within a run
+    stall : Out, :class:`Stall`: the class of this cycle, looked at from the cycle after ``start`` to that of
+        ``finish``, both included
+    retired : Out, 1 bit: an instruction was completed this cycle
+    operations, bytes_read, bytes_written : Out: increments of this cycle (those up to and including ``finish`` count)
+    """
+    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=()):
+        self.registers = tuple(registers)
+        self.operations_bits = operations_bits
+        self.bytes_bits = bytes_bits
+        self.counters = tuple(counters)
+        block = [r for r in self.registers if r.storage == "block"]
+        members = {
+            "ready": Out(1), "start": In(1), "abort": In(1),
+            "program_address": In(32), "program_length": In(32), "window_base": In(32), "window_limit": In(32),
+            "finish": Out(1), "fault_code": Out(8), "fault_pc": Out(32), "fault_detail": Out(32),
+            "interrupt": Out(1), "stall": Out(Stall), "retired": Out(1),
+            "operations": Out(operations_bits), "bytes_read": Out(bytes_bits), "bytes_written": Out(bytes_bits),
+            "reg": In(data.StructLayout({r.name: unsigned(r.width) for r in block if "w" in r.access})),
+            "val": Out(data.StructLayout({r.name: unsigned(r.width) for r in block if "w" not in r.access})),
+            "inc": Out(data.StructLayout({c.name: unsigned(c.bits) for c in self.counters})),
+        }
+        if any(r.storage == "engine" for r in self.registers):
+            # Read data answer one cycle after the address; writes happen only while not busy.
+            members["bus"] = In(wiring.Signature({
+                "address": Out(10), "write": Out(1), "write_data": Out(32), "read_data": In(32)}))
+        super().__init__(members)
+
+    def __eq__(self, other):
+        return (isinstance(other, EngineControl) and self.registers == other.registers
+                and self.counters == other.counters and self.operations_bits == other.operations_bits
+                and self.bytes_bits == other.bytes_bits)

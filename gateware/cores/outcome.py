@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run gives, on every target alike. Pure Python."""
+from dataclasses import dataclass, field
+
+__all__ = ["FaultReport", "Outcome"]
+
+
+@dataclass(frozen=True)
+class FaultReport:
+    """Why a run ended early: number and name of the fault, byte address of the instruction, and its detail."""
+    code: int
+    name: str
+    pc: int
+    detail: int
+
+
+@dataclass
+class Outcome:
+    """End of a run: ``status`` is ``"done"``, ``"fault"`` or ``"aborted"``; counters and read-only registers by name."""
+    status: str
+    fault: FaultReport | None = None
+    counters: dict = field(default_factory=dict)
+    values: dict = field(default_factory=dict)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Build parameters and presets of a core. Pure Python: the loader uses it where no FPGA tool is installed."""
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+__all__ = ["FPGAS", "Parameter", "ParameterError", "ParameterSpace", "Preset", "params_hash"]
+
+#: FPGA codes of preset names; a board falls back along the chain of its family to the next smaller one.
+FPGAS = {"85f": "45f", "45f": "25f", "25f": None, "hx8k": "up5k", "up5k": None, "sim": None}
+
+
+class ParameterError(ValueError):
+    """A parameter or preset that does not exist, or a value out of range; the message names it."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One build parameter.
+
+    ``legal`` is a tuple of values, a ``range``, or a predicate with ``legal_text`` saying what it accepts. ``job`` says
+    what a job's ``[params]`` demands of a target: ``"equal"``, ``"at_least"``, or ``"free"`` (never changes a result).
+    """
+    name: str
+    kind: type             # int, bool or str
+    legal: Any
+    default: Any
+    doc: str
+    job: str = "free"
+    legal_text: str = ""
+
+    def parse(self, value):
+        """``value`` (of this kind, or its text as in ``-P name=value``) checked and converted."""
+        if isinstance(value, str) and self.kind is not str:
+            text = value.strip().lower()
+            if self.kind is bool and text in ("true", "false"):
+                value = text == "true"
+            elif self.kind is int:
+                try:
+                    value = int(text.replace("_", ""), 0)
+                except ValueError:
+                    pass
+        if type(value) is not self.kind or not self._accepts(value):
+            raise ParameterError(f"parameter {self.name} must be {self.expected}, not {value!r}")
+        return value
+
+    def _accepts(self, value):
+        return self.legal(value) if callable(self.legal) else value in self.legal
+
+    @property
+    def expected(self):
+        if self.legal_text:
+            return self.legal_text
+        if isinstance(self.legal, range):
+            step = f" in steps of {self.legal.step}" if self.legal.step != 1 else ""
+            return f"{self.legal.start} to {self.legal[-1]}{step}"
+        return "one of " + ", ".join(str(v).lower() if isinstance(v, bool) else str(v) for v in self.legal)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults."""
+    name: str
+    values: dict = field(default_factory=dict)
+    default: bool = False
+    doc: str = ""
+
+    @property
+    def fpga(self):
+        return self.name.split("-")[0]
+
+
+class ParameterSpace:
+    """All parameters and presets of one core.
+
+    Parameters
+    ----------
+    isa : str
+    parameters : iterable of Parameter
+    presets : iterable of Preset; exactly one is the default and one is ``sim``
+    check : callable(dict), optional
+        Raises :class:`ParameterError` for combinations that no single parameter's range excludes.
+    """
+    def __init__(self, isa, parameters, presets, check: Callable[[dict], None] | None = None):
+        self.isa = isa
+        self.parameters = {p.name: p for p in parameters}
+        self.presets = {p.name: p for p in presets}
+        self._check = check
+        for preset in self.presets.values():
+            if preset.fpga not in FPGAS:
+                raise ParameterError(f"preset {preset.name} of {isa}: unknown FPGA {preset.fpga}")
+            self.resolve(preset.name)
+        if sum(p.default for p in self.presets.values()) != 1:
+            raise ParameterError(f"{isa}: exactly one preset must be the default")
+
+    @property
+    def default_preset(self):
+        return next(p.name for p in self.presets.values() if p.default)
+
+    def preset_for(self, fpga):
+        """Name of the first preset of ``fpga``, else of the next smaller FPGA of its family, else ``None``."""
+        while fpga is not None:
+            for preset in self.presets.values():
+                if preset.fpga == fpga:
+                    return preset.name
+            fpga = FPGAS.get(fpga)
+        return None
+
+    def presets_for(self, fpga):
+        """Names of all presets that ``fpga`` can hold: its own first, then those of smaller ones of its family."""
+        names = []
+        while fpga is not None:
+            names += [p.name for p in self.presets.values() if p.fpga == fpga]
+            fpga = FPGAS.get(fpga)
+        return names
+
+    def resolve(self, preset=None, overrides=None):
+        """Every parameter's value, as a dict in declaration order.
+
+        Raises
+        ------
+        ParameterError
+            Unknown preset or parameter, illegal value or combination.
+        """
+        preset = preset or self.default_preset
+        if preset not in self.presets:
+            raise ParameterError(f"{self.isa} has no preset {preset!r}; it has {', '.join(self.presets)}")
+        given = {**self.presets[preset].values, **(overrides or {})}
+        for name in given:
+            if name not in self.parameters:
+                raise ParameterError(f"{self.isa} has no parameter {name!r}; it has {', '.join(self.parameters)}")
+        values = {p.name: p.parse(given.get(p.name, p.default)) for p in self.parameters.values()}
+        if self._check is not None:
+            self._check(values)
+        return values
+
+
+def params_hash(values):
+    """First 32 bits of the SHA-256 of the parameters in canonical JSON (sorted keys, no blanks)."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")

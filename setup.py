@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Computes the package list from the folders, so that a wheel never lacks a room."""
+from pathlib import Path
+
+from setuptools import setup
+
+ROOT = Path(__file__).resolve().parent
+ROOMS = ("gateware", "boards", "tools", "firmware")
+
+
+def packages():
+    found = []
+    for room in ROOMS:
+        for folder in [ROOT / room, *sorted((ROOT / room).rglob("*"))]:
+            if not folder.is_dir() or "__pycache__" in folder.parts:
+                continue
+            if any(entry.is_file() for entry in folder.iterdir()):
+                found.append("quintet." + ".".join(folder.relative_to(ROOT).parts))
+    return found
+
+
+setup(
+    packages=packages(),
+    package_dir={f"quintet.{room}": room for room in ROOMS},
+    package_data={"": ["*"]},
+    include_package_data=False,
+)
