@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes OpenTPU programs: one method an instruction, and the hoisting of weight reads (specification, sections 3 and 10)."""
+from dataclasses import dataclass
+
+from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA
+
+__all__ = ["FUNCTIONS", "Program", "Word", "array_time", "schedule_weights", "split"]
+
+#: Name of an activation -> field ``func``.
+FUNCTIONS = {"none": 0, "relu": 1, "sigmoid": 2}
+
+_OP = ISA.opcodes
+
+
+@dataclass(frozen=True)
+class Word:
+    """One instruction word by its fields; ``tile`` is the number of the tile an MMC.S takes, where its RW is yet to come."""
+    opcode: int
+    flags: int = 0
+    length: int = 0
+    addr: int = 0
+    ub: int = 0
+    tile: int | None = None
+
+    @property
+    def count(self):
+        """Vectors of the instruction."""
+        return self.length or 256
+
+    def pack(self):
+        """The 14 bytes, big-endian."""
+        return (self.opcode << 104 | self.flags << 96 | self.length << 88 | self.addr << 24 | self.ub).to_bytes(14, "big")
+
+    def text(self):
+        """Assembly of a legal word, in the canonical form."""
+        name = {number: name for name, number in _OP.items()}[self.opcode]
+        flags = self.flags
+        if name == "MMC":
+            letters = "S" * (flags & 1) + "O" * (flags >> 2 & 1) + "C" * (flags >> 1 & 1)
+        elif name == "ACT":
+            letters = "R" * (flags >> 3 & 1) + "Q" * (flags >> 4 & 1) + "P" * (flags >> 5 & 1)
+        else:
+            letters = "I" if name == "SYNC" and flags & 1 else ""
+        operands = {"NOP": (), "HLT": (), "RW": (self.addr,), "SYNC": (self.addr,) if self.addr else (),
+                    "WHM": (self.ub, self.addr, self.count), "MMC": (self.ub, self.addr, self.count),
+                    "ACT": (self.addr, self.ub, self.count), "RHM": (self.addr, self.ub, self.count),
+                    "CFG": (CFG_NAMES[self.ub] if self.ub < len(CFG_NAMES) else self.ub, self.addr)}[name]
+        return f"{name}{'.' if letters else ''}{letters} {', '.join(map(str, operands))}".strip()
+
+
+def split(count):
+    """Pairs (offset, length) that cover ``count`` vectors, at most 256 at a time."""
+    return [(at, min(256, count - at)) for at in range(0, count, 256)]
+
+
+class Program:
+    """A list of instruction words that grows by its methods, in the assembler's order of operands.
+
+    Attributes
+    ----------
+    words : list of Word
+    """
+    def __init__(self, words=()):
+        self.words = list(words)
+
+    def _add(self, mnemonic, flags=0, length=0, addr=0, ub=0, tile=None):
+        if not 0 <= length <= 256:
+            raise ValueError(f"{mnemonic}: length must be 1 to 256, not {length}")
+        self.words.append(Word(_OP[mnemonic], flags, length & 0xFF, addr, ub, tile))
+
+    def nop(self, count=1):
+        for _ in range(count):
+            self._add("NOP")
+
+    def whm(self, ub, host, count):
+        for at, length in split(count):
+            self._add("WHM", 0, length, host + at, ub + at)
+
+    def rhm(self, host, ub, count):
+        for at, length in split(count):
+            self._add("RHM", 0, length, host + at, ub + at)
+
+    def rw(self, tile):
+        self._add("RW", addr=tile)
+
+    def mmc(self, ub, acc, count, *, switch=False, overwrite=False, convolve=False, tile=None):
+        """At most 256 vectors. ``tile``: take this tile (sets S); :func:`schedule_weights` puts its RW in front."""
+        flags = int(switch or tile is not None) | convolve << 1 | overwrite << 2
+        self._add("MMC", flags, count, acc, ub, tile)
+
+    def act(self, acc, ub, count, func="none", *, pool=False):
+        """At most 256 vectors; ``func`` a name of :data:`FUNCTIONS` or the field's value."""
+        self._add("ACT", FUNCTIONS.get(func, func) << 3 | pool << 5, count, acc, ub)
+
+    def sync(self, tag=0, *, interrupt=False):
+        self._add("SYNC", int(interrupt), addr=tag)
+
+    def cfg(self, register, value):
+        self._add("CFG", addr=value, ub=CFG_NAMES.index(register) if isinstance(register, str) else register)
+
+    def hlt(self):
+        self._add("HLT")
+
+    def scheduled(self, ahead=2):
+        """The program with every RW ``ahead`` tiles before the MMC.S that takes it."""
+        return Program(schedule_weights(self.words, ahead))
+
+    def data(self):
+        """The binary form."""
+        if any(word.tile is not None for word in self.words):
+            raise ValueError("this program has tiles without RW; call scheduled() first")
+        return b"".join(word.pack() for word in self.words)
+
+    def text(self, comment=""):
+        """Assembly source, ``comment`` in front."""
+        head = "".join(f"# {line}\n" for line in comment.splitlines())
+        return head + "".join(word.text() + "\n" for word in self.words)
+
+
+def schedule_weights(words, ahead=2):
+    """Words with an RW for each ``tile``, ``ahead`` tiles before its MMC.S (the queue must hold ``ahead`` + 1)."""
+    tiles = [word.tile for word in words if word.tile is not None]
+    result, asked, taken = [], 0, 0
+    for word in words:
+        if word.tile is not None:
+            while asked < min(taken + ahead + 1, len(tiles)):
+                result.append(Word(_OP["RW"], addr=tiles[asked]))
+                asked += 1
+            taken += 1
+            word = Word(word.opcode, word.flags, word.length, word.addr, word.ub)
+        result.append(word)
+    return result
+
+
+def array_time(words, n):
+    """T_a of section 10.1: the sum over all MMC of L + 1, at least 2n + 3 from one with S to the next (or the end)."""
+    total, segment, switched = 0, 0, False
+    for word in words:
+        if word.opcode != _OP["MMC"]:
+            continue
+        if word.flags & 1:
+            total += max(segment, 2 * n + 3) if switched else segment
+            segment, switched = 0, True
+        segment += word.count + 1
+    return total + (max(segment, 2 * n + 3) if switched else segment)
