@@ -1,1 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
+"""The host side: jobs, targets, assembler, link and command line.
+
+>>> from quintet.tools import open_target, Job
+"""
+__all__ = ["Job", "open_target", "run_job"]
+
+_PLACES = {"Job": "job", "open_target": "targets", "run_job": "runner"}
+
+
+def __getattr__(name):
+    # Lazily, so that `quintet --help` need not import numpy.
+    if name in _PLACES:
+        import importlib
+        return getattr(importlib.import_module(f".{_PLACES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line, ``quintet``. Each subcommand is a module of ``tools/commands``, imported when it is asked for."""
+import argparse
+import importlib
+import os
+import sys
+
+from .errors import Exit, exit_code
+
+__all__ = ["COMMANDS", "main"]
+
+#: Subcommand -> one line of help. The module has the same name and exports ``arguments(parser)`` and ``run(args, console)``.
+COMMANDS = {
+    "demo": "the first minute: handwritten digits on a virtual board",
+    "boards": "list the boards, and which core fits which",
+    "cores": "list the cores, their parameters and presets",
+    "asm": "assemble a program",
+    "disasm": "disassemble a program",
+    "run": "run a job on a target",
+    "verify": "run a job on two targets and compare",
+    "serve": "offer a virtual board on a pseudo-terminal or socket",
+    "build": "build a bitstream",
+    "flash": "load a bitstream into a board",
+    "verilog": "write readable Verilog of a SoC or a core",
+    "matrix": "build every board and core that fit together",
+    "doctor": "say what is missing on this machine, and how to get it",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+    def error(self, message):
+        raise _Usage(f"{message} (see {self.prog} --help)")
+
+
+class _Usage(Exception):
+    pass
+
+
+def _version():
+    from importlib.metadata import PackageNotFoundError, version
+    try:
+        return version("quintet")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _overview():
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {text}" for name, text in COMMANDS.items()]
+    return "\n".join([
+        "usage: quintet [--version] [--help] COMMAND ...", "",
+        "Neural-network accelerator cores for FPGAs, behind one bus, with one loader.", "", "commands:", *lines, "",
+        "quintet COMMAND --help says more. Every command has --json.",
+        "Exit codes: 0 success, 1 the answer is no, 2 bad input, 3 no such device or tool, 4 link failure,",
+        "5 core fault or abort."])
+
+
+def _parse(argv):
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return None, None
+    if argv[0] == "--version":
+        print(f"quintet {_version()}")
+        return None, None
+    if argv[0] not in COMMANDS:
+        import difflib
+        close = difflib.get_close_matches(argv[0], COMMANDS, 1)
+        raise _Usage(f"no command {argv[0]!r}" + (f"; did you mean {close[0]}?" if close else "") + " (see quintet --help)")
+    module = importlib.import_module(f".commands.{argv[0]}", __package__)
+    parser = _Parser(prog=f"quintet {argv[0]}", description=module.__doc__, allow_abbrev=False,
+                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    module.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    return module, parser.parse_args(argv[1:])
+
+
+def main(argv=None):
+    """Run one command and return its exit code (:class:`~.errors.Exit`)."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in argv
+    try:
+        module, args = _parse(argv)
+        if module is None:
+            return Exit.OK
+        from .console import Console
+        code = module.run(args, Console(args.json)) or Exit.OK
+        sys.stdout.flush()
+        return code
+    except _Usage as error:
+        return _fail(str(error), Exit.BAD_INPUT, as_json)
+    except SystemExit as error:  # argparse's --help
+        return error.code or Exit.OK
+    except KeyboardInterrupt:
+        return _fail("interrupted", Exit.INTERRUPTED, as_json)
+    except BrokenPipeError:
+        # Whoever read our output has gone, as `quintet cores | head` does; that is no error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.OK
+    except Exception as error:
+        code = exit_code(error)
+        if code is None:
+            if os.environ.get("QUINTET_DEBUG"):
+                raise
+            return _fail(f"internal error: {type(error).__name__}: {error} (QUINTET_DEBUG=1 shows where)",
+                         Exit.INTERNAL, as_json)
+        return _fail(str(error), code, as_json)
+
+
+def _fail(message, code, as_json):
+    message = " ".join(message.split("\n"))
+    try:
+        print(f"quintet: {message}", file=sys.stderr, flush=True)
+        if as_json:
+            import json
+            print(json.dumps({"error": message, "exit": code}), flush=True)
+    except BrokenPipeError:
+        pass
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

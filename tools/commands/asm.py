@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Assemble a program. The suffix of OUT chooses among the forms the ISA has (quintet cores ISA lists them)."""
+from pathlib import Path
+
+from ..errors import Exit, InputError
+from .options import add_sizes, open_named_room, sizes
+
+
+def arguments(parser):
+    parser.add_argument("isa", help="name of the core")
+    parser.add_argument("source", metavar="SRC", help="the program")
+    parser.add_argument("-o", dest="out", metavar="OUT", required=True, help="where to put the result")
+    add_sizes(parser)
+
+
+def run(args, console):
+    room = open_named_room(args.isa)
+    given = sizes(args)
+    # Without sizes the assembler checks against the fields of the words alone.
+    params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
+    from ..asm import load_program
+    from ..forms import check_output, write_program
+    check_output(room.isa.ISA, args.out)
+    if Path(args.out).resolve() == Path(args.source).resolve():
+        raise InputError(f"-o {args.out}: is the source itself")
+    try:
+        program = load_program(room.isa.ISA, Path(args.source), params)
+    except OSError as error:
+        raise InputError(f"{args.source}: {(error.strerror or str(error)).lower()}") from None
+    for warning in program.warnings:
+        console.note(f"warning: {warning}")
+    write_program(room.isa.ISA, program, args.out)
+    console.out(f"{args.out}: {len(program.data):,} bytes")
+    console.result({"isa": room.name, "source": args.source, "output": args.out, "bytes": len(program.data),
+                    "warnings": [str(w) for w in program.warnings]})
+    return Exit.OK

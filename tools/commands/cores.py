@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""List the cores: what they are, their parameters and their presets."""
+from ..errors import Exit
+
+
+def arguments(parser):
+    parser.add_argument("core", nargs="?", help="one core, with all its parameters")
+
+
+def run(args, console):
+    from ...gateware.cores import open_room, room_names
+    names = [open_room(args.core).name] if args.core else room_names()
+    cores = [describe(open_room(name)) for name in names]
+    console.result({"cores": cores})
+    if args.core:
+        _show_one(cores[0], console)
+    else:
+        console.table(("core", "title", "presets", "parameters"),
+                      [(c["name"], c["title"], ", ".join(p["name"] + ("*" if p["default"] else "") for p in c["presets"]),
+                        ", ".join(p["name"] for p in c["parameters"])) for c in cores])
+        console.out("* default. quintet cores CORE says what each parameter means.")
+    return Exit.OK
+
+
+def describe(room):
+    """One core as an object: identity, parameters with legal values, presets with every size."""
+    isa, space = room.isa.ISA, room.params.SPACE
+    return {
+        "name": isa.name, "title": isa.title, "tag": isa.tag, "version": ".".join(map(str, isa.version)),
+        "program_align": isa.program_align, "forms": list(isa.forms),
+        "parameters": [{"name": p.name, "kind": p.kind.__name__, "legal": p.expected, "default": p.default, "job": p.job,
+                        "doc": p.doc} for p in space.parameters.values()],
+        "presets": [{"name": p.name, "default": p.default, "doc": p.doc, "params": space.resolve(p.name)}
+                    for p in space.presets.values()],
+        "registers": [{"name": r.name, "offset": r.offset, "access": r.access, "count": r.count, "width": r.width,
+                       "doc": r.doc} for r in isa.registers],
+        "faults": [{"code": f.code, "name": f.name, "condition": f.condition, "detail": f.detail} for f in isa.faults],
+    }
+
+
+def _show_one(core, console):
+    console.out(f"{core['name']}: {core['title']} (tag {core['tag']}, version {core['version']})")
+    console.table(("parameter", "legal", "default", "a job needs it", "meaning"),
+                  [(p["name"], p["legal"], _text(p["default"]), p["job"].replace("_", " "), p["doc"]) for p in core["parameters"]])
+    names = [p["name"] for p in core["parameters"]]
+    console.table(("preset", *names),
+                  [(p["name"] + ("*" if p["default"] else ""), *(_text(p["params"][n]) for n in names))
+                   for p in core["presets"]])
+
+
+def _text(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)

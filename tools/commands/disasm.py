@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Disassemble a program: what it prints assembles to the same bytes."""
+from pathlib import Path
+
+from ..errors import Exit, InputError
+from .options import add_sizes, open_named_room, sizes, write_output
+
+
+def arguments(parser):
+    parser.add_argument("isa", help="name of the core")
+    parser.add_argument("binary", metavar="BIN", help="the program, in any form of the ISA")
+    parser.add_argument("-o", dest="out", metavar="OUT", help="where to put the text (default: standard output)")
+    add_sizes(parser)
+
+
+def run(args, console):
+    room = open_named_room(args.isa)
+    given = sizes(args)
+    params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
+    from ..asm import disassemble, load_program
+    try:
+        program = load_program(room.isa.ISA, Path(args.binary), params)
+        text = disassemble(room.isa.ISA, program.data, params)
+    except OSError as error:
+        raise InputError(f"{args.binary}: {(error.strerror or str(error)).lower()}") from None
+    if args.out:
+        write_output(args.out, text.encode())
+        console.out(f"{args.out}: {len(text.splitlines()):,} lines")
+    else:
+        console.out(text.rstrip("\n"))
+    console.result({"isa": room.name, "source": args.binary, "output": args.out, "lines": text.splitlines()})
+    return Exit.OK

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run a job on a target, save its results, and print the counters and what they mean.
+
+targets:
+  model, model:ISA?preset=NAME&param=VALUE        the golden model
+  sim:BOARD/ISA?preset=NAME&param=VALUE&link=wire the virtual board
+  /dev/ttyUSB0, COM3, socket://host:port, auto    a board, or whatever speaks its protocol
+"""
+from ..errors import Exit, InputError
+
+
+def arguments(parser):
+    parser.add_argument("job", help="the job, a TOML file")
+    parser.add_argument("--on", metavar="TARGET", default="model", help="where to run it (default: model)")
+    parser.add_argument("--out", metavar="DIR", help="folder for the results (default: that of the job)")
+
+
+def run(args, console):
+    from ..targets.names import open_target, parse_target
+    parse_target(args.on)
+    from ..job import Job
+    job = Job.load(args.job)
+    _check_folder(args.out)
+    from ..report import run_object
+    from ..runner import run_job, save_outputs
+    with console.progress() as progress:
+        with open_target(args.on, progress=progress) as target:
+            result = run_job(job, target, progress=progress, tick=lambda seconds: progress("run"))
+    for warning in result.image.program.warnings:
+        console.note(f"warning: {warning}")
+    save_outputs(result, args.out)
+    _show(result, console)
+    console.result(run_object(result))
+    return Exit.OK if result.outcome.status == "done" else Exit.FAULT
+
+
+def _check_folder(out):
+    """A mistyped --out must not cost a run."""
+    import os
+    if out is not None and os.path.exists(out) and not os.path.isdir(out):
+        raise InputError(f"--out {out}: is a file; expected a folder")
+
+
+def _show(result, console):
+    from ..report import counter_rows, describe_outcome
+    info = result.info
+    where = f"{info.board}, " if info.board else ""
+    preset = f" {info.preset}" if info.preset else ""
+    console.out(f"{result.job.core}{preset} on {result.target} ({where}{info.memory_size >> 10:,} KiB): "
+                f"{describe_outcome(result)}")
+    if result.outcome.status != "done":
+        console.note(f"quintet: {result.job.origin}: {describe_outcome(result)}")
+    console.table(("counter", ">value", "meaning"), counter_rows(result))
+    for name, value in result.outcome.values.items():
+        console.out(f"{name} = {value:#x}")
+    console.out(f"{result.loaded_bytes:,} bytes written and checked in {result.load_seconds:.2f} s, run and counters read in "
+                f"{result.run_seconds:.2f} s")
+    for path in result.outputs:
+        console.out(f"saved {path}")

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a command shows: results on standard output, messages and progress on standard error."""
+import json
+import sys
+import time
+from contextlib import contextmanager
+
+__all__ = ["Console"]
+
+
+class Console:
+    """Output of one command.
+
+    With ``as_json`` standard output carries one object (:meth:`result`) and nothing else. Progress bars appear on a
+    terminal only.
+    """
+    def __init__(self, as_json=False):
+        self.as_json = as_json
+        self.began = time.monotonic()
+
+    def note(self, text):
+        """A message for the user, not part of the result."""
+        print(text, file=sys.stderr, flush=True)
+
+    def out(self, text=""):
+        """A line of the result for people; silent with ``--json``."""
+        if not self.as_json:
+            print(text, flush=True)
+
+    def result(self, values):
+        """The result as an object; shown with ``--json`` only."""
+        if self.as_json:
+            print(json.dumps(values, indent=2, default=str), flush=True)
+
+    def table(self, columns, rows, title=None):
+        """A table for people. ``columns``: names; one that begins with ``>`` is set flush right."""
+        if self.as_json:
+            return
+        from rich import box
+        from rich.console import Console as Rich
+        from rich.table import Table
+        from rich.text import Text
+        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+        for name in columns:
+            table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left",
+                             overflow="fold" if sys.stdout.isatty() else "ignore", no_wrap=not sys.stdout.isatty())
+        for row in rows:
+            table.add_row(*(Text(str(cell)) for cell in row))
+        # A pipe has no width: lines are never folded there.
+        Rich(file=sys.stdout, width=None if sys.stdout.isatty() else 1000, soft_wrap=False,
+             highlight=False).print(table, crop=False)
+
+    @contextmanager
+    def progress(self):
+        """Gives ``report(what, done, total)``; bars on a terminal, nothing elsewhere. ``total`` ``None``: a spinner."""
+        if not sys.stderr.isatty():
+            yield lambda what, done=0, total=None: None
+            return
+        from rich.console import Console as Rich
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        bar = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(),
+                       TextColumn("{task.fields[count]}"), TimeElapsedColumn(), console=Rich(file=sys.stderr),
+                       transient=True)
+        tasks, began = {}, time.monotonic()
+
+        def report(what, done=0, total=None):
+            # What is over within a second needs no bar.
+            if what not in tasks:
+                if not bar.live.is_started and time.monotonic() - began > 1:
+                    bar.start()
+                for other in tasks.values():
+                    bar.remove_task(other)
+                tasks.clear()
+                tasks[what] = bar.add_task(what, total=total, count="")
+            elif not bar.live.is_started and time.monotonic() - began > 1:
+                bar.start()
+            bar.update(tasks[what], completed=done, total=total,
+                       count=f"{done / 1024:,.0f} of {total / 1024:,.0f} KiB" if total else "")
+        try:
+            yield report
+        finally:
+            bar.stop()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Errors a user can cause, each with the exit code of the command that meets it (docs/command-line.md)."""
+import sys
+
+__all__ = ["Exit", "InputError", "JobError", "NoDeviceError", "QuintetError", "TargetError", "exit_code"]
+
+
+class Exit:
+    """Exit codes of every command."""
+    OK = 0
+    NO = 1             # the answer is no: mismatch, clock not reached
+    BAD_INPUT = 2
+    NO_DEVICE = 3      # no such device or tool
+    LINK = 4
+    FAULT = 5          # core fault or abort
+    INTERNAL = 70      # a defect of quintet itself
+    INTERRUPTED = 130
+
+
+class QuintetError(Exception):
+    """Something a user can put right; the message is one line that says what and where."""
+    code = Exit.BAD_INPUT
+
+
+class InputError(QuintetError):
+    """Usage or bad input."""
+
+
+class JobError(InputError):
+    """A job that cannot run: the message names file, key, value and what was expected."""
+
+
+class TargetError(InputError):
+    """A target's name is wrong, or the target cannot run this job."""
+
+
+class NoDeviceError(QuintetError):
+    """No such device, or a tool that is not installed."""
+    code = Exit.NO_DEVICE
+
+
+#: Errors of modules that do not know this one: (module, class, exit code). Looked up only if already imported, so that
+#: naming them costs nothing.
+_FOREIGN = (
+    ("quintet.tools.link.client", "LinkError", Exit.LINK),
+    ("quintet.tools.asm", "AsmError", Exit.BAD_INPUT),
+    ("quintet.gateware.cores.parameters", "ParameterError", Exit.BAD_INPUT),
+    ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),
+)
+
+
+def exit_code(error):
+    """Exit code for ``error``, or ``None`` if it is nothing a user has caused."""
+    if isinstance(error, QuintetError):
+        return error.code
+    for module, name, code in _FOREIGN:
+        kind = getattr(sys.modules.get(module), name, None)
+        if kind is not None and isinstance(error, kind):
+            return code
+    return None

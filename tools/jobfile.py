@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads a job's TOML file: shape and types of every key. What the values mean is checked by :class:`~.job.Job`."""
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from .errors import JobError
+from .job import _suggest, load_from_file, Save
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["read_job"]
+
+_TOP = ("core", "program", "program_at", "params", "registers", "load", "save", "limits")
+_KINDS = {str: "a string", int: "an integer", dict: "a table", list: "an array"}
+
+
+def _typed(value, kind):
+    return type(value) is kind
+
+
+class _Table:
+    """A TOML table that knows where it stands, for messages."""
+    def __init__(self, origin, name, values):
+        self.origin = origin
+        self.name = name
+        self.values = values
+
+    def key(self, key):
+        return f"{self.name}.{key}" if self.name else key
+
+    def error(self, key, expected):
+        value = self.values[key]
+        shown = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else value
+        if isinstance(value, (dict, list)) and len(str(value)) > 60:
+            shown = "..."
+        return JobError(f"{self.origin}: {self.key(key)} = {shown}: expected {expected}")
+
+    def only(self, keys):
+        for key in self.values:
+            if key not in keys:
+                raise JobError(f"{self.origin}: {self.key(key)}: unknown key{_suggest(key, keys)}")
+
+    def get(self, key, kind, default=None, required=False):
+        if key not in self.values:
+            if required:
+                raise JobError(f"{self.origin}: {self.key(key)} is missing; expected {_KINDS[kind]}")
+            return default
+        if not _typed(self.values[key], kind):
+            raise self.error(key, _KINDS[kind])
+        return self.values[key]
+
+    def tables(self, key):
+        for i, entry in enumerate(self.get(key, list, [])):
+            if not isinstance(entry, dict):
+                raise JobError(f"{self.origin}: {key}[{i}] = {entry!r}: expected a table ([[{key}]])")
+            yield _Table(self.origin, f"{key}[{i}]", entry)
+
+
+def read_job(path):
+    """Arguments of :class:`~.job.Job` from the TOML file ``path``.
+
+    Raises
+    ------
+    JobError
+        One line: file, key, value, and what was expected.
+    """
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise JobError(f"{path}: no such job file") from None
+    except UnicodeDecodeError as error:
+        raise JobError(f"{path}: not UTF-8 text (byte {error.start}); expected a TOML job file") from None
+    except OSError as error:
+        raise JobError(f"{path}: cannot be read ({error.strerror or error})") from None
+    try:
+        # The TOML standard's line end is bare; files from Windows have both.
+        values = tomllib.loads(text.replace("\r\n", "\n").removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise JobError(f"{path}: not TOML: {error}") from None
+    top = _Table(path, "", values)
+    top.only(_TOP)
+    folder = path.parent
+    core = top.get("core", str, required=True)
+    program = top.get("program", str, required=True)
+    if not program:
+        raise top.error("program", "the path of a program")
+    limits = _Table(path, "limits", top.get("limits", dict, {}))
+    limits.only(("cycles",))
+    return {
+        "origin": path, "core": core, "program": folder / program,
+        "program_at": top.get("program_at", int, required=True),
+        "params": top.get("params", dict, {}), "registers": top.get("registers", dict, {}),
+        "loads": [_load(folder, table) for table in top.tables("load")],
+        "saves": _saves(top, folder, program),
+        "cycle_limit": limits.get("cycles", int),
+    }
+
+
+def _load(folder, table):
+    table.only(("file", "at"))
+    name = table.get("file", str, required=True)
+    at = table.get("at", int, required=True)
+    try:
+        return load_from_file(folder, name, at)
+    except JobError as error:
+        raise JobError(f'{table.origin}: {table.key("file")} = "{name}": {error}') from None
+
+
+def _saves(top, folder, program):
+    inputs = {_place(folder, program): "the program"}
+    for table in top.tables("load"):
+        inputs[_place(folder, table.values["file"].split(".npz:")[0])] = "a load"
+    saves, names = [], {}
+    for table in top.tables("save"):
+        save = _save(table)
+        place = _place(folder, save.name)
+        if place in inputs:
+            raise table.error("file", f"another name: this is the file of {inputs[place]}")
+        if place in names:
+            raise table.error("file", f"another name: {names[place]} saves to the same file")
+        names[place] = table.name
+        saves.append(save)
+    return saves
+
+
+def _place(folder, name):
+    return (folder / name).resolve()
+
+
+def _save(table):
+    name = table.get("file", str, required=True)
+    suffix = Path(name).suffix.lower()
+    if suffix == ".npy":
+        table.only(("file", "at", "dtype", "shape"))
+        at = table.get("at", int, required=True)
+        return Save(at, name, dtype=_dtype(table), shape=_shape(table))
+    if suffix == ".bin":
+        table.only(("file", "at", "size"))
+        size = table.get("size", int, required=True)
+        if size < 1:
+            raise table.error("size", "a number of bytes, at least 1")
+        return Save(table.get("at", int, required=True), name, size=size)
+    raise table.error("file", "a name ending in .npy (with dtype and shape) or .bin (with size)")
+
+
+def _dtype(table):
+    name = table.get("dtype", str, required=True)
+    try:
+        dtype = np.dtype(name)
+    except (TypeError, ValueError, SyntaxError):
+        dtype = None
+    if dtype is None or dtype.kind not in "biufc" or dtype.byteorder == ">" or dtype.subdtype:
+        raise table.error("dtype", "a little-endian number type such as int8, uint8, int16, int32 or float32")
+    return dtype.name
+
+
+def _shape(table):
+    shape = table.get("shape", list, required=True)
+    if not all(type(size) is int and size >= 1 for size in shape):
+        raise table.error("shape", "an array of integers of at least 1")
+    return tuple(shape)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names, places and legal values of a core's registers, from its ``isa.py`` and the common block."""
+import difflib
+import re
+
+from ..gateware.cores.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from .errors import JobError
+
+__all__ = ["RegisterMap"]
+
+#: Of the common block a job may set these alone; the loader sets program address and length itself.
+JOB_COMMON = ("window_base", "window_limit")
+
+
+class RegisterMap:
+    """Every register and counter of one ISA.
+
+    Parameters
+    ----------
+    isa : Isa
+
+    Attributes
+    ----------
+    registers : dict, name -> Register (arrays under their bare name)
+    counters : dict, name -> Counter, the common ones first
+    """
+    def __init__(self, isa):
+        self.isa = isa
+        self.common = {register.name: register for register in COMMON_REGISTERS}
+        self.own = {register.name: register for register in isa.registers}
+        self.registers = {**self.common, **self.own}
+        self.counters = {counter.name: counter for counter in (*COMMON_COUNTERS, *isa.counters)}
+
+    def find(self, name):
+        """``(Register, byte offset)`` of ``name`` or ``name[3]``; raises ``ValueError`` if there is none."""
+        match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[(\d+)\])?", name)
+        register = self.registers.get(match[1]) if match else None
+        if register is None:
+            close = difflib.get_close_matches(name, self._job_names(), 1)
+            raise ValueError(f"{self.isa.name} has no such register"
+                             + (f"; did you mean {close[0]}?" if close else f"; a job may set "
+                                f"{', '.join(self._job_names())}"))
+        if register.count == 1:
+            if match[2] is not None:
+                raise ValueError(f"{register.name} is one register, not an array")
+            return register, register.offset
+        if match[2] is None:
+            raise ValueError(f"{register.name} is an array: name one entry, {register.name}[0] to "
+                             f"{register.name}[{register.count - 1}]")
+        index = int(match[2])
+        if index >= register.count:
+            raise ValueError(f"{register.name} has entries 0 to {register.count - 1}")
+        return register, register.offset + index * register.width // 8
+
+    def _job_names(self):
+        return [*(r.name for r in self.own.values() if "w" in r.access), *JOB_COMMON]
+
+    def check_job_value(self, name, value):
+        """``value`` if a job may write it to ``name``; else ``ValueError`` saying what was expected."""
+        register, _ = self.find(name)
+        if register.name in self.common and register.name not in JOB_COMMON:
+            raise ValueError("is set by the loader; of the common registers a job may set "
+                             f"{' and '.join(JOB_COMMON)}")
+        if "w" not in register.access:
+            raise ValueError("is read-only")
+        if type(value) is not int or not 0 <= value < 1 << register.width:
+            raise ValueError(f"expected an integer of {register.width} bits, 0 to {(1 << register.width) - 1:#x}")
+        mask = register.mask | (~0xFFFF_FFFF if register.width == 64 else 0)
+        if value & ~mask:
+            kept = f"bits of {register.mask:#x}"
+            low = register.mask & -register.mask
+            if register.mask == 0x1_0000_0000 - low:
+                kept = f"multiples of {low}"
+            raise ValueError(f"the register keeps {kept} only")
+        return value
+
+    def check_build(self, name, value, params, memory_size, origin, target):
+        """Refuse a value that this build cannot hold, with a :class:`JobError` that names both sides."""
+        register, _ = self.find(name)
+        if register.name in JOB_COMMON and value > memory_size:
+            raise JobError(f"{origin}: registers.{name} = {value:#x}: lies past the main memory of {target}, which has "
+                           f"{memory_size:#x} bytes")
+        if register.only_if and not params.get(register.only_if, True) and value not in (0, register.reset):
+            raise JobError(f"{origin}: registers.{name} = {value:#x}: the register needs {register.only_if} = true, and "
+                           f"{target} was built with {register.only_if} = false")
+
+    def read_only(self):
+        """Names of the ISA's own read-only registers, entries of arrays one by one."""
+        for register in self.own.values():
+            if "w" not in register.access:
+                if register.count == 1:
+                    yield register.name
+                else:
+                    yield from (f"{register.name}[{i}]" for i in range(register.count))
+
+    def fault_name(self, code):
+        for fault in self.isa.faults:
+            if fault.code == code:
+                return fault.name
+        return "aborted" if code == 8 else f"unknown_{code}"
+
+    def fault(self, name):
+        """The :class:`Fault` called ``name``, or ``None``."""
+        return next((fault for fault in self.isa.faults if fault.name == name), None)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The report of a run: counters, and what they mean."""
+from pathlib import Path
+
+__all__ = ["counter_rows", "describe_fault", "describe_outcome", "run_object"]
+
+STALLS = (("stall_fetch", "waiting for instructions"), ("stall_operand", "waiting for operands from memory or another unit's data"),
+          ("stall_write", "waiting for memory writes"), ("stall_other", "waiting for another unit, or draining"))
+
+
+def run_object(result):
+    """The object ``quintet run --json`` prints."""
+    outcome, info = result.outcome, result.info
+    fault = None
+    if outcome.fault is not None:
+        fault = {"code": outcome.fault.code, "name": outcome.fault.name, "pc": outcome.fault.pc,
+                 "detail": outcome.fault.detail, **_where(result, outcome.fault.pc)}
+    return {
+        "isa": result.job.core, "target": result.target, "status": outcome.status,
+        "cycles": outcome.counters.get("cycles"), "counters": dict(outcome.counters),
+        "values": dict(outcome.values), "outputs": list(result.outputs), "fault": fault,
+        "board": info.board, "preset": info.preset, "params": dict(info.params), "clock_hz": info.clock_hz,
+        "loaded_bytes": result.loaded_bytes, "load_seconds": round(result.load_seconds, 6),
+        "run_seconds": round(result.run_seconds, 6), "warnings": [str(w) for w in result.image.program.warnings],
+    }
+
+
+def _where(result, pc):
+    found = result.source(pc)
+    if found is None:
+        return {}
+    return {"file": str(found[0]), "line": found[1]}
+
+
+def describe_outcome(result):
+    """One line: how the run ended."""
+    outcome = result.outcome
+    cycles = outcome.counters.get("cycles")
+    took = "" if cycles is None else f" after {cycles:,} cycles"
+    if outcome.status == "done":
+        return f"done{took}"
+    if outcome.status == "aborted":
+        limit = result.job.cycle_limit
+        if limit is None:
+            return f"aborted{took}"
+        counted = "cycles" if cycles is not None else "instructions (the model does not count cycles)"
+        return f"aborted{took}: stopped by the limit of {limit:,} {counted}; nothing was saved"
+    return f"core fault{took}: {describe_fault(result)}; nothing was saved"
+
+
+def describe_fault(result):
+    """``host_range (20) at pc 0x108c, small.a line 11, detail 9 (low 32 bits of addr+n-1)``."""
+    from .registers import RegisterMap
+    fault = result.outcome.fault
+    known = RegisterMap(result.job.isa).fault(fault.name)
+    where = result.source(fault.pc)
+    place = f", {Path(where[0]).name} line {where[1]}" if where else ""
+    detail = f"detail {fault.detail:#x}" if fault.detail > 9 else f"detail {fault.detail}"
+    meaning = f" ({known.detail})" if known is not None and known.detail else ""
+    return f"{fault.name} ({fault.code}) at pc {fault.pc:#x}{place}, {detail}{meaning}"
+
+
+def counter_rows(result):
+    """Rows ``(name, value, meaning)`` of the counters that are known, derived figures included."""
+    counters = dict(result.outcome.counters)
+    rows = []
+    cycles = counters.pop("cycles", None)
+    clock = result.info.clock_hz
+
+    def share(count):
+        return f"{100 * count / cycles:.1f} % of the cycles" if cycles else ""
+
+    if cycles is not None:
+        time = f", {_time(cycles / clock)} at {clock / 1e6:g} MHz" if clock else ""
+        rows.append(("cycles", f"{cycles:,}", f"from start to end of the run{time}"))
+    for name, meaning in (("instructions", "retired"), ("operations", "MACs or element operations")):
+        if name in counters:
+            value = counters.pop(name)
+            each = f", {value / cycles:.2f} a cycle" if cycles and name == "operations" else ""
+            rows.append((name, f"{value:,}", meaning + each))
+    if "work" in counters:
+        work = counters.pop("work")
+        rows.append(("work", f"{work:,}", _join("the compute unit worked", share(work))))
+        total = work
+        for name, meaning in STALLS:
+            if name in counters:
+                value = counters.pop(name)
+                total += value
+                rows.append((name, f"{value:,}", _join(meaning, share(value))))
+        if cycles is not None and total != cycles:
+            rows.append(("sum", f"{total:,}", f"WRONG: work and stalls must add up to {cycles:,} cycles"))
+    for name, verb in (("bytes_read", "read from"), ("bytes_written", "written to")):
+        if name in counters:
+            value = counters.pop(name)
+            each = f"{value / cycles:.2f} bytes a cycle" if cycles else ""
+            rows.append((name, f"{value:,}", _join(f"{verb} main memory", each)))
+    own = {counter.name: counter.doc for counter in result.job.isa.counters}
+    for name, value in counters.items():
+        rows.append((name, f"{value:,}", own.get(name, "")))
+    return rows
+
+
+def _join(*parts):
+    return ", ".join(part for part in parts if part)
+
+
+def _time(seconds):
+    for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

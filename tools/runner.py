@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs a job on a target: reset, program and loads written and checked, registers, start, wait, saves."""
+import time
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .arrays import encode, write_atomically
+from .errors import JobError
+
+__all__ = ["JobResult", "run_job", "save_outputs"]
+
+
+@dataclass
+class JobResult:
+    """What a job gave.
+
+    Attributes
+    ----------
+    job, image : the job, and what was made of it for this target
+    target, info : the target's name and ``TargetInfo``
+    outcome : ``Outcome`` of the run
+    tensors : dict, save name -> array (``.npy``) or bytes (``.bin``); empty after a fault or an abort
+    raw : dict, save name -> bytes as they lay in memory
+    load_seconds, run_seconds : wall time of filling memory and of the run
+    loaded_bytes : bytes written and checked
+    outputs : paths of the files written by :func:`save_outputs`
+    """
+    job: object
+    image: object
+    target: str
+    info: object
+    outcome: object
+    tensors: dict = field(default_factory=dict)
+    raw: dict = field(default_factory=dict)
+    load_seconds: float = 0.0
+    run_seconds: float = 0.0
+    loaded_bytes: int = 0
+    outputs: list = field(default_factory=list)
+
+    def source(self, pc):
+        """``(file, line)`` of the instruction at byte address ``pc``, or ``None``."""
+        return source_line(self.image.program, pc - self.job.program_at)
+
+
+def source_line(program, offset):
+    """Where the instruction at ``offset`` of the program was written: ``(file, line)`` or ``None``."""
+    lines = getattr(program, "lines", None) or {}
+    return lines.get(offset)
+
+
+def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
+    """Run ``job`` on ``target`` and read back what it saves. Nothing is written to disk.
+
+    Parameters
+    ----------
+    like : TargetInfo, optional; sizes for a model that leaves them open
+    trace : callable(pc, address, size), optional
+    progress : callable(what, done, total), optional; bytes moved
+    tick : callable(seconds), optional; called while the core runs
+
+    Raises
+    ------
+    JobError, TargetError
+        The target cannot run the job.
+    LinkError
+        The link failed, or memory does not hold what was written.
+    """
+    target.configure(job, like)
+    info = target.info
+    image = job.image(info.params, info.memory_size, target.name)
+    began = time.monotonic()
+    target.reset_core()
+    for part in image.parts:
+        report = None if progress is None else lambda done, total, what=part.what: progress(f"write {what}", done, total)
+        target.write(part.at, part.data, report)
+    if info.kind != "model":
+        for part in image.parts:
+            found = target.checksum(part.at, len(part.data))
+            if found != zlib.crc32(part.data):
+                from .link.client import LinkError
+                raise LinkError(f"{target.name}: {part.what} at {part.at:#x} does not read back as written (checksum "
+                                f"{found:08x}, expected {zlib.crc32(part.data):08x})")
+    loaded = time.monotonic()
+    outcome = target.run(image.registers, job.cycle_limit, trace, tick)
+    result = JobResult(job, image, target.name, info, outcome, load_seconds=loaded - began,
+                       run_seconds=time.monotonic() - loaded, loaded_bytes=sum(len(p.data) for p in image.parts))
+    if outcome.status == "done":
+        for save in job.saves:
+            report = None if progress is None else lambda done, total, s=save: progress(f"read {s.name}", done, total)
+            data = target.read(save.at, save.size, report)
+            result.raw[save.name] = data
+            result.tensors[save.name] = save.decode(data)
+    return result
+
+
+def save_outputs(result, folder=None):
+    """Write what ``result`` saved, all files or none; they are complete before they get their names.
+
+    ``folder`` takes the place of the job file's folder. After a fault or an abort there is nothing, and nothing is written.
+    """
+    job = result.job
+    root = Path(folder) if folder is not None else Path(job.origin).parent
+    files = {}
+    for name, value in result.tensors.items():
+        relative = Path(name)
+        if folder is not None and (relative.is_absolute() or ".." in relative.parts):
+            relative = Path(relative.name)
+        if root / relative in files:
+            raise JobError(f"{job.origin}: two saves would both be {root / relative}")
+        files[root / relative] = encode(value)
+    if files:
+        write_atomically(files)
+    result.outputs = [str(path) for path in files]
+    return result.outputs

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What every target offers (docs/contracts.md, section 6)."""
+import zlib
+from dataclasses import asdict, dataclass, field
+
+from ..errors import TargetError
+from ..registers import RegisterMap
+
+__all__ = ["Target", "TargetInfo"]
+
+
+@dataclass(frozen=True)
+class TargetInfo:
+    """What a target is.
+
+    Attributes
+    ----------
+    kind : ``"model"``, ``"sim"`` or ``"board"``
+    board : name of the board, or ``None``
+    isa, preset : names; ``preset`` is ``None`` for sizes of one's own
+    params : every build parameter, name -> value
+    clock_hz : main clock, or ``None`` where there is none (model)
+    memory_size : bytes of main memory, from address 0
+    memory : ``size``, ``beat_bytes``, ``kind`` as the board reports them
+    link, version : of the board, if known
+    """
+    kind: str
+    isa: str | None
+    params: dict
+    memory_size: int
+    preset: str | None = None
+    board: str | None = None
+    clock_hz: int | None = None
+    memory: dict = field(default_factory=dict)
+    link: str | None = None
+    version: str | None = None
+
+    def as_dict(self):
+        return asdict(self)
+
+
+class Target:
+    """Base class. ``name`` is the name it was opened by; ``info`` a :class:`TargetInfo`; ``room`` the core's room.
+
+    Addresses are bytes of the SoC's map (main memory from 0). All calls raise
+    :class:`~quintet.tools.errors.TargetError` for what cannot be asked, and the link's ``LinkError`` if the board
+    does not answer. A target is a context manager; leaving it closes it.
+    """
+    name: str
+    info: TargetInfo
+    room = None
+
+    def configure(self, job=None, like=None):
+        """Choose sizes before a job runs, where the target leaves them open (the model); refuse a job that the
+        target cannot run.
+
+        Parameters
+        ----------
+        job : Job, optional
+        like : TargetInfo, optional; sizes to copy (``quintet verify``)
+        """
+        if job is None:
+            return
+        if self.info.isa is None:
+            raise TargetError(f"{self.name} holds no core; {job.origin} needs {job.core}")
+        if self.info.isa != job.core:
+            raise TargetError(f"{self.name} holds core {self.info.isa}; {job.origin} needs {job.core}")
+        job.check_params(self.info.params, self.name)
+
+    @property
+    def registers(self):
+        """The core's :class:`~quintet.tools.registers.RegisterMap`."""
+        if self.room is None:
+            raise TargetError(f"{self.name} holds no core")
+        if not hasattr(self, "_registers"):
+            self._registers = RegisterMap(self.room.isa.ISA)
+        return self._registers
+
+    def write(self, address, data, progress=None):
+        """Write ``data`` (bytes). ``progress(done, total)`` is called now and then."""
+        raise NotImplementedError
+
+    def read(self, address, size, progress=None):
+        """``size`` bytes from ``address``."""
+        raise NotImplementedError
+
+    def checksum(self, address, size):
+        """CRC-32 (as ``zlib.crc32``) of ``size`` bytes, computed where they lie."""
+        return zlib.crc32(self.read(address, size))
+
+    def read_register(self, name):
+        """Value of a register (``"name"``, ``"name[3]"``) or counter (``"cnt_cycles"``) of the core."""
+        raise NotImplementedError
+
+    def write_register(self, name, value):
+        """Write a register of the core; those of a run are kept for the next one, until a core reset."""
+        raise NotImplementedError
+
+    def reset_core(self):
+        """Return the core to its reset state, from any state. Main memory is kept."""
+        raise NotImplementedError
+
+    def run(self, registers, cycle_limit=None, trace=None, tick=None):
+        """Write ``registers`` (name -> value), run the core from start to end and give the ``Outcome``.
+
+        Can be repeated without a reset: registers keep their values, and what the core keeps is its document's affair.
+
+        Parameters
+        ----------
+        cycle_limit : int, optional; past it the run is aborted
+        trace : callable(pc, address, size), optional; every write of main memory, where the target knows them
+        tick : callable(seconds), optional; called now and then while the core runs
+        """
+        raise NotImplementedError
+
+    def close(self):
+        """Give the device back. Closing twice is harmless."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board behind the host link: physical or virtual, the same code."""
+import struct
+
+from ...gateware.cores import open_room, room_names
+from ...gateware.cores.outcome import FaultReport, Outcome
+from ...gateware.cores.parameters import params_hash
+from ...gateware.cores.registers import COMMON_COUNTERS
+from ..errors import TargetError
+from .base import Target
+from .info import read_info
+
+__all__ = ["LinkTarget"]
+
+START, ABORT = 1, 2
+BUSY, FAULT, ABORTED = 1, 4, 8
+#: Bytes of one call to the link while progress is shown; long enough that its window stays full.
+PIECE = 1 << 16
+#: The core ends after an abort within this many seconds of the board's time, else it counts as stuck.
+ABORT_SECONDS = 2.0
+RESET_SECONDS = 2.0
+
+
+class LinkTarget(Target):
+    """A board that speaks the link protocol (docs/link.md).
+
+    Parameters
+    ----------
+    client : LinkClient
+    name : str
+    kind : ``"board"`` or ``"sim"``
+
+    The board's header and info text are read at once. Every wait has a deadline in the board's own time
+    (``client.now()``), which a virtual board counts in simulated seconds.
+    """
+    def __init__(self, *, client, name, kind="board"):
+        self.name = name
+        self.client = client
+        self.info, self.header = read_info(client, kind, name)
+        self.room = None
+        if self.info.isa is not None:
+            if self.info.isa not in room_names():
+                raise TargetError(f"{name} holds core {self.info.isa}, which this quintet does not know; it knows "
+                                  f"{', '.join(room_names())}")
+            self.room = open_room(self.info.isa)
+            if params_hash(self.info.params) != self.header.params_hash:
+                raise self._link_error("the info text and the core's parameter hash disagree")
+        self.control = self.header.control_base
+
+    def _link_error(self, text):
+        from ..link.client import LinkError
+        return LinkError(f"{self.name}: {text}")
+
+    # Memory
+
+    def write(self, address, data, progress=None):
+        data = bytes(data)
+        for start in range(0, len(data), PIECE):
+            self.client.write(address + start, data[start:start + PIECE])
+            if progress is not None:
+                progress(min(start + PIECE, len(data)), len(data))
+
+    def read(self, address, size, progress=None):
+        pieces = []
+        for start in range(0, size, PIECE):
+            pieces.append(self.client.read(address + start, min(PIECE, size - start)))
+            if progress is not None:
+                progress(min(start + PIECE, size), size)
+        return b"".join(pieces)
+
+    def checksum(self, address, size):
+        return self.client.checksum(address, size)
+
+    # Registers
+
+    def _place(self, name):
+        if name.startswith("cnt_") and name[4:] in self.registers.counters:
+            return self.registers.counters[name[4:]].offset, 64, "r"
+        try:
+            register, offset = self.registers.find(name)
+        except ValueError as error:
+            raise TargetError(f"{self.name}: register {name}: {error}") from None
+        return offset, register.width, register.access
+
+    def read_register(self, name):
+        offset, width, _ = self._place(name)
+        return int.from_bytes(self.client.read(self.control + offset, width // 8), "little")
+
+    def write_register(self, name, value):
+        offset, width, access = self._place(name)
+        if "w" not in access:
+            raise TargetError(f"{self.name}: register {name} is read-only")
+        if not 0 <= value < 1 << width:
+            raise TargetError(f"{self.name}: register {name} = {value}: expected an integer of {width} bits")
+        self.client.write(self.control + offset, value.to_bytes(width // 8, "little"))
+
+    # Runs
+
+    def reset_core(self):
+        self.registers  # noqa: B018  (a board without a core is refused here)
+        self.client.reset_core()
+        self._wait(self.client.now() + RESET_SECONDS, "the core did not come out of its reset")
+
+    def _status(self):
+        return self.read_register("status")
+
+    def _wait(self, deadline, trouble, tick=None):
+        """Poll until not busy; ``False`` at the deadline if there is no ``trouble`` to raise. The pauses grow with the time
+        waited, so that short runs are seen at once and long ones are not disturbed."""
+        began = self.client.now()
+        while True:
+            if not self._status() & BUSY:
+                return True
+            now = self.client.now()
+            if tick is not None:
+                tick(now - began)
+            if deadline is not None and now >= deadline:
+                if trouble is None:
+                    return False
+                raise self._link_error(trouble)
+            pause = min((now - began) / 8, 0.02)
+            if deadline is not None:
+                pause = min(pause, deadline - now)
+            if pause > 0:
+                self.client.sleep(pause)
+
+    def run(self, registers, cycle_limit=None, trace=None, tick=None):
+        if self._status() & BUSY:
+            raise TargetError(f"{self.name}: the core is busy; reset it first")
+        for name, value in registers.items():
+            self.write_register(name, value)
+        deadline = None
+        if cycle_limit is not None:
+            deadline = self.client.now() + cycle_limit / self.info.clock_hz
+        try:
+            self.write_register("control", START)
+            if not self._wait(deadline, None, tick):
+                self._abort()
+        except KeyboardInterrupt:
+            # The board goes on without us; leave it idle.
+            try:
+                self._abort()
+            except Exception:  # the interrupt itself is what the user must see
+                pass
+            raise
+        return self._outcome(cycle_limit)
+
+    def _abort(self):
+        self.write_register("control", ABORT)
+        self._wait(self.client.now() + ABORT_SECONDS, "the core did not stop after an abort")
+
+    def _outcome(self, cycle_limit):
+        status = self._status()
+        counters = self._counters()
+        values = {name: self.read_register(name) for name in self.registers.read_only()}
+        fault = None
+        if status & (FAULT | ABORTED):
+            code, pc, detail = struct.unpack("<3I", self.client.read(self.control + 0x40, 12))
+            fault = FaultReport(code, self.registers.fault_name(code), pc, detail)
+        elif cycle_limit is not None and counters["cycles"] > cycle_limit:
+            # It ended by itself between two looks of the host. What counts is the limit, never the host's speed.
+            fault = FaultReport(8, "aborted", 0, 0)
+        kind = "done" if fault is None else "fault" if status & FAULT else "aborted"
+        return Outcome(kind, fault, counters, values)
+
+    def _counters(self):
+        first = min(counter.offset for counter in COMMON_COUNTERS)
+        size = max(counter.offset for counter in COMMON_COUNTERS) + 8 - first
+        block = self.client.read(self.control + first, size)
+        counters = {}
+        for name, counter in self.registers.counters.items():
+            place = counter.offset - first
+            counters[name] = (int.from_bytes(block[place:place + 8], "little") if 0 <= place < size
+                              else self.read_register(f"cnt_{name}"))
+        return counters
+
+    def close(self):
+        if self.client is not None:
+            client, self.client = self.client, None
+            client.close()

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from ..errors import TargetError
+
+__all__ = ["TargetName", "open_target", "parse_target"]
+
+#: Words of a virtual board's query that are no build parameters.
+SIM_OPTIONS = ("link", "trace", "trace_from")
+
+
+@dataclass(frozen=True)
+class TargetName:
+    """A target's name, taken apart. ``kind`` is ``"model"``, ``"sim"`` or ``"board"`` (then ``port`` says where)."""
+    text: str
+    kind: str
+    isa: str | None = None
+    board: str | None = None
+    preset: str | None = None
+    params: dict = field(default_factory=dict)
+    options: dict = field(default_factory=dict)
+    port: str | None = None
+
+
+def parse_target(text):
+    """Take ``text`` apart without opening anything.
+
+    Raises
+    ------
+    TargetError
+        An empty name, an unknown board or ISA, a malformed query.
+    """
+    if not text or text != text.strip():
+        raise TargetError(f"target {text!r}: expected model, sim:<board>/<isa>, a serial port, socket://host:port or auto")
+    if text.startswith("sim:"):
+        return _parse_sim(text)
+    if text == "model" or text.startswith(("model:", "model?")):
+        place, query = _split(text)
+        isa = place.partition(":")[2] or None
+        if place.startswith("model:") and isa is None:
+            raise TargetError(f"target {text}: expected an ISA behind model:, as in model:opentpu")
+        preset, params, _ = _query(text, query, ())
+        return TargetName(text, "model", isa=_known_isa(text, isa), preset=preset, params=params)
+    return TargetName(text, "board", port=text)
+
+
+def _split(text):
+    place, mark, query = text.partition("?")
+    if mark and not query:
+        raise TargetError(f"target {text}: nothing behind the question mark; expected preset=name or param=value")
+    return place, query
+
+
+def _query(text, query, options):
+    preset, params, found = None, {}, {}
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError:
+        raise TargetError(f"target {text}: {query!r} is no list of name=value joined by &") from None
+    for name, value in pairs:
+        if name in params or name in found or (name == "preset" and preset is not None):
+            raise TargetError(f"target {text}: {name} is given twice")
+        if name == "preset":
+            preset = value
+        elif name in options:
+            found[name] = value
+        else:
+            params[name] = value
+    return preset, params, found
+
+
+def _known_isa(text, isa):
+    from ...gateware.cores import room_names
+    if isa is not None and isa not in room_names():
+        raise TargetError(f"target {text}: no ISA named {isa!r}; there are {', '.join(room_names())}")
+    return isa
+
+
+def _parse_sim(text):
+    place, query = _split(text)
+    board, slash, isa = place[4:].partition("/")
+    if not board or not slash or not isa:
+        raise TargetError(f"target {text}: expected sim:<board>/<isa>, as in sim:ulx3s-85f/opentpu")
+    preset, params, options = _query(text, query, SIM_OPTIONS)
+    if options.get("link", "pipe") not in ("pipe", "wire"):
+        raise TargetError(f"target {text}: link = {options['link']}: expected pipe or wire")
+    if "trace_from" in options and not options["trace_from"].isdigit():
+        raise TargetError(f"target {text}: trace_from = {options['trace_from']}: expected a number of cycles")
+    return TargetName(text, "sim", isa=_known_isa(text, isa), board=board, preset=preset, params=params, options=options)
+
+
+def open_target(name, progress=None):
+    """Open the target ``name`` (docs/command-line.md, "Targets").
+
+    Parameters
+    ----------
+    name : str
+        ``model``, ``model:<isa>?preset=..&param=..``, ``sim:<board>/<isa>?preset=..&param=..&link=wire``, a serial port
+        (``/dev/ttyUSB0``, ``COM3``), ``socket://host:port`` or ``auto``
+    progress : callable(str), optional; told what takes long (compiling a virtual board)
+
+    Raises
+    ------
+    TargetError
+        The name is malformed, or names a board, ISA, preset or size that does not exist.
+    NoDeviceError
+        No such port, or no compiler for a virtual board.
+    LinkError
+        Something is there, and does not speak the protocol.
+    """
+    parsed = parse_target(name)
+    if parsed.kind == "model":
+        from .model import ModelTarget
+        return ModelTarget(name=name, isa=parsed.isa, preset=parsed.preset, overrides=parsed.params)
+    if parsed.kind == "sim":
+        from .sim import open_sim
+        return open_sim(parsed, progress)
+    from .serial_port import open_port
+    return open_port(parsed.port)
