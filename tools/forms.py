@@ -9,15 +9,13 @@ __all__ = ["check_output", "suffixes", "write_program"]
 
 
 def suffixes(isa):
-    """Suffixes that ``quintet asm -o`` accepts: every binary form, and what the ISA's ``writers`` add."""
-    return sorted({".bin"} | {s for s, form in isa.forms.items() if form == "binary"}
-                  | set(getattr(isa, "writers", None) or {}))
+    """Suffixes that ``quintet asm -o`` accepts: the binary ones, and those whose form knows how to write itself."""
+    return sorted({".bin"} | {suffix for suffix, form in isa.forms.items() if form.kind == "binary" or form.write})
 
 
 def _suffix(isa, path):
-    name = str(path)
     for suffix in sorted(suffixes(isa), key=len, reverse=True):
-        if name.lower().endswith(suffix):
+        if str(path).lower().endswith(suffix):
             return suffix
     raise InputError(f"-o {path}: {isa.name} has no such form; expected a name ending in {', '.join(suffixes(isa))}")
 
@@ -25,12 +23,15 @@ def _suffix(isa, path):
 def check_output(isa, path):
     """Refuse an output name before anything is assembled."""
     _suffix(isa, path)
-    if Path(path).is_dir() and not str(path).endswith("/"):
+    form = isa.forms.get(_suffix(isa, path))
+    if Path(path).is_dir() and (form is None or form.write is None):
         raise InputError(f"-o {path}: is a directory")
 
 
 def write_program(isa, program, path):
-    """Write ``program`` to ``path``. ``isa.writers`` (suffix -> callable(program, path) -> dict of path -> bytes) may add
-    forms that are not the binary itself."""
-    writer = (getattr(isa, "writers", None) or {}).get(_suffix(isa, path))
-    write_atomically(writer(program, path) if writer else {path: program.data})
+    """Write ``program`` to ``path`` in the form its suffix stands for."""
+    form = isa.forms.get(_suffix(isa, path))
+    if form is not None and form.write is not None:
+        form.write(isa, program, path)
+    else:
+        write_atomically({path: bytes(program.data)})
