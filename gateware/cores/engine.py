@@ -42,7 +42,8 @@ class EngineControl(wiring.Signature):
     program_address, program_length, window_base, window_limit : In, 32 bits
     finish : Out, one cycle: the run is over, nothing of it is outstanding on any memory port, and ``fault_*`` hold.
         ``fault_code`` 0: done; 8: aborted; else a fault.
-    fault_code : Out, 8 bits; fault_pc, fault_detail : Out, 32 bits; looked at with ``finish`` only
+    fault_code : Out, 8 bits; fault_pc, fault_detail : Out, 32 bits: hold still from the cycle of ``finish`` to the next
+        ``start`` or core reset (the shell reads them piece by piece once the counters are whole)
     interrupt : Out, one cycle: raise the interrupt within a run
     stall : Out, :class:`Stall`: the class of this cycle, looked at from the cycle after ``start`` to that of
         ``finish``, both included

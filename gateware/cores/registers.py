@@ -21,10 +21,11 @@ class StallClass:
 class Register:
     """A 32-bit register of the control block (``width`` 64: two, low word first).
 
-    ``count`` > 1 is an array, entries 4 bytes apart: ``name[0]``... ``writable`` bits of ``mask`` are kept, all others
-    read 0. ``storage`` is ``"block"`` (kept by the control block) or ``"engine"`` (served by the core's engine through
-    its register bus, for arrays in block RAM and read-only values computed on demand).
+    ``count`` > 1 is an array, entries 4 bytes apart: ``name[0]``... Bits outside ``mask`` read 0 (a 32-bit mask
+    holds for both words of a 64-bit register). ``storage`` is ``"block"`` (kept by the control block) or ``"engine"``
+    (served by the core's engine through its register bus, for arrays and read-only values computed on demand).
     ``only_if`` names a boolean parameter without which the register reads 0 and ignores writes.
+    ``live`` (storage ``"engine"`` only): written while busy too.
     """
     name: str
     offset: int
@@ -36,6 +37,7 @@ class Register:
     storage: str = "block"
     only_if: str | None = None
     doc: str = ""
+    live: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The control block that all cores share: registers, counters, the life of a run (docs/control-block.md)."""
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import enum, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..bus.soclib import wishbone
+from .counters import Prescalers
+from .engine import EngineControl, Stall
+from .registers import COMMON_COUNTERS, COMMON_REGISTERS
+
+__all__ = ["ABORTED", "ControlBlock"]
+
+#: Fault code of a run that the host ended.
+ABORTED = 8
+
+_OFFSET = {r.name: r.offset for r in COMMON_REGISTERS}
+#: Registers that the block RAM does not hold: read from flip-flops, or write-only.
+_LIVE = ("control", "status", "irq_enable")
+_COUNTED = {Stall.WORK: "work", Stall.FETCH: "stall_fetch", Stall.OPERAND: "stall_operand",
+            Stall.WRITE: "stall_write", Stall.OTHER: "stall_other"}
+
+
+class _Step(enum.Enum, shape=3):
+    SWEEP = 0    # after a reset: every word of the RAM gets its reset value
+    SLOT = 1     # waits for the bus
+    SERVE = 2    # one bus cycle
+    ROUND = 3    # every prescaler is added to its counter, once
+    FAULT = 4    # code, program counter and detail of the end of a run
+
+
+class _Run(enum.Enum, shape=3):
+    RESET = 0    # engine in reset until nothing of it is owed to the memory
+    RECOVER = 1  # engine prepares itself
+    IDLE = 2
+    WAIT = 3     # started, engine not ready yet
+    RUN = 4
+
+
+class ControlBlock(wiring.Component):
+    """Register block of a core (docs/contracts.md, section 3; docs/control-block.md).
+
+    One block RAM, 16 bits wide, holds constants, the copies of writable registers that the bus reads, fault registers
+    and counters. One adder serves it: while a run lasts, prescalers are added to their counters in turn, and between
+    two rounds one bus cycle is served; after the run one more round makes the counters whole before the bus is served
+    again. So a bus cycle takes 5 cycles while the core is idle, and at most two rounds (8 cycles a counter each) plus
+    30 cycles while it is not or right after a run; after a core reset it waits for the sweep of the RAM (2 cycles a
+    half word).
+
+    Only whole words are written: a write with any ``sel`` bit low is ignored.
+
+    Parameters
+    ----------
+    ident : str
+        Four ASCII characters.
+    version : tuple of two ints below 2**16
+    params_hash : int
+    memory_size : int
+        Bytes of main memory: reset value of ``window_limit``.
+    control : EngineControl
+        Face of the engine: its registers, counters and widths.
+    features : int
+        Register ``features``.
+    program_align : int
+        Power of two; the low bits of ``program_address`` read 0.
+    absent : iterable of str
+        Names of ISA registers that this build lacks: they read 0, ignore writes, and the engine sees their reset value.
+    sampled : bool
+        A register between engine and counters, for clocks above some 50 MHz.
+
+    Members
+    -------
+    bus : In, Wishbone of 10 address bits, 32 data bits, granularity 8
+    engine : In, :class:`EngineControl`
+    core_reset : Out, resets the engine and whatever stands between it and the window guard; clears the guard
+    guard_idle : In, the guard owes nothing to the memory
+    busy, fault, interrupt : Out
+
+    Raises
+    ------
+    ValueError
+        Constructor arguments out of range, registers that collide or do not fit.
+    """
+    def __init__(self, *, ident, version, params_hash, memory_size, control, features=3, program_align=4, absent=(),
+                 sampled=False):
+        if not isinstance(control, EngineControl):
+            raise ValueError(f"Engine control must be an EngineControl, not {control!r}")
+        if not isinstance(ident, str) or len(ident) != 4 or not ident.isascii():
+            raise ValueError(f"Identification must be four ASCII characters, not {ident!r}")
+        if len(version) != 2 or not all(isinstance(v, int) and 0 <= v < 1 << 16 for v in version):
+            raise ValueError(f"Version must be two numbers of 16 bits, not {version!r}")
+        for name, value in (("Parameter hash", params_hash), ("Memory size", memory_size), ("Features", features)):
+            if not isinstance(value, int) or not 0 <= value < 1 << 32:
+                raise ValueError(f"{name} must be an unsigned number of 32 bits, not {value!r}")
+        if memory_size % 64:
+            raise ValueError(f"Memory size must be a multiple of 64, not {memory_size}")
+        if not isinstance(program_align, int) or program_align < 1 or program_align & (program_align - 1):
+            raise ValueError(f"Program alignment must be a power of two, not {program_align!r}")
+        self.control = control
+        self._sampled = sampled
+        self._absent = frozenset(absent)
+        self._masks = {"program_address": 0xFFFF_FFFF & -program_align}
+        self._resets = {"window_limit": memory_size}
+        self._constants = {"ident": int.from_bytes(ident.encode(), "little"), "version": version[0] << 16 | version[1],
+                           "params_hash": params_hash, "features": features}
+        self.counters = COMMON_COUNTERS + control.counters
+        self._check_map()
+        self._depth = self._words_in_ram()
+        super().__init__({
+            "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)),
+            "engine": In(control),
+            "core_reset": Out(1), "guard_idle": In(1),
+            "busy": Out(1), "fault": Out(1), "interrupt": Out(1),
+        })
+
+    def _check_map(self):
+        taken = {}
+        items = [(r.name, r.offset, r.count * r.width // 8) for r in COMMON_REGISTERS + self.control.registers]
+        items += [(f"cnt_{c.name}", c.offset, 8) for c in self.counters]
+        for name, offset, size in items:
+            align = 8 if name.startswith("cnt_") else 4
+            if offset % align or not 0 <= offset <= 4096 - size:
+                raise ValueError(f"Register {name} must lie at a multiple of {align} inside 4096 bytes, not {offset:#x}")
+            for word in range(offset, offset + size, 4):
+                if word in taken:
+                    raise ValueError(f"Registers {taken[word]} and {name} both lie at {word:#x}")
+                taken[word] = name
+        for register in self.control.registers:
+            if register.storage == "block" and register.count > 1:
+                raise ValueError(f"Register array {register.name} must have storage \"engine\"")
+
+    def _stored(self):
+        """(register, bit of its member, byte offset, mask, reset) of every word that is kept in flip-flops."""
+        for r in COMMON_REGISTERS + self.control.registers:
+            if r.storage != "block" or "w" not in r.access or r.name == "control":
+                continue
+            mask = self._masks.get(r.name, r.mask)
+            if r.width == 64 and not mask >> 32:
+                mask |= mask << 32
+            reset = self._resets.get(r.name, r.reset) & mask
+            for word in range(r.width // 32):
+                low = 32 * word
+                yield r, low, r.offset + 4 * word, mask >> low & 0xFFFF_FFFF, reset >> low & 0xFFFF_FFFF
+
+    def _in_ram(self, register, mask):
+        # Few bits cost less read from their flip-flops than masked on their way into the RAM.
+        return register.name not in _LIVE and mask.bit_count() > 4
+
+    def _words_in_ram(self):
+        ends = [offset + 4 for r, _, offset, mask, _ in self._stored() if self._in_ram(r, mask)]
+        ends += [c.offset + 8 for c in self.counters]
+        return 1 << (max(ends) // 4 - 1).bit_length()
+
+    @property
+    def gap(self):
+        """Largest number of cycles from one taking of a prescaler to the next."""
+        return 8 * len(self.counters) + 8
+
+    def elaborate(self, platform):
+        m = Module()
+        bus, engine = self.bus, self.engine
+        depth = 2 * self._depth
+        first_counter = self.counters[0].offset // 2
+
+        init = [0] * depth
+        for name, value in self._constants.items():
+            init[_OFFSET[name] // 2:_OFFSET[name] // 2 + 2] = value & 0xFFFF, value >> 16
+        resets = {}
+        for r, _, offset, mask, reset in self._stored():
+            if r.name not in self._absent and self._in_ram(r, mask):
+                resets[offset // 2], resets[offset // 2 + 1] = reset & 0xFFFF, reset >> 16
+        for address, value in resets.items():
+            init[address] = value
+        # What is read in the cycle of a write to the same address is never used.
+        m.submodules.ram = ram = memory.Memory(shape=16, depth=depth, init=init, attrs={"no_rw_check": 1})
+        ram_write = ram.write_port()
+        ram_read = ram.read_port()
+
+        step = Signal(_Step)
+        run = Signal(_Run)
+        write_phase = Signal()              # each half word: a cycle to read, a cycle to write
+        address = Signal(range(depth), init=_OFFSET["control"] // 2)  # of the half word now
+        following = Signal.like(address)
+        word = address[1:]
+        half = address[0]
+        held = Signal(16)                   # the half word read
+        addend = Signal(16)
+        carry = Signal()
+        total = Signal(17)
+        low = Signal(16)
+        m.d.comb += [
+            following.eq(address),
+            total.eq(held + addend + carry),
+            ram_write.addr.eq(address), ram_write.data.eq(total[:16]),
+            ram_read.addr.eq(following), ram_read.en.eq(1),
+            bus.dat_r.eq(Cat(low, held)),
+        ]
+        m.d.sync += [address.eq(following), write_phase.eq(~write_phase)]
+
+        # --- the life of a run ---
+        done, fault, aborted = Signal(), Signal(), Signal()
+        abort, unstarted, raised, irq_enable = Signal(), Signal(), Signal(), Signal()
+        closing = Signal()                  # the run is over, its counters are not whole yet
+        clearing = Signal()                 # the first round of a run starts the counters from 0
+        swept = Signal()
+        code_zero = Signal()
+        locked = Signal()
+        strobe = Signal()                   # the one cycle of a bus write in which flip-flops change
+        command = Signal(3)
+        busy = run != _Run.IDLE
+        m.d.comb += [
+            locked.eq(busy | closing),
+            strobe.eq((step == _Step.SERVE) & ~write_phase & ~half & bus.we & bus.sel.all()),
+            command.eq(bus.dat_w[:3] & (strobe & (bus.adr == _OFFSET["control"] // 4)).replicate(3)),
+            self.busy.eq(busy), self.fault.eq(fault), self.interrupt.eq(raised & irq_enable),
+            self.core_reset.eq(run == _Run.RESET),
+            engine.start.eq((run == _Run.WAIT) & engine.ready & ~abort),
+            engine.abort.eq((run == _Run.RUN) & abort),
+        ]
+        with m.If((run == _Run.RUN) & engine.interrupt):
+            m.d.sync += raised.eq(1)
+        with m.If(command[1] & busy):
+            m.d.sync += abort.eq(1)
+        with m.Switch(run):
+            with m.Case(_Run.RESET):
+                m.d.sync += [done.eq(0), fault.eq(0), aborted.eq(0), abort.eq(0), raised.eq(0), closing.eq(0)]
+                with m.If(self.guard_idle):
+                    m.d.sync += run.eq(_Run.RECOVER)
+            with m.Case(_Run.RECOVER):
+                m.d.sync += abort.eq(0)
+                with m.If(engine.ready & swept):
+                    m.d.sync += run.eq(_Run.IDLE)
+            with m.Case(_Run.IDLE):
+                with m.If(command[0] & ~closing):
+                    m.d.sync += [run.eq(_Run.WAIT), clearing.eq(1), unstarted.eq(0), abort.eq(0), raised.eq(0),
+                                 done.eq(0), fault.eq(0), aborted.eq(0)]
+            with m.Case(_Run.WAIT):
+                with m.If(abort):
+                    m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), unstarted.eq(1), raised.eq(1),
+                                 done.eq(1), aborted.eq(1)]
+                with m.Elif(engine.ready):
+                    m.d.sync += run.eq(_Run.RUN)
+            with m.Case(_Run.RUN):
+                with m.If(engine.finish):
+                    m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), raised.eq(1), done.eq(1),
+                                 code_zero.eq(engine.fault_code == 0), aborted.eq(engine.fault_code == ABORTED),
+                                 fault.eq((engine.fault_code != 0) & (engine.fault_code != ABORTED))]
+        with m.If(command[2]):
+            m.d.sync += [run.eq(_Run.RESET), swept.eq(0)]
+
+        # --- registers in flip-flops ---
+        permit = Signal()                   # this bus write may change a register
+        live = []                           # (word address, 32-bit value) read from flip-flops
+        in_ram = []
+        for r, lsb, offset, mask, reset in self._stored():
+            member = {"irq_enable": irq_enable}.get(r.name)
+            common = r in COMMON_REGISTERS
+            if member is None:
+                member = getattr(engine, r.name) if common else engine.reg[r.name]
+            if r.name in self._absent:
+                m.d.comb += member[lsb:lsb + 32].eq(reset)
+                continue
+            bits = [bit for bit in range(32) if mask >> bit & 1]
+            store = Signal(len(bits), name=f"r_{r.name}{lsb or ''}",
+                           init=sum((reset >> bit & 1) << i for i, bit in enumerate(bits)))
+            where = {bit: i for i, bit in enumerate(bits)}
+            value = Cat(store[where[bit]] if bit in where else Const(0, 1) for bit in range(32))
+            m.d.comb += member[lsb:lsb + 32].eq(value)
+            with m.If(strobe & ~locked & (bus.adr == offset // 4)):
+                m.d.sync += store.eq(Cat(bus.dat_w[bit] for bit in bits))
+            with m.If(run == _Run.RESET):
+                m.d.sync += store.eq(store.init)
+            if self._in_ram(r, mask):
+                in_ram.append((offset // 4, mask))
+            else:
+                live.append((offset // 4, value))
+        live.append((_OFFSET["status"] // 4, Cat(busy, done, fault, aborted)))
+        for r in self.control.registers:
+            if r.storage == "block" and "w" not in r.access and r.name not in self._absent:
+                for index in range(r.width // 32):
+                    live.append((r.offset // 4 + index, engine.val[r.name][32 * index:32 * index + 32]))
+
+        # --- registers that the engine keeps ---
+        engine_read = Const(0)
+        if hasattr(engine, "bus"):
+            m.d.comb += [engine.bus.address.eq(bus.adr), engine.bus.write_data.eq(bus.dat_w)]
+            read = Signal()
+            for r in self.control.registers:
+                if r.storage != "engine" or r.name in self._absent:
+                    continue
+                first, size = r.offset // 4, r.count * r.width // 32
+                hit = (bus.adr >= first) & (bus.adr < first + size)
+                if "r" in r.access:
+                    with m.If(hit):
+                        m.d.comb += read.eq(1)
+                if "w" in r.access:
+                    with m.If(hit & strobe & (r.live | ~locked)):
+                        m.d.comb += engine.bus.write.eq(1)
+            engine_read = read
+
+        # --- what goes into `held` and `addend` in the read phase ---
+        writable = Signal()
+        clip = Signal(16)                   # bits of a written half word that are kept
+        m.d.comb += clip.eq(0xFFFF)
+        outside = (bus.adr >= self._depth) if self._depth < 1024 else Const(0)
+        with m.Switch(bus.adr):
+            for index, mask in in_ram:
+                with m.Case(index):
+                    m.d.comb += writable.eq(1)
+                    if mask != 0xFFFF_FFFF:
+                        m.d.comb += clip.eq(Mux(half, mask >> 16, mask & 0xFFFF))
+        with m.If(strobe):
+            m.d.sync += permit.eq(writable & ~locked)
+        special = Signal(16)
+        from_ram = Signal()
+        m.d.comb += from_ram.eq(~outside)
+        with m.Switch(bus.adr):
+            for index, value in live:
+                with m.Case(index):
+                    m.d.comb += [special.eq(Cat(value, Const(0, 32)).word_select(half, 16)), from_ram.eq(0)]
+        if hasattr(engine, "bus"):
+            with m.If(engine_read):
+                m.d.comb += [special.eq(engine.bus.read_data.word_select(half, 16)), from_ram.eq(0)]
+
+        m.submodules.prescalers = prescalers = Prescalers(
+            bits={"cycles": 1, "instructions": 1, "operations": self.control.operations_bits, "work": 1,
+                  "stall_fetch": 1, "stall_operand": 1, "stall_write": 1, "stall_other": 1,
+                  "bytes_read": self.control.bytes_bits, "bytes_written": self.control.bytes_bits,
+                  **{c.name: c.bits for c in self.control.counters}},
+            gap=self.gap, sampled=self._sampled)
+        increment = prescalers.increment
+        m.d.comb += [
+            prescalers.counting.eq(run == _Run.RUN),
+            prescalers.clear.eq(step == _Step.SWEEP),
+            prescalers.half.eq(address[:2]),
+            prescalers.take.eq((step == _Step.ROUND) & ~write_phase),
+            prescalers.select.eq(Cat(address[2:] == c.offset // 8 for c in self.counters)),
+            increment.cycles.eq(1), increment.instructions.eq(engine.retired),
+            increment.operations.eq(engine.operations),
+            increment.bytes_read.eq(engine.bytes_read), increment.bytes_written.eq(engine.bytes_written),
+            *(increment[name].eq(engine.stall == kind) for kind, name in _COUNTED.items()),
+            *(increment[c.name].eq(engine.inc[c.name]) for c in self.control.counters),
+        ]
+
+        code, pc, detail = (_OFFSET[name] // 4 for name in ("fault_code", "fault_pc", "fault_detail"))
+        final = Signal()
+        go_round = Signal()
+        go_slot = Signal()
+        carried = Signal()
+        with m.Switch(step):
+            with m.Case(_Step.SWEEP):
+                with m.If(~write_phase):
+                    m.d.sync += [held.eq(0), addend.eq(0)]
+                    with m.Switch(address):
+                        for index, value in resets.items():
+                            if value:
+                                with m.Case(index):
+                                    m.d.sync += addend.eq(value)
+                with m.Else():
+                    m.d.comb += [following.eq(address + 1), ram_write.en.eq(1)]
+                    with m.If(address == depth - 1):
+                        m.d.sync += swept.eq(1)
+                        m.d.comb += go_slot.eq(1)
+            with m.Case(_Step.SLOT):
+                m.d.comb += following.eq(Cat(Const(0, 1), bus.adr))
+                m.d.sync += write_phase.eq(0)
+                with m.If(bus.cyc & bus.stb):
+                    m.d.sync += step.eq(_Step.SERVE)
+                with m.Elif(locked):
+                    m.d.comb += go_round.eq(1)
+            with m.Case(_Step.SERVE):
+                with m.If(~write_phase):
+                    m.d.sync += [held.eq(Mux(from_ram, ram_read.data, special)),
+                                 addend.eq(bus.dat_w.word_select(half, 16) & clip)]
+                    with m.If(bus.we):
+                        m.d.sync += held.eq(0)
+                with m.Else():
+                    m.d.comb += [following.eq(address | 1), ram_write.en.eq(permit & bus.we)]
+                    with m.If(~half):
+                        m.d.sync += low.eq(held)
+                    with m.Else():
+                        m.d.comb += [bus.ack.eq(1), go_round.eq(locked), go_slot.eq(~locked)]
+                        m.d.sync += permit.eq(0)
+                        with m.If(~swept):
+                            m.d.sync += step.eq(_Step.SWEEP)
+                            m.d.comb += [following.eq(_OFFSET["control"] // 2), go_round.eq(0), go_slot.eq(0)]
+            with m.Case(_Step.ROUND):
+                with m.If(~write_phase):
+                    m.d.sync += [held.eq(ram_read.data), addend.eq(prescalers.value)]
+                    with m.If(clearing):
+                        m.d.sync += held.eq(0)
+                with m.Else():
+                    m.d.comb += [following.eq(address + 1), ram_write.en.eq(1), carried.eq(total[16] & ~address[:2].all())]
+                    for c, after in zip(self.counters, self.counters[1:], strict=False):
+                        if after.offset != c.offset + 8:
+                            with m.If(address == c.offset // 2 + 3):
+                                m.d.comb += following.eq(after.offset // 2)
+                    with m.If(address == self.counters[-1].offset // 2 + 3):
+                        m.d.sync += clearing.eq(0)
+                        with m.If(final):
+                            m.d.sync += step.eq(_Step.FAULT)
+                            m.d.comb += following.eq(2 * code)
+                        with m.Else():
+                            m.d.comb += [go_round.eq(closing), go_slot.eq(~closing)]
+            with m.Case(_Step.FAULT):
+                with m.If(~write_phase):
+                    m.d.sync += [held.eq(0), addend.eq(0)]
+                    with m.If(unstarted):
+                        # The program address lies in the RAM already.
+                        with m.If(word == pc):
+                            m.d.sync += held.eq(ram_read.data)
+                        with m.If((word == code) & ~half):
+                            m.d.sync += addend.eq(ABORTED)
+                    with m.Elif(~code_zero):
+                        with m.If((word == code) & ~half):
+                            m.d.sync += addend.eq(engine.fault_code)
+                        with m.If(word == pc):
+                            m.d.sync += addend.eq(engine.fault_pc.word_select(half, 16))
+                        with m.If(word == detail):
+                            m.d.sync += addend.eq(engine.fault_detail.word_select(half, 16))
+                with m.Else():
+                    m.d.comb += [following.eq(address + 1), ram_write.en.eq(1)]
+                    with m.If(unstarted):
+                        m.d.comb += ram_read.addr.eq(Cat(following[0], Const(_OFFSET["program_address"] // 4, len(word))))
+                    with m.If(address == 2 * detail + 1):
+                        m.d.sync += closing.eq(0)
+                        m.d.comb += go_slot.eq(1)
+        with m.If(write_phase):
+            m.d.sync += carry.eq(carried)
+        with m.If(go_round):
+            m.d.sync += [step.eq(_Step.ROUND), final.eq(closing), write_phase.eq(0)]
+            m.d.comb += following.eq(first_counter)
+        with m.If(go_slot):
+            m.d.sync += step.eq(_Step.SLOT)
+        # A reset that falls into the closing of a run: nothing is left of the run.
+        with m.If(command[2]):
+            m.d.sync += [closing.eq(0), clearing.eq(0)]
+        return m

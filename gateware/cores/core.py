@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What makes a core of an ISA's engine (docs/contracts.md, section 3)."""
+from amaranth import Module, ResetInserter
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..bus.soclib import wishbone
+from ..memory.arbiter import MemoryArbiter
+from ..memory.guard import WindowGuard
+from ..memory.port import MemoryPort
+from .control import ControlBlock
+from .parameters import params_hash
+
+__all__ = ["CoreShell"]
+
+FAMILIES = ("ecp5", "ice40", None)
+
+
+class CoreShell(wiring.Component):
+    """A core: engine, control block, arbiter over the engine's ports, window guard.
+
+    Parameters
+    ----------
+    room : Room
+        The ISA's room (:func:`~quintet.gateware.cores.open_room`).
+    params : dict
+        Every parameter of the core, as ``SPACE.resolve`` gives them.
+    beat_bytes : int
+        Bytes of a beat of the memory behind.
+    memory_size : int
+        Bytes of main memory, a multiple of 64.
+    family : "ecp5", "ice40" or None
+        FPGA family whose primitives are instantiated; ``None``: behavioural twins.
+
+    Members
+    -------
+    bus : In, Wishbone of 10 word-address bits, 32 data bits, granularity 8: the register block
+    memory : Out, :class:`MemoryPort` of ``beat_bytes``
+    busy, fault, interrupt : Out
+
+    An engine may say in ``port_buffers`` (one number, or one for each port) how many beats of answers the arbiter holds for
+    it; without it none, so an engine must take its answers as they come or slow its other ports.
+
+    A core reset resets engine and arbiter in the cycle after the write and holds them until the guard owes the memory
+    nothing; requests under way are paid and their answers dropped.
+    """
+    def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
+        if family not in FAMILIES:
+            raise ValueError(f"Family must be one of {FAMILIES}, not {family!r}")
+        if not isinstance(memory_size, int) or memory_size < 64 or memory_size % 64:
+            raise ValueError(f"Memory size must be a positive multiple of 64, not {memory_size!r}")
+        isa = room.isa.ISA
+        self.engine = room.core.Engine(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        self.control = ControlBlock(
+            ident=isa.tag, version=isa.version, params_hash=params_hash(params), memory_size=memory_size,
+            control=self.engine.control.signature, program_align=isa.program_align,
+            absent=[r.name for r in isa.registers if r.only_if is not None and not params[r.only_if]],
+            # Logic cells are dear and clocks slow on iCE40; elsewhere the path out of the engine is cut.
+            sampled=family != "ice40")
+        self.ports = len(self.engine.memory)
+        self.beat_bytes = beat_bytes
+        super().__init__({
+            "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)),
+            "memory": Out(MemoryPort(beat_bytes)),
+            "busy": Out(1), "fault": Out(1), "interrupt": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        control = m.submodules.control = self.control
+        guard = m.submodules.guard = WindowGuard(beat_bytes=self.beat_bytes)
+        hold = ResetInserter(control.core_reset)
+        m.submodules.engine = hold(self.engine)
+        if self.ports == 1:
+            wiring.connect(m, self.engine.memory[0], guard.port)
+        else:
+            arbiter = MemoryArbiter(beat_bytes=self.beat_bytes, ports=self.ports,
+                                    buffers=getattr(self.engine, "port_buffers", 0))
+            m.submodules.arbiter = hold(arbiter)
+            for asks, answers in zip(self.engine.memory, arbiter.port, strict=True):
+                wiring.connect(m, asks, answers)
+            wiring.connect(m, arbiter.memory, guard.port)
+        wiring.connect(m, self.engine.control, control.engine)
+        wiring.connect(m, guard.memory, wiring.flipped(self.memory))
+        wiring.connect(m, wiring.flipped(self.bus), control.bus)
+        m.d.comb += [
+            guard.base.eq(control.engine.window_base), guard.limit.eq(control.engine.window_limit),
+            guard.clear.eq(control.core_reset), control.guard_idle.eq(guard.idle),
+            self.busy.eq(control.busy), self.fault.eq(control.fault), self.interrupt.eq(control.interrupt),
+        ]
+        return m

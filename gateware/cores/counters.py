@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Prescalers: short counters that gather the increments of many events until one shared adder takes them in turn."""
+from amaranth import Const, Module, Mux, Signal, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+__all__ = ["Prescalers"]
+
+
+class Prescalers(wiring.Component):
+    """One short counter an event, each taken 16 bits at a time (docs/contracts.md, section 3).
+
+    Taking removes from a prescaler exactly the 16 bits that are read, while it goes on counting: nothing is lost and
+    nothing counted twice, as long as each is taken once in ``gap`` cycles.
+
+    Parameters
+    ----------
+    bits : dict of str to int
+        Width of the increment of each event in one cycle.
+    gap : int
+        Largest number of cycles from one taking of an event to its next; sizes the prescalers.
+    sampled : bool
+        A register in front of the increments: cuts the path out of the engine, and counts one cycle later.
+
+    Members
+    -------
+    counting : In, increments of this cycle count
+    clear : In, drops everything
+    increment : In, one field an event
+    select : In, one-hot: the event whose ``value`` is looked at
+    half : In, 2 bits: which 16 bits of it
+    take : In, remove ``value`` from the selected event
+    value : Out, 16 bits, in the same cycle
+    """
+    def __init__(self, *, bits, gap, sampled=False):
+        if not bits:
+            raise ValueError("Prescalers need at least one event")
+        for name, width in bits.items():
+            if not isinstance(width, int) or not 1 <= width <= 32:
+                raise ValueError(f"Increment of {name} must be 1 to 32 bits wide, not {width!r}")
+        if not isinstance(gap, int) or gap < 1:
+            raise ValueError(f"Gap between takings must be a positive integer, not {gap!r}")
+        self._bits, self._gap, self._sampled = dict(bits), gap, sampled
+        super().__init__({
+            "counting": In(1), "clear": In(1),
+            "increment": In(data.StructLayout({name: unsigned(width) for name, width in bits.items()})),
+            "select": In(len(bits)), "half": In(2), "take": In(1),
+            "value": Out(16),
+        })
+
+    def width(self, name):
+        """Bits of the prescaler of event ``name``."""
+        return bits_for(self._gap * ((1 << self._bits[name]) - 1))
+
+    def elaborate(self, platform):
+        m = Module()
+        increment, counting = self.increment, self.counting
+        if self._sampled:
+            increment = Signal.like(self.increment)
+            counting = Signal()
+            m.d.sync += [increment.eq(self.increment), counting.eq(self.counting & ~self.clear)]
+        seen = Const(0, 16)
+        for index, name in enumerate(self._bits):
+            count = Signal(self.width(name), name=f"count_{name}")
+            halves = (len(count) + 15) // 16
+            chosen = Signal(name=f"chosen_{name}")
+            if halves == 1:
+                # The taken value is the whole: what remains is this cycle's increment alone.
+                taken = Signal(name=f"taken_{name}")
+                m.d.comb += [chosen.eq(self.select[index] & (self.half == 0)), taken.eq(chosen & self.take | self.clear)]
+                with m.If(taken & ~counting):
+                    m.d.sync += count.eq(0)
+                with m.Elif(taken):
+                    m.d.sync += count.eq(increment[name])
+                with m.Elif(counting):
+                    m.d.sync += count.eq(count + increment[name])
+                part = Mux(chosen, count, 0)
+            else:
+                m.d.comb += chosen.eq(self.select[index])
+                rest = Signal.like(count, name=f"rest_{name}")
+                m.d.comb += rest.eq(count)
+                part = Signal(16, name=f"part_{name}")
+                for half in range(halves):
+                    field = slice(16 * half, min(16 * half + 16, len(count)))
+                    with m.If(chosen & (self.half == half)):
+                        m.d.comb += part.eq(count[field])
+                        with m.If(self.take):
+                            m.d.comb += rest[field].eq(0)
+                with m.If(self.clear):
+                    m.d.sync += count.eq(0)
+                with m.Else():
+                    m.d.sync += count.eq(rest + Mux(counting, increment[name], 0))
+            seen = seen | part
+        m.d.comb += self.value.eq(seen)
+        return m
