@@ -85,12 +85,12 @@ class Program:
 
     def mmc(self, ub, acc, count, *, switch=False, overwrite=False, convolve=False, tile=None):
         """At most 256 vectors. ``tile``: take this tile (sets S); :func:`schedule_weights` puts its RW in front."""
-        flags = int(switch or tile is not None) | convolve << 1 | overwrite << 2
+        flags = int(switch or tile is not None) | int(convolve) << 1 | int(overwrite) << 2
         self._add("MMC", flags, count, acc, ub, tile)
 
     def act(self, acc, ub, count, func="none", *, pool=False):
         """At most 256 vectors; ``func`` a name of :data:`FUNCTIONS` or the field's value."""
-        self._add("ACT", FUNCTIONS.get(func, func) << 3 | pool << 5, count, acc, ub)
+        self._add("ACT", FUNCTIONS.get(func, func) << 3 | int(pool) << 5, count, acc, ub)
 
     def sync(self, tag=0, *, interrupt=False):
         self._add("SYNC", int(interrupt), addr=tag)
