@@ -42,7 +42,7 @@ class NoDeviceError(QuintetError):
 #: Errors of modules that do not know this one: (module, class, exit code). Looked up only if already imported, so that
 #: naming them costs nothing.
 _FOREIGN = (
-    ("quintet.tools.link.client", "LinkError", Exit.LINK),
+    ("quintet.tools.link.errors", "LinkError", Exit.LINK),
     ("quintet.tools.asm", "AsmError", Exit.BAD_INPUT),
     ("quintet.gateware.cores.parameters", "ParameterError", Exit.BAD_INPUT),
     ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),

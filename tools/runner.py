@@ -78,7 +78,7 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
         for part in image.parts:
             found = target.checksum(part.at, len(part.data))
             if found != zlib.crc32(part.data):
-                from .link.client import LinkError
+                from .link.errors import LinkError
                 raise LinkError(f"{target.name}: {part.what} at {part.at:#x} does not read back as written (checksum "
                                 f"{found:08x}, expected {zlib.crc32(part.data):08x})")
     loaded = time.monotonic()

@@ -59,7 +59,7 @@ def parse_info(header, text, kind, link=None):
 
 def read_info(client, kind, name):
     """Identify the board behind ``client``: ``(TargetInfo, Header)``; raises ``LinkError``."""
-    from ..link.client import LinkError
+    from ..link.errors import LinkError
     try:
         header = parse_header(bytes(client.identify()))
         if header.text_length > LONGEST_TEXT:

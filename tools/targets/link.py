@@ -48,7 +48,7 @@ class LinkTarget(Target):
         self.control = self.header.control_base
 
     def _link_error(self, text):
-        from ..link.client import LinkError
+        from ..link.errors import LinkError
         return LinkError(f"{self.name}: {text}")
 
     # Memory
