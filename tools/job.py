@@ -119,6 +119,8 @@ class Job:
             raise self._error("core", core, str(error)) from None
         self.isa = self.room.isa.ISA
         self.program = program if isinstance(program, (bytes, bytearray)) else Path(program)
+        if not isinstance(self.program, (bytes, bytearray)) and not self.program.exists():
+            raise self._error("program", str(self.program), "no such file")
         self.program_at = self._address("program_at", program_at)
         align = self.isa.program_align
         if self.program_at % align:
@@ -235,12 +237,7 @@ class Job:
             program = SimpleNamespace(data=bytes(self.program), warnings=[], lines={})
         else:
             from .asm import load_program
-            try:
-                program = load_program(self.isa, self.program, params)
-            except FileNotFoundError:
-                raise self._error("program", str(self.program), "no such file") from None
-            except OSError as error:
-                raise self._error("program", str(self.program), f"cannot be read ({error.strerror or error})") from None
+            program = load_program(self.isa, self.program, params)
         if not program.data:
             raise self._error("program", str(self.program), "is empty")
         return program

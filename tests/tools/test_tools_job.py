@@ -31,6 +31,7 @@ def test_meaning(small):
     ('core = "opentpu"\n', "", ["core is missing", "a string"]),
     ('core = "opentpu"', 'core = "opentpv"', ['core = "opentpv"', "no ISA named", "opentpu"]),
     ('core = "opentpu"', "core = 5", ["core = 5", "a string"]),
+    ('program = "small.a"', 'program = "none.a"', ["none.a", "no such file"]),
     ('program = "small.a"', 'program = ""', ["program", "the path of a program"]),
     ("program_at = 0x0000_1000\n", "", ["program_at is missing", "an integer"]),
     ("program_at = 0x0000_1000", "program_at = 0x1008", ["program_at = 0x1008", "a multiple of 16"]),

@@ -18,18 +18,17 @@ def run(args, console):
     given = sizes(args)
     # Without sizes the assembler checks against the fields of the words alone.
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
-    from ..asm import load_program
-    from ..forms import check_output, write_program
-    check_output(room.isa.ISA, args.out)
+    from ..asm import AsmError, load_program, save_program
+    from ..asm.program import suffix_of
+    form = room.isa.ISA.forms[suffix_of(room.isa.ISA, args.out)]    # before anything is assembled
+    if form.kind == "assembly":
+        raise AsmError("this form is only read", file=args.out)
     if Path(args.out).resolve() == Path(args.source).resolve():
         raise InputError(f"-o {args.out}: is the source itself")
-    try:
-        program = load_program(room.isa.ISA, Path(args.source), params)
-    except OSError as error:
-        raise InputError(f"{args.source}: {(error.strerror or str(error)).lower()}") from None
+    program = load_program(room.isa.ISA, Path(args.source), params)
     for warning in program.warnings:
-        console.note(f"warning: {warning}")
-    write_program(room.isa.ISA, program, args.out)
+        console.note(str(warning))
+    save_program(room.isa.ISA, program, Path(args.out))
     console.out(f"{args.out}: {len(program.data):,} bytes")
     console.result({"isa": room.name, "source": args.source, "output": args.out, "bytes": len(program.data),
                     "warnings": [str(w) for w in program.warnings]})

@@ -2,7 +2,7 @@
 """Disassemble a program: what it prints assembles to the same bytes."""
 from pathlib import Path
 
-from ..errors import Exit, InputError
+from ..errors import Exit
 from .options import add_sizes, open_named_room, sizes, write_output
 
 
@@ -18,13 +18,10 @@ def run(args, console):
     given = sizes(args)
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ..asm import disassemble, load_program
-    try:
-        program = load_program(room.isa.ISA, Path(args.binary), params)
-        text = disassemble(room.isa.ISA, program.data, params)
-    except OSError as error:
-        raise InputError(f"{args.binary}: {(error.strerror or str(error)).lower()}") from None
+    program = load_program(room.isa.ISA, Path(args.binary), params)
+    text = disassemble(room.isa.ISA, program.data, params)
     if args.out:
-        write_output(args.out, text.encode())
+        write_output(args.out, (text.rstrip("\n") + "\n").encode())
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")
     else:
         console.out(text.rstrip("\n"))

@@ -27,7 +27,7 @@ def run(args, console):
         with open_target(args.on, progress=progress) as target:
             result = run_job(job, target, progress=progress, tick=lambda seconds: progress("run"))
     for warning in result.image.program.warnings:
-        console.note(f"warning: {warning}")
+        console.note(str(warning))
     save_outputs(result, args.out)
     _show(result, console)
     console.result(run_object(result))

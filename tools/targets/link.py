@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board behind the host link: physical or virtual, the same code."""
 import struct
+import time
 
 from ...gateware.cores import open_room, room_names
 from ...gateware.cores.outcome import FaultReport, Outcome
@@ -31,7 +32,7 @@ class LinkTarget(Target):
     kind : ``"board"`` or ``"sim"``
 
     The board's header and info text are read at once. Every wait has a deadline in the board's own time
-    (``client.now()``), which a virtual board counts in simulated seconds.
+    (its pipe's ``now()``), which a virtual board counts in simulated seconds.
     """
     def __init__(self, *, client, name, kind="board"):
         self.name = name
@@ -46,6 +47,15 @@ class LinkTarget(Target):
             if params_hash(self.info.params) != self.header.params_hash:
                 raise self._link_error("the info text and the core's parameter hash disagree")
         self.control = self.header.control_base
+
+    # Time is the board's: a virtual board's pipe counts simulated seconds, and passes them while it is asked to wait.
+
+    def _now(self):
+        return getattr(self.client, "pipe", self.client).now()
+
+    def _sleep(self, seconds):
+        clock = getattr(self.client, "pipe", self.client)
+        getattr(clock, "sleep", time.sleep)(seconds)
 
     def _link_error(self, text):
         from ..link.errors import LinkError
@@ -99,7 +109,7 @@ class LinkTarget(Target):
     def reset_core(self):
         self.registers  # noqa: B018  (a board without a core is refused here)
         self.client.reset_core()
-        self._wait(self.client.now() + RESET_SECONDS, "the core did not come out of its reset")
+        self._wait(self._now() + RESET_SECONDS, "the core did not come out of its reset")
 
     def _status(self):
         return self.read_register("status")
@@ -107,11 +117,11 @@ class LinkTarget(Target):
     def _wait(self, deadline, trouble, tick=None):
         """Poll until not busy; ``False`` at the deadline if there is no ``trouble`` to raise. The pauses grow with the time
         waited, so that short runs are seen at once and long ones are not disturbed."""
-        began = self.client.now()
+        began = self._now()
         while True:
             if not self._status() & BUSY:
                 return True
-            now = self.client.now()
+            now = self._now()
             if tick is not None:
                 tick(now - began)
             if deadline is not None and now >= deadline:
@@ -122,7 +132,7 @@ class LinkTarget(Target):
             if deadline is not None:
                 pause = min(pause, deadline - now)
             if pause > 0:
-                self.client.sleep(pause)
+                self._sleep(pause)
 
     def run(self, registers, cycle_limit=None, trace=None, tick=None):
         if self._status() & BUSY:
@@ -131,7 +141,7 @@ class LinkTarget(Target):
             self.write_register(name, value)
         deadline = None
         if cycle_limit is not None:
-            deadline = self.client.now() + cycle_limit / self.info.clock_hz
+            deadline = self._now() + cycle_limit / self.info.clock_hz
         try:
             self.write_register("control", START)
             if not self._wait(deadline, None, tick):
@@ -147,7 +157,7 @@ class LinkTarget(Target):
 
     def _abort(self):
         self.write_register("control", ABORT)
-        self._wait(self.client.now() + ABORT_SECONDS, "the core did not stop after an abort")
+        self._wait(self._now() + ABORT_SECONDS, "the core did not stop after an abort")
 
     def _outcome(self, cycle_limit):
         status = self._status()

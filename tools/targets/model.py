@@ -80,10 +80,12 @@ class ModelTarget(Target):
 
     def write(self, address, data, progress=None):
         data = np.frombuffer(bytes(data), dtype=np.uint8)
-        self.memory[self._range(address, data.size)] = data
+        place = self._range(address, data.size)
+        self.memory[place] = data
 
     def read(self, address, size, progress=None):
-        return self.memory[self._range(address, size)].tobytes()
+        place = self._range(address, size)
+        return self.memory[place].tobytes()
 
     def read_register(self, name):
         self._need_model()
