@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How the value of a field is coded in its bits, and how it is written in assembly. Pure Python.
 
-A *coding* maps the value a programmer means to the bits of the field and back (256 is coded 0, 64 channels are coded 6).
-A *form* maps the text of an operand to that value and back (``norm``, ``$5``, ``0x1f``). Both are small frozen objects, so
-that an ISA's table stays declarative; an ISA with a stranger habit brings a class of its own with the same methods.
+A *coding* maps the value a programmer means to the bits of the field and back (256 is coded 0, 64 channels are coded
+6). A *form* maps the text of an operand to that value and back (``norm``, ``$5``, ``0x1f``). Both are small frozen
+objects, so that an ISA's table stays declarative; an ISA with a stranger habit brings a class of its own with the same
+methods.
 """
 from dataclasses import dataclass
 
@@ -43,7 +44,7 @@ class Signed(Coding):
 
 @dataclass(frozen=True)
 class Either(Signed):
-    """Two's complement, but the assembler takes the unsigned reading of the same bits as well (``-1`` or ``0xffffffff``)."""
+    """Two's complement; the unsigned reading of the same bits is taken as well (``-1`` or ``0xffffffff``)."""
     def values(self, width):
         return range(-(1 << width - 1), 1 << width)
 

@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The table of an instruction set: every instruction declared once. Pure Python.
 
-The assembler, the disassembler, the decoder's layouts, the random programs of the tests and the reference pages are made
-of what stands here. An instruction is a *word*, an integer with bit 0 the least significant, whatever its width; how words
-lie in memory (18 bits in four bytes, 112 bits big-endian, two sizes in one stream) is the business of a :class:`Storage`.
+The assembler, the disassembler, the decoder's layouts, the random programs of the tests and the reference pages are
+made of what stands here. An instruction is a *word*, an integer with bit 0 the least significant, whatever its width; how
+words lie in memory (18 bits in four bytes, 112 bits big-endian, two sizes in one stream) is the affair of a
+:class:`Storage`.
 """
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from .operands import Coding, Form, number_text
+from .instruction import Field, Instruction, Macro, Rule, TableError, built
+from .table_check import check_table, mask
 
-__all__ = ["Decoded", "Directive", "Field", "FileForm", "Instruction", "Isa", "Macro", "Part", "Rule", "Storage", "Syntax",
-           "TableError", "built"]
-
-
-class TableError(ValueError):
-    """An inconsistent table, an unknown mnemonic or an illegal value; the message names it."""
-
-
-def built(params, only_if):
-    """Whether what ``only_if`` names is there: no condition, no parameters given, or one of the named ones true."""
-    names = (only_if,) if isinstance(only_if, str) else only_if
-    return not only_if or params is None or any(params.get(name, True) for name in names)
+__all__ = ["Decoded", "Directive", "Field", "FileForm", "Instruction", "Isa", "Macro", "Part", "Rule", "Storage",
+           "Syntax", "TableError", "built"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +32,15 @@ class Storage:
     def store(self, word):
         """The bytes of ``word``. Raises ``ValueError`` if this storage has no form for it."""
         return word.to_bytes(self.size, self.order)
+
+    def raw(self, value):
+        """The bytes of a raw instruction given by ``.word``, legal or not, unused upper bits included.
+
+        Raises ``ValueError`` if it does not fit.
+        """
+        if not 0 <= value < 1 << 8 * self.size:
+            raise ValueError(f"the word does not fit, expected 0 to {(1 << 8 * self.size) - 1:#x}")
+        return value.to_bytes(self.size, self.order)
 
     def load(self, data, offset=0):
         """``(word, bytes taken)`` at ``offset``; ``None`` if ``data`` ends before the word does."""
@@ -61,217 +61,6 @@ class Part:
     @property
     def width(self):
         return self.hi - self.lo + 1
-
-
-@dataclass(frozen=True)
-class Field:
-    """An operand or flag of an instruction, bits ``hi`` to ``lo`` of its word.
-
-    Parameters
-    ----------
-    legal : range or tuple, optional
-        Values the core accepts; any other raises ``fault`` (by default the ISA's ``field_fault``). ``None``: all.
-    limit : range, optional
-        Values the assembler accepts, where that is less than what the core decodes.
-    coding, form : how the value lies in the bits, and how it is written.
-    default : makes the operand optional.
-    flag : the letter that sets this one-bit field, written after the mnemonic. Declaration order is printing order.
-    only_if : name of a boolean build parameter without which the field does not exist; its bits are then ``"ignored"``
-        or must be ``"zero"``, as ``unbuilt`` says.
-    detail : what the fault of an illegal value carries; ``None``: as the :class:`Part` it lies in.
-    label : name in assembly and messages, by default ``name``.
-    """
-    name: str
-    hi: int
-    lo: int
-    legal: Any = None
-    limit: Any = None
-    coding: Coding = Coding()
-    form: Form = Form()
-    default: int | None = None
-    flag: str = ""
-    only_if: str = ""
-    unbuilt: str = "ignored"
-    fault: str = ""
-    detail: int | None = None
-    label: str = ""
-    doc: str = ""
-
-    @property
-    def width(self):
-        return self.hi - self.lo + 1
-
-    @property
-    def mask(self):
-        return ((1 << self.width) - 1) << self.lo
-
-    @property
-    def title(self):
-        return self.label or self.name
-
-    @cached_property
-    def values(self):
-        """What the core accepts."""
-        return self.coding.values(self.width) if self.legal is None else self.legal
-
-    @cached_property
-    def written(self):
-        """What the assembler accepts."""
-        return self.values if self.limit is None else self.limit
-
-    def insert(self, value):
-        return self.coding.encode(value, self.width) << self.lo
-
-    def bits(self, word):
-        return word >> self.lo & (1 << self.width) - 1
-
-    def extract(self, word):
-        """The value in ``word``; ``None`` if it is illegal."""
-        value = self.coding.decode(self.bits(word), self.width)
-        return value if value is not None and value in self.values else None
-
-    @property
-    def expected(self):
-        """The accepted values, for a message."""
-        values = self.written
-        if isinstance(values, range) and values.step == 1:
-            return f"{number_text(values[0])} to {number_text(values[-1])}"
-        if isinstance(values, range):
-            return f"{values[0]} to {values[-1]} in steps of {values.step}"
-        return "one of " + ", ".join(str(v) for v in values)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A condition on several fields, or on fields and build parameters.
-
-    ``check(values, params)`` gives ``None`` or the fault's detail. The core raises ``fault``; the assembler refuses the line
-    (``severity`` ``"error"``) or says so (``"warning"``) with ``message``, whose braces hold values by name, at ``field``.
-    """
-    fault: str
-    check: Callable
-    message: str
-    field: str = ""
-    severity: str = "error"
-
-
-@dataclass(frozen=True)
-class Instruction:
-    """One instruction; several may share a mnemonic (the assembler takes the first whose ``syntax`` fits).
-
-    Parameters
-    ----------
-    opcode : value of the ISA's opcode part.
-    fields : tuple of :class:`Field`. Bits in no field, neither opcode nor ``fixed``, must be zero or are ignored, as the
-        ISA's ``rest`` says; those of ``ignored`` (pairs ``hi, lo``) always are.
-    syntax : text after the mnemonic: literals, ``{field}``, and ``<...>`` around what may be left out; a tuple of several
-        if there are other ways to write it, the canonical one first. Default: the fields without flag, with commas.
-    fixed : further bits that tell the instruction from others: triples ``hi, lo, value``.
-    rules : tuple of :class:`Rule`.
-    only_if : build parameters, one of which must be true for the instruction to exist; else it acts as ``unbuilt``
-        (a mnemonic; every bit but the opcode ignored) or is undefined.
-    aliases : other mnemonics for the same.
-    """
-    mnemonic: str
-    opcode: int
-    fields: tuple = ()
-    syntax: Any = None
-    fixed: tuple = ()
-    ignored: tuple = ()
-    rules: tuple = ()
-    only_if: Any = ""
-    unbuilt: str = ""
-    aliases: tuple = ()
-    doc: str = ""
-
-    @cached_property
-    def by_name(self):
-        return {f.name: f for f in self.fields}
-
-    @cached_property
-    def flags(self):
-        return tuple(f for f in self.fields if f.flag)
-
-    @cached_property
-    def operands(self):
-        """Fields written after the mnemonic, in the table's order."""
-        return tuple(f for f in self.fields if not f.flag)
-
-    @cached_property
-    def syntaxes(self):
-        """The forms of the operands, parsed (:func:`parse_syntax`)."""
-        given = self.syntax
-        if given is None:
-            given = ", ".join(f"{{{f.name}}}" for f in self.operands)
-        return tuple(parse_syntax(s) for s in ((given,) if isinstance(given, str) else given))
-
-    def unpack(self, word):
-        """Values by field name; ``None`` where the bits are illegal."""
-        return {f.name: f.extract(word) for f in self.fields}
-
-    @property
-    def usage(self):
-        """How the instruction is written, for messages and the reference."""
-        flags = f"[.{''.join(f.flag for f in self.flags)}]" if self.flags else ""
-        return f"{self.mnemonic}{flags} {_usage(self.syntaxes[0], self.by_name)}".strip()
-
-
-def parse_syntax(text):
-    """The tree of an operand form: ``("literal", text)``, ``("operand", name)``, ``("optional", items)``."""
-    stack = [[]]
-    for match in re.finditer(r"\{(\w+)\}|[\w.]+|\S", text):
-        token = match.group()
-        if token == "<":
-            stack.append([])
-        elif token == ">":
-            if len(stack) == 1:
-                raise TableError(f"'>' without '<' in syntax {text!r}")
-            items = tuple(stack.pop())
-            stack[-1].append(("optional", items))
-        elif match.group(1):
-            stack[-1].append(("operand", match.group(1)))
-        else:
-            stack[-1].append(("literal", token))
-    if len(stack) != 1:
-        raise TableError(f"'<' without '>' in syntax {text!r}")
-    return tuple(stack[0])
-
-
-def _usage(items, fields):
-    text = ""
-    for kind, item in items:
-        if kind == "optional":
-            text += f"[{_usage(item, fields)}]"
-        elif kind == "operand":
-            text += fields[item].title
-        else:
-            text += ", " if item == "," else item
-    return text
-
-
-@dataclass(frozen=True)
-class Macro:
-    """A mnemonic that stands for several words.
-
-    ``expand(values, context)`` gives pairs (mnemonic, dict of values); ``fields`` and ``syntax`` are as an instruction's,
-    the fields' bit ranges giving only their width.
-    """
-    mnemonic: str
-    fields: tuple
-    expand: Callable
-    syntax: Any = None
-    doc: str = ""
-    aliases: tuple = ()
-    rules: tuple = ()
-
-    flags = ()
-    operands = property(lambda self: self.fields)
-    by_name = cached_property(lambda self: {f.name: f for f in self.fields})
-    syntaxes = Instruction.__dict__["syntaxes"]
-    usage = Instruction.usage
-
-    def __post_init__(self):
-        type(self).syntaxes.__set_name__(type(self), "syntaxes")
 
 
 @dataclass(frozen=True)
@@ -339,7 +128,8 @@ class Isa:
     opcode_fault, field_fault : names of the faults for an undefined opcode, an illegal field.
     fault_detail : ``(word, field or part or None) -> int`` for fields without a detail of their own.
     lint : ``(items, params)`` -> pairs (index or ``None``, message): warnings about a whole program.
-    link : ``(assembler) -> bytes``: makes the image of what was assembled, if that is more than its words.
+    link : ``(assembler) -> bytes``: makes the image of what was assembled, if that is more than its words
+        (docs/assembler.md).
     listing : ``(isa, data, params) -> str``: the disassembly of such an image.
     """
     name: str
@@ -423,19 +213,19 @@ class Isa:
         opcode = self.opcode_part
         found = {}
         for instruction in self.instructions:
-            mask, value = _mask(opcode.hi, opcode.lo), instruction.opcode << opcode.lo
+            fixed, value = mask(opcode.hi, opcode.lo), instruction.opcode << opcode.lo
             for hi, lo, bits in instruction.fixed:
-                mask, value = mask | _mask(hi, lo), value | bits << lo
-            used = mask
+                fixed, value = fixed | mask(hi, lo), value | bits << lo
+            used = fixed
             for f in instruction.fields:
                 used |= f.mask
             for hi, lo in instruction.ignored:
-                used |= _mask(hi, lo)
+                used |= mask(hi, lo)
             rest = ((1 << self.bits) - 1) & ~used if self.rest == "zero" else 0
-            found[id(instruction)] = mask, value, rest
+            found[id(instruction)] = fixed, value, rest
         return found
 
-    def zero_mask(self, instruction):
+    def zeromask(self, instruction):
         """Bits of the word that must be zero in ``instruction``, all optional fields built."""
         return self._masks[id(instruction)][2]
 
@@ -475,17 +265,17 @@ class Isa:
     def match(self, word):
         """The instruction whose opcode and fixed bits ``word`` has, or ``None``."""
         part = self.opcode_part
-        for instruction in self._by_opcode.get(word >> part.lo & _mask(part.width - 1, 0), ()):
-            mask, value, _ = self._masks[id(instruction)]
-            if word & mask == value:
+        for instruction in self._by_opcode.get(word >> part.lo & mask(part.width - 1, 0), ()):
+            fixed, value, _ = self._masks[id(instruction)]
+            if word & fixed == value:
                 return instruction
         return None
 
     def decode(self, word, params=None):
         """:class:`Decoded` of ``word``, with the fault that its bits and the build parameters alone decide.
 
-        Without ``params`` everything optional counts as built and no size is checked. Of several faults the first in the
-        order of ``faults`` is given, among equal ones that of the lowest detail. Values that are illegal are ``None``.
+        Without ``params`` everything optional counts as built and no size is checked. Of several faults the first in
+        the order of ``faults`` is given, among equal ones that of the lowest detail. Illegal values are ``None``.
         """
         instruction = self.match(word)
         if instruction is not None and not built(params, instruction.only_if):
@@ -494,11 +284,13 @@ class Isa:
             instruction = None
         if instruction is None:
             part = self.opcode_part
-            detail = part.detail if part.detail is not None else word >> part.lo & _mask(part.width - 1, 0)
+            detail = part.detail if part.detail is not None else word >> part.lo & mask(part.width - 1, 0)
             if self.fault_detail is not None:
                 detail = self.fault_detail(word, None)
             return Decoded(None, {}, self.opcode_fault, detail)
         values, found = instruction.unpack(word), []
+        if word >> self.bits:
+            found.append((self.field_fault, self._detail(word, self.opcode_part)))
         rest = self._masks[id(instruction)][2]
         for f in instruction.fields:
             if not built(params, f.only_if):
@@ -507,7 +299,7 @@ class Isa:
             elif values[f.name] is None:
                 found.append((f.fault or self.field_fault, self._detail(word, f)))
         for part in self.parts:
-            if word & rest & _mask(part.hi, part.lo):
+            if word & rest & mask(part.hi, part.lo):
                 found.append((self.field_fault, self._detail(word, part)))
         if None not in values.values():
             for rule in instruction.rules:
@@ -545,68 +337,3 @@ class Isa:
             words.append(taken[0])
             offset += taken[1]
         return words
-
-
-def _mask(hi, lo):
-    return ((1 << hi - lo + 1) - 1) << lo
-
-
-def check_table(isa):
-    """Refuses a table that contradicts itself. Raises :class:`TableError`."""
-    if len(isa.tag) != 4:
-        raise TableError(f"{isa.name}: tag {isa.tag!r} must have four characters")
-    if isa.rest not in ("zero", "ignored"):
-        raise TableError(f"{isa.name}: rest must be 'zero' or 'ignored', not {isa.rest!r}")
-    if sum(part.name == "opcode" for part in isa.parts) != 1:
-        raise TableError(f"{isa.name}: exactly one part must be called opcode")
-    if len({s.bits for s in isa.storage}) != 1:
-        raise TableError(f"{isa.name}: every storage must hold words of the same width")
-    _check_ranges(isa, "parts", [(p.name, p.hi, p.lo) for p in isa.parts])
-    codes, names = [f.code for f in isa.faults], {f.name for f in isa.faults}
-    if len(set(codes)) != len(codes) or len(names) != len(codes):
-        raise TableError(f"{isa.name}: a fault number or name stands twice")
-    for name in (isa.opcode_fault, isa.field_fault):
-        if name not in names:
-            raise TableError(f"{isa.name}: no fault is called {name!r}")
-    mnemonics = {i.mnemonic for i in isa.instructions}
-    for i in isa.instructions:
-        ranges = [("opcode", isa.opcode_part.hi, isa.opcode_part.lo)]
-        ranges += [("fixed", hi, lo) for hi, lo, _ in i.fixed] + [(f.name, f.hi, f.lo) for f in i.fields]
-        _check_ranges(isa, i.mnemonic, ranges)
-        if i.opcode >> isa.opcode_part.width:
-            raise TableError(f"{isa.name}: opcode {i.opcode} of {i.mnemonic} does not fit its part")
-        if len(i.by_name) != len(i.fields):
-            raise TableError(f"{isa.name}: two fields of {i.mnemonic} have the same name")
-        for fault in [f.fault for f in i.fields if f.fault] + [r.fault for r in i.rules]:
-            if fault not in names:
-                raise TableError(f"{isa.name}: {i.mnemonic} raises {fault!r}, which is no fault")
-        if i.unbuilt and i.unbuilt not in mnemonics:
-            raise TableError(f"{isa.name}: {i.mnemonic} acts as {i.unbuilt!r}, which is no instruction")
-        for f in i.fields:
-            if f.flag and f.width != 1:
-                raise TableError(f"{isa.name}: flag {f.flag} of {i.mnemonic} must be one bit")
-        for tree in i.syntaxes:
-            written = set(_operands(tree))
-            for f in i.operands:
-                if f.name not in written and f.default is None:
-                    raise TableError(f"{isa.name}: syntax of {i.mnemonic} lacks {f.name}, which has no default")
-            for name in written - set(i.by_name):
-                raise TableError(f"{isa.name}: syntax of {i.mnemonic} names {name}, which is no field")
-
-
-def _operands(items):
-    for kind, item in items:
-        if kind == "optional":
-            yield from _operands(item)
-        elif kind == "operand":
-            yield item
-
-
-def _check_ranges(isa, what, ranges):
-    used = 0
-    for name, hi, lo in ranges:
-        if not 0 <= lo <= hi < isa.bits:
-            raise TableError(f"{isa.name}: {what}: {name} [{hi}:{lo}] lies outside the {isa.bits}-bit word")
-        if used & _mask(hi, lo):
-            raise TableError(f"{isa.name}: {what}: {name} [{hi}:{lo}] overlaps another range")
-        used |= _mask(hi, lo)

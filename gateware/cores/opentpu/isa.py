@@ -76,12 +76,23 @@ def _cfg(values, params):
     return None if cfg_built(number, params) and cfg_legal(number, values["value"]) else number
 
 
-_UB_RULE = Rule("ub_range", _ub_range, "vectors {ub} to {ub}+{length}-1 pass the end of the unified buffer "
-                "(ub_rows = {ub_rows})", field="ub")
-_ACC_RULE = Rule("acc_range", _acc_range, "rows {addr} to {addr}+{length}-1 pass the end of the accumulators "
-                 "(acc_rows = {acc_rows})", field="addr")
-_CFG_RULE = Rule("bad_config", _cfg, "CFG {register}, {value:#x} raises bad_config: the register is not built or the value "
-                 "has reserved bits", field="value", severity="warning")
+def _past(what, parameter, first):
+    def text(values, params):
+        last = values[first] + values["length"] - 1
+        return f"{what} {values[first]} to {last} pass the last one of this build, expected 0 to {params[parameter] - 1}"
+    return text
+
+
+def _cfg_message(values, params):
+    name = CFG_NAMES[values["register"]]
+    if not cfg_built(values["register"], params):
+        return f"CFG {name} is not built with these parameters: fault bad_config"
+    return f"{values['value']:#x} is no legal value of {name}: fault bad_config"
+
+
+_UB_RULE = Rule("ub_range", _ub_range, _past("vectors", "ub_rows", "ub"), field="ub")
+_ACC_RULE = Rule("acc_range", _acc_range, _past("accumulator rows", "acc_rows", "addr"), field="addr")
+_CFG_RULE = Rule("bad_config", _cfg, _cfg_message, field="value", severity="warning")
 
 
 INSTRUCTIONS = (
@@ -93,7 +104,8 @@ INSTRUCTIONS = (
     Instruction("MMC", 0x03, (
         _flag("S", "switch", 0, "the oldest tile of the queue becomes the current one"),
         _flag("O", "overwrite", 2, "overwrite the accumulators instead of adding"),
-        _flag("C", "convolve", 1, "rows by the CFG register conv (extension; ignored where not built)", only_if="ext_conv"),
+        _flag("C", "convolve", 1, "rows by the CFG register conv (extension; ignored where not built)",
+              only_if="ext_conv"),
         _ub("ub_src"), _acc("acc_dst"), _length()), "{ub}, {addr}, {length}", rules=(_UB_RULE, _ACC_RULE),
         doc="Matrix multiply: ACC[addr+i] (+)= UB[ub+i] @ W."),
     Instruction("ACT", 0x04, (
@@ -110,23 +122,25 @@ INSTRUCTIONS = (
                 doc="Read host memory: UB[ub+i] = host[addr+i]."),
     Instruction("HLT", 0x07, doc="Waits for every earlier instruction and its memory writes, then ends the run."),
     Instruction("CFG", 0x10, (
-        Field("register", 23, 0, limit=range(4), form=Named(tuple((n, k) for k, n in enumerate(CFG_NAMES))), label="reg",
-              doc="norm, conv, pool or poolrow"),
+        Field("register", 23, 0, limit=range(4), form=Named(tuple((n, k) for k, n in enumerate(CFG_NAMES))),
+              label="reg", doc="norm, conv, pool or poolrow, or 0 to 3"),
         Field("value", 55, 24, doc="32 bits")), rules=(_CFG_RULE,), only_if=("ext_norm", "ext_conv", "ext_pool"),
         doc="Sets a CFG register for the instructions after it (extension)."),
 )
 
 #: In order of precedence: where several apply, the first is reported.
 FAULTS = (
-    Fault(16, "bad_register", "start: hostmem_base or weights_base not a multiple of 16, a limit below its base, program "
-          "length 0 or not a multiple of 14, or the program overlaps host memory",
+    Fault(16, "bad_register", "start: hostmem_base or weights_base not a multiple of 16, a limit below its base, "
+          "program length 0 or not a multiple of 14, or the program overlaps host memory",
           "offset of the register (overlap: hostmem_base)"),
     Fault(17, "bad_config", "a cfg_* register or a CFG instruction holds an illegal value or names no register",
           "number of the CFG register"),
-    Fault(5, "window", "program, host vectors or weight tile leave the core's memory window", "first byte address outside"),
+    Fault(5, "window", "program, host vectors or weight tile leave the core's memory window",
+          "first byte address outside"),
     Fault(1, "illegal_opcode", "opcode undefined, or its extension not built", "the opcode"),
     Fault(2, "bad_field", "a bit that must be zero is not; flag P without ext_pool", "1 flags, 2 length, 3 addr, 4 ub"),
-    Fault(18, "ub_range", "a row past the end of the unified buffer", "last row of the instruction (C: first offending)"),
+    Fault(18, "ub_range", "a row past the end of the unified buffer",
+          "last row of the instruction (C: first offending row)"),
     Fault(19, "acc_range", "a row past the end of the accumulators",
           "last row, at most 2^32-1 (P: first offending row)"),
     Fault(20, "host_range", "vectors past hostmem_limit", "low 32 bits of the last vector's address"),

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The one assembler and disassembler of all instruction sets, driven by their tables (docs/assembler.md)."""
+from .assembler import assemble, assemble_text
+from .disassembler import disassemble
+from .errors import AsmError, AsmWarning
+from .program import Program, SourceLine, load_program, save_program
+
+__all__ = ["AsmError", "AsmWarning", "Program", "SourceLine", "assemble", "assemble_text", "disassemble", "load_program",
+           "save_program"]

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the assembler has to say: one line each, with file, line and column."""
+from typing import NamedTuple
+
+__all__ = ["AsmError", "AsmWarning", "Place"]
+
+
+class Place(NamedTuple):
+    """A place in a source file; lines and columns count from 1."""
+    file: str
+    line: int
+    column: int
+
+    def __str__(self):
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class AsmError(ValueError):
+    """A source or program file that is refused; its text is one line, ``file:line:column: message, expected ...``.
+
+    Attributes
+    ----------
+    place : Place or None
+    message : str
+    expected : str
+        What would have been right; may be empty.
+    """
+    def __init__(self, message, *, place=None, expected="", file=None):
+        self.message, self.place, self.expected = message, place, expected
+        where = f"{place}: " if place is not None else f"{file}: " if file is not None else ""
+        super().__init__(where + message + (f", expected {expected}" if expected else ""))
+
+
+class AsmWarning(NamedTuple):
+    """Something that assembles but is likely not meant; its text is one line like that of an error."""
+    place: Place
+    message: str
+
+    def __str__(self):
+        return f"{self.place}: warning: {self.message}"
