@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The wall between a core and the memory outside its window (docs/contracts.md, section 2)."""
+from amaranth import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .port import MAX_BEATS, MemoryPort, RequestLayout, WriteLayout
+
+__all__ = ["WindowGuard"]
+
+#: log2 of the window's granularity in bytes (the control block's window registers are multiples of 64).
+WINDOW_SHIFT = 6
+
+
+class WindowGuard(wiring.Component):
+    """Passes requests that lie in a window of memory, answers all others itself with ``error``, in order.
+
+    Requests and write data are registered: one cycle of latency each, one request and one beat a cycle. Answers pass
+    without latency. A request outside waits until all earlier ones are answered; then every beat of it is answered
+    with ``error`` (its write data are swallowed), and only then does the next one pass.
+
+    With ``clear`` high nothing new is accepted and nothing is answered; what the memory was asked before is paid (write
+    beats with ``mask`` 0) and what it answers is swallowed. The side that asks may be reset at once, in any state, in
+    the cycle that ``clear`` rises; keep ``clear`` high until ``idle``.
+
+    Parameters
+    ----------
+    beat_bytes : int
+        Bytes of a beat, a power of two, at most 64.
+    outstanding : int
+        Largest number of requests under way, 1 to 63.
+
+    Members
+    -------
+    port : In(MemoryPort), memory : Out(MemoryPort)
+    base : In(32), first byte inside; limit : In(32), first byte past the window. Multiples of 64 (the low six bits are
+        ignored); they hold still while requests are made.
+    clear : In(1)
+    idle : Out(1), nothing is outstanding
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+    """
+    def __init__(self, *, beat_bytes, outstanding=7):
+        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8, 16, 32, 64):
+            raise ValueError(f"Beat size must be a power of two from 1 to 64 bytes, not {beat_bytes!r}")
+        if not isinstance(outstanding, int) or isinstance(outstanding, bool) or not 1 <= outstanding <= 63:
+            raise ValueError(f"Number of outstanding requests must be an integer from 1 to 63, not {outstanding!r}")
+        self.beat_bytes = beat_bytes
+        self.outstanding = outstanding
+        super().__init__({
+            "port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes)),
+            "base": In(32), "limit": In(32), "clear": In(1), "idle": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        port, memory = self.port, self.memory
+        shift = self.beat_bytes.bit_length() - 1
+
+        # The request that was accepted last, until the memory (or the answer of ours) has taken it.
+        held, inside = Signal(), Signal()
+        request = Signal(RequestLayout())
+        count = Signal(range(self.outstanding + 1))        # requests the memory owes answers for, the held one included
+        owed = Signal(range(self.outstanding * MAX_BEATS + 1))  # beats that we owe to the memory
+
+        asked = port.req.payload
+        first = Signal(32 - WINDOW_SHIFT)
+        last = Signal(33 - WINDOW_SHIFT)
+        fits = Signal()
+        m.d.comb += [
+            first.eq(asked.address[WINDOW_SHIFT:]),
+            last.eq((asked.address[shift:] + asked.beats)[WINDOW_SHIFT - shift:]),
+            fits.eq((first >= self.base[WINDOW_SHIFT:]) & (last < self.limit[WINDOW_SHIFT:])),
+        ]
+        accept = Signal()
+        m.d.comb += [
+            port.req.ready.eq(~self.clear & (~held | (inside & memory.req.ready)) & (count != self.outstanding)),
+            accept.eq(port.req.valid & port.req.ready),
+            memory.req.valid.eq(held & inside), memory.req.payload.eq(request),
+        ]
+        refused = Signal()  # the held request is ours to answer, and its turn has come
+        done = Signal()     # ... and this cycle ends it
+        m.d.comb += refused.eq(held & ~inside & (count == 0))
+        with m.If((inside & memory.req.ready) | done | (self.clear & ~inside)):
+            m.d.sync += held.eq(0)
+        with m.If(accept):
+            m.d.sync += [held.eq(1), inside.eq(fits), request.eq(asked)]
+
+        # Write data: one register, so that a beat offered to the memory stands even if the side that asks is reset.
+        swallow = Signal()  # beats of a refused write are to come
+        load = Signal()
+        m.d.comb += [
+            load.eq((owed != 0) & (~memory.w.valid | memory.w.ready) & (self.clear | port.w.valid)),
+            port.w.ready.eq(~self.clear & (((owed != 0) & (~memory.w.valid | memory.w.ready)) | swallow)),
+        ]
+        with m.If(load):
+            m.d.sync += [memory.w.valid.eq(1), memory.w.payload.eq(port.w.payload)]
+            with m.If(self.clear):
+                m.d.sync += memory.w.payload.mask.eq(0)
+        with m.Elif(memory.w.ready):
+            m.d.sync += memory.w.valid.eq(0)
+        added = Signal(range(MAX_BEATS + 1))
+        with m.If(accept & fits & asked.write):
+            m.d.comb += added.eq(asked.beats + 1)
+        m.d.sync += owed.eq(owed + added - load)
+
+        read_ends, write_ends = Signal(), Signal()
+        m.d.comb += [
+            read_ends.eq(memory.r.valid & memory.r.ready & memory.r.payload.last),
+            write_ends.eq(memory.ack.valid & memory.ack.ready),
+        ]
+        m.d.sync += count.eq(count + (accept & fits) - read_ends - write_ends)
+
+        # Answers, ours among them.
+        acknowledge = Signal()  # all beats of a refused write were swallowed
+        m.d.comb += [
+            swallow.eq(refused & request.write & ~acknowledge),
+            port.r.payload.data.eq(memory.r.payload.data),
+            port.r.payload.error.eq(memory.r.payload.error | refused),
+            port.r.payload.last.eq(memory.r.payload.last),
+            port.r.valid.eq(~self.clear & (memory.r.valid | (refused & ~request.write))),
+            port.ack.payload.error.eq(memory.ack.payload.error | refused),
+            port.ack.valid.eq(~self.clear & (memory.ack.valid | acknowledge)),
+            memory.r.ready.eq(self.clear | port.r.ready),
+            memory.ack.ready.eq(self.clear | port.ack.ready),
+            self.idle.eq((count == 0) & ~held),
+        ]
+        with m.If(refused):
+            m.d.comb += port.r.payload.last.eq(request.beats == 0)
+            # The held request counts its own beats: nothing else needs it any more.
+            with m.If((port.r.valid & port.r.ready) | (port.w.valid & port.w.ready)):
+                m.d.sync += request.beats.eq(request.beats - 1)
+                with m.If(request.beats == 0):
+                    m.d.comb += done.eq(~request.write)
+                    m.d.sync += acknowledge.eq(request.write)
+        with m.If(acknowledge & port.ack.ready):
+            m.d.comb += done.eq(1)
+            m.d.sync += acknowledge.eq(0)
+        with m.If(self.clear):
+            m.d.sync += acknowledge.eq(0)
+        return m

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import random
+
+import pytest
+from amaranth.sim import Simulator
+from memory_model import MemoryModel, PortDriver
+
+from quintet.gateware.memory.guard import WindowGuard
+
+
+@pytest.mark.parametrize("beat_bytes,stall", [(2, 0.3), (4, 0.0), (16, 0.5)])
+def test_window(beat_bytes, stall):
+    base, limit = 1024, 3072
+    rnd = random.Random(beat_bytes)
+    dut = WindowGuard(beat_bytes=beat_bytes)
+    model = MemoryModel(dut.memory, size=8192, seed=2, stall=stall)
+    driver = PortDriver(dut.port, seed=5, stall=stall, early_data=True)
+    before = rnd.randbytes(8192)
+    model.memory[:] = list(before)
+    expected = bytearray(before)
+    checks = []
+    for _ in range(150):
+        beats = rnd.choice((1, 2, 8, 33))
+        at = rnd.choice((base, limit, rnd.randrange(8192), 0xffff0000, base - 64)) + rnd.randrange(-40, 40) * beat_bytes
+        at = max(0, at) & -beat_bytes
+        inside = base <= at and at + beats * beat_bytes <= limit
+        if rnd.random() < 0.5:
+            data = rnd.randbytes(beats * beat_bytes)
+            checks.append((driver.write(at, data), inside, None))
+            if inside:
+                expected[at:at + len(data)] = data
+        else:
+            checks.append((driver.read(at, beats), inside, bytes(expected[at:at + beats * beat_bytes])))
+    done = []
+
+    async def bench(ctx):
+        ctx.set(dut.base, base)
+        ctx.set(dut.limit, limit)
+        await driver.drain(ctx)
+        await ctx.tick()
+        assert ctx.get(dut.idle)
+        done.append(True)
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(bench)
+    sim.add_testbench(model.process, background=True)
+    sim.add_testbench(driver.process, background=True)
+    sim.run()
+    assert done
+    assert all(answer.errors == [not inside] * len(answer.errors) for answer, inside, _ in checks)
+    assert all(answer.bytes(beat_bytes) == data for answer, inside, data in checks if data is not None and inside)
+    assert model.memory.tobytes() == bytes(expected)
+    assert all(base <= at and at + beats * beat_bytes <= limit for at, beats, _ in model.log)
+
+
+def test_single_beats_pass_at_full_rate():
+    dut = WindowGuard(beat_bytes=4, outstanding=15)
+    model = MemoryModel(dut.memory, size=4096, stall=0.0, latency=(1, 1), depth=8)
+    driver = PortDriver(dut.port)
+    answers = [driver.read(4 * k, 1) for k in range(100)]
+
+    async def bench(ctx):
+        ctx.set(dut.limit, 4096)
+        await driver.drain(ctx)
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(bench)
+    sim.add_testbench(model.process, background=True)
+    sim.add_testbench(driver.process, background=True)
+    sim.run()
+    assert answers[-1].time <= 110
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_clear_in_any_state(seed):
+    """The side that asks vanishes; what it owed is paid with empty masks, and the next user finds a clean port."""
+    rnd = random.Random(seed)
+    dut = WindowGuard(beat_bytes=4)
+    model = MemoryModel(dut.memory, size=8192, seed=seed, stall=0.3)
+    done = []
+
+    async def bench(ctx):
+        ctx.set(dut.limit, 4096)
+        for _ in range(3):
+            vanished = PortDriver(dut.port, seed=seed, stall=0.2)
+            for _ in range(6):
+                at = rnd.choice((0, 256, 4096))
+                if rnd.random() < 0.6:
+                    vanished.write(at, b"\xaa" * 40)
+                else:
+                    vanished.read(at, 17)
+            # Run it for some cycles, then let go of every line.
+            await run_for(ctx, vanished, rnd.randrange(4, 80))
+            ctx.set(dut.clear, 1)
+            for line in (dut.port.req.valid, dut.port.w.valid, dut.port.r.ready, dut.port.ack.ready):
+                ctx.set(line, 0)
+            for _ in range(600):
+                await ctx.tick()
+                if ctx.get(dut.idle):
+                    break
+            assert ctx.get(dut.idle), "drain does not end"
+            assert model.outstanding == 0
+            ctx.set(dut.clear, 0)
+            heir = PortDriver(dut.port, seed=seed)
+            heir.write(512, bytes(range(16)))
+            answer = heir.read(512, 4)
+            await run_for(ctx, heir, 150)
+            assert answer.done and answer.bytes(4) == bytes(range(16))
+            assert heir.pending == 0
+        done.append(True)
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(bench)
+    sim.add_testbench(model.process, background=True)
+    sim.run()
+    assert done
+
+
+class Stopped(Exception):
+    pass
+
+
+async def run_for(ctx, driver, cycles):
+    """Runs a driver for some clock cycles inside this testbench, then drops it."""
+    class Shim:
+        left = cycles
+
+        def tick(self):
+            if not self.left:
+                raise Stopped
+            self.left -= 1
+            return ctx.tick()
+
+        def __getattr__(self, name):
+            return getattr(ctx, name)
+
+    try:
+        await driver.process(Shim())
+    except Stopped:
+        pass
+
+
+@pytest.mark.parametrize("kwargs,message", [
+    (dict(beat_bytes=3), "Beat size must be a power of two from 1 to 64 bytes, not 3"),
+    (dict(beat_bytes=4, outstanding=64), "Number of outstanding requests must be an integer from 1 to 63, not 64"),
+])
+def test_arguments(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        WindowGuard(**kwargs)
