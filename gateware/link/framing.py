@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Frames: COBS-encoded contents, ended by a zero byte (docs/link.md, "Frames")."""
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["FrameReceiver", "FrameTransmitter"]
+
+
+def _check_depth(name, depth):
+    if not isinstance(depth, int) or isinstance(depth, bool):
+        raise TypeError(f"{name} must be an integer, not {depth!r}")
+    if depth < 512 or depth & (depth - 1):
+        raise ValueError(f"{name} must be a power of two of at least 512, not {depth!r}")
+
+
+class FrameReceiver(wiring.Component):
+    """Buffers received bytes and gives out the contents of the oldest frame, as often as wanted.
+
+    Bytes go to a ring buffer as they are, zeros included. A cursor goes through the oldest frame and decodes it;
+    the frame stays in the buffer until it is released. A frame that fills the whole buffer is thrown away in
+    parts while it is received, and its end is marked ``bad``.
+
+    Parameters
+    ----------
+    depth : int
+        Bytes of the buffer, a power of two of at least 512. A frame may have ``depth - 1`` bytes, encoded, its zero included.
+
+    Members
+    -------
+    i : In(stream.Signature(8))
+        Received bytes. Not ready while the buffer is full.
+    o : Out(stream)
+        ``data``: a byte of the contents; or ``end`` 1: the frame is over, with ``bad`` 1 if its encoding was broken or it was too
+        long. Behind the end the stream stands still until ``rewind`` or ``release``.
+    rewind : In(1)
+        With the transfer of the end: go back to the first byte of this frame. Not to be used on a bad frame.
+    release : In(1)
+        With the transfer of the end: give up this frame, go on with the next.
+
+    Throughput: a byte in every two cycles.
+    """
+    def __init__(self, *, depth=1024):
+        _check_depth("depth", depth)
+        self._depth = depth
+        super().__init__({
+            "i": In(stream.Signature(8)),
+            "o": Out(stream.Signature(data.StructLayout({"data": 8, "end": 1, "bad": 1}))),
+            "rewind": In(1),
+            "release": In(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.buffer = buffer = Memory(shape=8, depth=self._depth, init=[])
+        put = buffer.write_port()
+        get = buffer.read_port()
+
+        write = Signal(range(self._depth))
+        base = Signal(range(self._depth))      # first byte of the frame
+        cursor = Signal(range(self._depth))    # next byte to be decoded
+        behind = Signal(range(self._depth))
+        m.d.comb += [
+            behind.eq(write + 1),
+            put.addr.eq(write),
+            put.data.eq(self.i.payload),
+            put.en.eq(self.i.valid & self.i.ready),
+            self.i.ready.eq(behind != base),
+        ]
+        with m.If(put.en):
+            m.d.sync += write.eq(behind)
+
+        # A byte is fetched in one cycle and decoded in the next. It is never fetched in the cycle it is written.
+        fetched = Signal()
+        empty = cursor == write
+        m.d.comb += [
+            get.addr.eq(cursor),
+            get.en.eq(~fetched),
+        ]
+        room = ~self.o.valid | (self.o.ready & ~self.o.p.end)
+        with m.If(~fetched):
+            m.d.sync += fetched.eq(~empty)
+        with m.Elif(room):
+            m.d.sync += [
+                fetched.eq(0),
+                cursor.eq(cursor + 1),
+            ]
+
+        left = Signal(8)      # bytes that this block still has
+        zero = Signal()       # a zero lies between this block and the next
+        spoilt = Signal()     # a part of this frame was thrown away
+        byte = get.data
+        with m.If(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+        with m.If(fetched & room):
+            m.d.sync += [
+                self.o.valid.eq(1),
+                self.o.p.data.eq(byte),
+                self.o.p.end.eq(byte == 0),
+                self.o.p.bad.eq((left != 0) | spoilt),
+                left.eq(left - 1),
+            ]
+            with m.If((left == 0) & (byte != 0)):
+                m.d.sync += [
+                    left.eq(byte - 1),
+                    zero.eq(byte != 0xFF),
+                    self.o.valid.eq(zero),
+                    self.o.p.data.eq(0),
+                ]
+            with m.If(byte == 0):
+                m.d.sync += [
+                    left.eq(0),
+                    zero.eq(0),
+                    spoilt.eq(0),
+                ]
+
+        with m.If(self.o.valid & self.o.ready & self.o.p.end):
+            with m.If(self.rewind):
+                m.d.sync += [
+                    cursor.eq(base),
+                    fetched.eq(0),
+                ]
+            with m.If(self.release):
+                m.d.sync += base.eq(cursor)
+        with m.Elif(~self.i.ready & empty & ~(self.o.valid & self.o.p.end)):
+            # Full, all of it decoded, and no end in sight.
+            m.d.sync += [
+                base.eq(cursor),
+                spoilt.eq(1),
+            ]
+        return m
+
+
+class FrameTransmitter(wiring.Component):
+    """Encodes frames into a buffer and sends them.
+
+    In front of each block a byte is left out; when the block ends, its length is written there. What lies before
+    the hole is complete and on its way.
+
+    Parameters
+    ----------
+    depth : int
+        Bytes of the buffer, a power of two of at least 512 (a block, which may have 255 bytes, must never fill it).
+
+    Members
+    -------
+    i : In(stream)
+        ``data``: a byte of the contents; or ``end`` 1: the frame is over (``data`` means nothing).
+    o : Out(stream.Signature(8))
+        Bytes to be sent.
+
+    Throughput: a byte a cycle into the buffer, one in every two cycles out of it.
+    Latency: bytes leave when their block is complete: at a zero, after 254 others, or at the end.
+    """
+    def __init__(self, *, depth=512):
+        _check_depth("depth", depth)
+        self._depth = depth
+        super().__init__({
+            "i": In(stream.Signature(data.StructLayout({"data": 8, "end": 1}))),
+            "o": Out(stream.Signature(8)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.buffer = buffer = Memory(shape=8, depth=self._depth, init=[])
+        put = buffer.write_port()
+        get = buffer.read_port()
+
+        hole = Signal(range(self._depth))
+        write = Signal(range(self._depth), init=1)
+        behind = Signal(range(self._depth))
+        read = Signal(range(self._depth))
+        length = Signal(8, init=1)    # of this block, as it will stand in the hole
+        ending = Signal()             # the last block is closed; the frame's zero is next
+
+        full = behind == read
+        step = Signal()
+        close = ending | length.all() | self.i.p.end | (self.i.p.data == 0)
+        m.d.comb += [
+            behind.eq(write + 1),
+            step.eq((self.i.valid | ending) & ~full),
+            put.en.eq(step),
+            put.addr.eq(Mux(close, hole, write)),
+            put.data.eq(Mux(ending, 0, Mux(close, length, self.i.p.data))),
+            # A full block is closed first; the frame's zero needs a step of its own.
+            self.i.ready.eq(~full & Mux(self.i.p.end, ending, ~length.all())),
+        ]
+        with m.If(step):
+            m.d.sync += [
+                write.eq(behind),
+                length.eq(length + 1),
+                ending.eq(~ending & self.i.p.end),
+            ]
+            with m.If(close):
+                m.d.sync += [
+                    hole.eq(write),
+                    length.eq(1),
+                ]
+
+        # Nothing before the hole is written any more: no collision of the ports.
+        m.d.comb += [
+            get.addr.eq(read),
+            get.en.eq(~self.o.valid),
+            self.o.payload.eq(get.data),
+        ]
+        with m.If(~self.o.valid):
+            with m.If(read != hole):
+                m.d.sync += [
+                    self.o.valid.eq(1),
+                    read.eq(read + 1),
+                ]
+        with m.Elif(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+        return m

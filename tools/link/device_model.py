@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The board's side of the link in Python: what a board does with the bytes it gets (docs/link.md).
+
+For tests of the host without gateware, and of the gateware against the protocol.
+"""
+import zlib
+
+from quintet.gateware.link.protocol import ANSWER, INFO_ADDRESS, Operation, Status
+
+from .frames import Answer, Decoder
+
+__all__ = ["DeviceModel", "WordMemory"]
+
+
+class WordMemory:
+    """Words of a bus: ``size`` bytes from ``base``, everything else an error.
+
+    Attributes
+    ----------
+    data : bytearray
+    writes : int
+        Bus cycles that wrote.
+    """
+    def __init__(self, size, base=0):
+        self.base, self.data, self.writes = base, bytearray(size), 0
+
+    def covers(self, address):
+        return 0 <= address - self.base < len(self.data)
+
+    def read(self, address):
+        """The word at an aligned address; ``None`` is a bus error."""
+        if not self.covers(address):
+            return None
+        return bytes(self.data[address - self.base:address - self.base + 4])
+
+    def write(self, address, word, lanes):
+        """Writes those bytes of a word whose lane is set; ``False`` is a bus error."""
+        if not self.covers(address):
+            return False
+        self.writes += 1
+        for lane in range(4):
+            if lanes[lane]:
+                self.data[address - self.base + lane] = word[lane]
+        return True
+
+
+class DeviceModel:
+    """A board: takes bytes, gives the bytes it answers.
+
+    Parameters
+    ----------
+    regions : list of WordMemory
+        What is on the bus.
+    buffer : int
+        Bytes of the receive buffer.
+    """
+    def __init__(self, regions, *, info_address=INFO_ADDRESS, buffer=1024):
+        self.regions = list(regions)
+        self._info_address = info_address
+        self._buffer = buffer
+        self._encoded = bytearray()
+        self._long = False
+        self.reset()
+
+    def reset(self):
+        """What a reset of the board does to its link (memory is left alone)."""
+        self.session = b"\0\0"
+        self.expected = 0
+        self.stopped = None     # address of the failure
+        self.executed = 0
+
+    def feed(self, received):
+        """The bytes that the board sends for these."""
+        answers = bytearray()
+        for byte in received:
+            if byte:
+                self._encoded.append(byte)
+                if len(self._encoded) == self._buffer - 1:
+                    self._encoded.clear()
+                    self._long = True
+                continue
+            for contents in Decoder().feed(bytes(self._encoded) + b"\0"):
+                if not self._long:
+                    answers += self._request(contents)
+            self._encoded.clear()
+            self._long = False
+        return bytes(answers)
+
+    def _region(self, address):
+        return next((region for region in self.regions if region.covers(address)), None)
+
+    def _read(self, address, length):
+        """Data up to the failure, and where that is."""
+        data = bytearray()
+        at, end = address & ~3, address + length
+        while at < end:
+            region = self._region(at & 0xFFFF_FFFC)
+            word = region.read(at & 0xFFFF_FFFC) if region else None
+            if word is None:
+                return bytes(data[address & 3:]), at & 0xFFFF_FFFC
+            data += word
+            at += 4
+        return bytes(data[address & 3:][:length]), None
+
+    def _write(self, address, data):
+        padded = bytes(address & 3) + data + bytes(-(address + len(data)) % 4)
+        used = [False] * (address & 3) + [True] * len(data) + [False] * (-(address + len(data)) % 4)
+        for offset in range(0, len(padded), 4):
+            at = ((address & ~3) + offset) & 0xFFFF_FFFC
+            region = self._region(at)
+            if region is None or not region.write(at, padded[offset:offset + 4], used[offset:offset + 4]):
+                return at
+        return None
+
+    def _request(self, contents):
+        if len(contents) < 8 or contents[0] & ANSWER:
+            return b""
+        operation, session, sequence = contents[0], contents[1:3], contents[3]
+        address, body = int.from_bytes(contents[4:8], "little"), contents[8:]
+        identify = operation & 3 == Operation.IDENTIFY
+        if identify:
+            if session[0] != self.session[0]:
+                self.session = bytes([session[0], (self.session[1] + 1) & 0xFF])
+                self.stopped = None
+            session, sequence, address = self.session, self.expected, self._info_address
+
+        def answer(status, data=b"", address=None):
+            return Answer(Operation(operation & 3), self.session, sequence, status, data, self.expected,
+                          address if address is not None else 0).encode()
+
+        distance = (sequence - self.expected) & 0xFF
+        if session != self.session:
+            return answer(Status.SESSION)
+        if self.stopped is not None:
+            return answer(Status.BUS_ERROR, address=self.stopped)
+        if 0 < distance < 128:
+            return answer(Status.SEQUENCE)
+        is_write = operation == Operation.WRITE
+        if operation > 3 or not body or (not is_write and len(body) != 2):
+            return answer(Status.BAD_REQUEST)
+
+        data = b""
+        if is_write:
+            failed = self._write(address, body) if distance == 0 else None
+        else:
+            data, failed = self._read(address, int.from_bytes(body, "little") or 65536)
+        if failed is not None:
+            self.stopped = failed
+            return answer(Status.BUS_ERROR, data if operation != Operation.CHECKSUM else b"", failed)
+        if operation == Operation.CHECKSUM:
+            data = zlib.crc32(data).to_bytes(4, "little")
+        if distance == 0 and not identify:
+            self.executed += 1
+            self.expected = (self.expected + 1) & 0xFF
+            # The answer carries no number of its own; only failures show the one expected.
+        return answer(Status.OK, data)

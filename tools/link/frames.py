@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Frames and their contents, as the host builds and reads them (docs/link.md)."""
+import struct
+import zlib
+from dataclasses import dataclass
+
+from quintet.gateware.link.protocol import ANSWER, Operation, Status
+
+__all__ = ["Answer", "Decoder", "Request", "cobs_decode", "cobs_encode", "frame"]
+
+#: Longest frame that can be an answer: 65,536 bytes of data, COBS, and everything else, rounded up.
+LONGEST = 66_000
+
+
+def cobs_encode(contents):
+    """``contents`` without zeros, as consistent overhead byte stuffing does it."""
+    encoded = bytearray()
+    blocks = contents.split(b"\0")
+    for number, block in enumerate(blocks):
+        while len(block) > 254:
+            encoded.append(255)
+            encoded += block[:254]
+            block = block[254:]
+        # A block of 254 bytes at the end of everything needs no further one; one before a zero does.
+        if len(block) == 254 and number < len(blocks) - 1:
+            encoded.append(255)
+            encoded += block
+            block = b""
+        encoded.append(len(block) + 1)
+        encoded += block
+    return bytes(encoded)
+
+
+def cobs_decode(encoded):
+    """The contents of a frame (given without its zero), or ``None`` if it is broken."""
+    contents = bytearray()
+    position = 0
+    while position < len(encoded):
+        code = encoded[position]
+        block = encoded[position + 1:position + code]
+        if code == 0 or len(block) != code - 1:
+            return None
+        contents += block
+        position += code
+        if code != 255 and position < len(encoded):
+            contents.append(0)
+    return bytes(contents)
+
+
+def frame(contents):
+    """A frame with these contents: CRC, COBS, zero."""
+    return cobs_encode(contents + struct.pack("<I", zlib.crc32(contents))) + b"\0"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request. ``length`` is that of the data it asks for; ``data`` is a write's."""
+    operation: Operation
+    address: int = 0
+    length: int = 0
+    data: bytes = b""
+
+    def encode(self, session, sequence):
+        """The frame, for this session (2 bytes) and number."""
+        body = self.data if self.operation == Operation.WRITE else struct.pack("<H", self.length & 0xFFFF)
+        head = struct.pack("<B2sBI", self.operation, session, sequence & 0xFF, self.address)
+        return frame(head + body)
+
+    @property
+    def answer_data(self):
+        """Bytes of data in a good answer."""
+        return {Operation.WRITE: 0, Operation.CHECKSUM: 4}.get(self.operation, self.length)
+
+    @property
+    def span(self):
+        """Bytes of memory or registers it is about."""
+        return len(self.data) or self.length
+
+    def __str__(self):
+        if self.operation == Operation.IDENTIFY:
+            return "identify"
+        return f"{self.operation.name.lower()} of {self.span} bytes at {self.address:#010x}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer. ``expected`` and ``address`` stand in answers whose status is not ok."""
+    operation: Operation
+    session: bytes
+    sequence: int
+    status: Status
+    data: bytes = b""
+    expected: int | None = None
+    address: int | None = None
+
+    def encode(self):
+        """The frame."""
+        body = self.data
+        if self.status != Status.OK:
+            body += struct.pack("<BI", self.expected, self.address)
+        head = struct.pack("<B2sB", ANSWER | self.operation, self.session, self.sequence)
+        return frame(head + body + bytes([self.status]))
+
+    @classmethod
+    def decode(cls, contents):
+        """An answer from the contents of a frame, CRC removed; ``None`` if that is none."""
+        if len(contents) < 5 or contents[0] & 0xFC != ANSWER or contents[-1] not in set(Status):
+            return None
+        operation, session, sequence = struct.unpack("<B2sB", contents[:4])
+        status, data = Status(contents[-1]), contents[4:-1]
+        expected = address = None
+        if status != Status.OK:
+            if len(data) < 5:
+                return None
+            expected, address = struct.unpack("<BI", data[-5:])
+            data = b""
+        return cls(Operation(operation & 3), session, sequence, status, data, expected, address)
+
+
+class Decoder:
+    """Cuts received bytes into frames and yields the contents of the good ones, CRC removed.
+
+    Attributes
+    ----------
+    damaged : int
+        Frames that were dropped.
+    """
+    def __init__(self):
+        self._rest = bytearray()
+        self.damaged = 0
+
+    def feed(self, received):
+        """Contents of the frames that are complete with these bytes."""
+        self._rest += received
+        *frames, rest = bytes(self._rest).split(b"\0") if b"\0" in received else (bytes(self._rest),)
+        # Noise without a zero must not fill the memory; what is cut off was no frame.
+        self._rest = bytearray(rest[-LONGEST:])
+        good = []
+        for encoded in frames:
+            contents = cobs_decode(encoded)
+            if not encoded:
+                continue
+            if contents is None or len(contents) < 4 or \
+                    zlib.crc32(contents[:-4]) != struct.unpack("<I", contents[-4:])[0]:
+                self.damaged += 1
+                continue
+            good.append(contents[:-4])
+        return good
