@@ -2,8 +2,9 @@
 """Build parameters and presets of a core. Pure Python: the loader uses it where no FPGA tool is installed."""
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 __all__ = ["FPGAS", "Parameter", "ParameterError", "ParameterSpace", "Preset", "params_hash"]
 

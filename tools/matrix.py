@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds every board and core that fit together, resumable, into one table."""
+import csv
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import InputError
+
+__all__ = ["COLUMNS", "Cell", "cells", "run_matrix", "source_digest", "to_csv", "to_markdown"]
+
+#: Columns of the tables, in order; all but the last are fields of the build report.
+COLUMNS = ("board", "isa", "preset", "seed", "clock_asked_mhz", "clock_reached_mhz", "luts", "ffs", "dsps", "brams",
+           "seconds", "state")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One build of the matrix."""
+    board: str
+    isa: str
+    preset: str
+    seed: int = 1
+
+    @property
+    def key(self):
+        return f"{self.board}/{self.isa}/{self.preset}/{self.seed}"
+
+
+def cells(boards, rooms, seeds=(1,)):
+    """Every cell there is: each board with each preset that its FPGA can hold.
+
+    Parameters
+    ----------
+    boards : iterable of objects with ``name`` and ``fpga``
+    rooms : iterable of Room
+    """
+    return [Cell(board.name, room.name, preset, seed)
+            for room in rooms for board in boards
+            for preset in room.params.SPACE.presets_for(board.fpga) for seed in seeds]
+
+
+def source_digest(root):
+    """Digest of all sources that a bitstream depends on, so that a cell built from others is built again."""
+    digest = hashlib.sha256()
+    for room in ("gateware", "boards"):
+        for path in sorted((Path(root) / room).rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _build(cell, folder):
+    """Builds one cell in a process of its own and returns its result."""
+    out = folder / cell.board / cell.isa / f"{cell.preset}-{cell.seed}"
+    command = [sys.executable, "-m", "quintet.tools.cli", "build", cell.board, cell.isa, "--preset", cell.preset,
+               "--seed", str(cell.seed), "-o", str(out), "--json"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        report = {}
+    if done.returncode == 0:
+        return {**report, "state": "built"}
+    if done.returncode == 1 and "clock_reached_mhz" in report:
+        return {**report, "state": "clock missed"}
+    said = report.get("error") or (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+    return {"board": cell.board, "isa": cell.isa, "preset": cell.preset, "seed": cell.seed, "state": f"failed: {said}"}
+
+
+def _load(path):
+    if not path.exists():
+        return {}
+    try:
+        stored = json.loads(path.read_text())
+        return stored["cells"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: is not a table of quintet matrix; move it away, or choose another folder") from None
+
+
+def _write(path, text):
+    """Replaces ``path`` at once, so that an interrupted run leaves the old table or the new one."""
+    scratch = path.with_name(path.name + ".part")
+    scratch.write_text(text)
+    os.replace(scratch, path)
+
+
+def run_matrix(todo, folder, digest, *, workers=1, again=False, build=_build, report=lambda cell, result, left: None):
+    """Build the cells of ``todo`` that ``folder`` does not hold yet, and write ``matrix.json``, ``.csv`` and ``.md`` there.
+
+    A cell is kept if it was built, or missed its clock, from the same sources; a failed one is tried again. After each
+    cell the tables are complete, so that an interrupted run goes on where it was.
+
+    Parameters
+    ----------
+    todo : list of Cell
+    folder : Path
+    digest : str
+        Of the sources (:func:`source_digest`).
+    workers : int
+        Builds at the same time.
+    again : bool
+        Build all of them, kept or not.
+    report : callable(cell, result, left)
+        Called after each cell.
+
+    Returns
+    -------
+    dict
+        Cell key -> result, for all cells of ``todo``.
+    """
+    if workers < 1:
+        raise InputError(f"--workers must be at least 1, not {workers}")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "matrix.json"
+    results = _load(path)
+    kept = ("built", "clock missed")
+    wanted = [c for c in todo if again or results.get(c.key, {}).get("state") not in kept
+              or results[c.key].get("digest") != digest]
+    lock = threading.Lock()
+    left = len(wanted)
+
+    def one(cell):
+        nonlocal left
+        result = {**build(cell, folder), "digest": digest}
+        with lock:
+            left -= 1
+            results[cell.key] = result
+            save()
+            report(cell, result, left)
+
+    def save():
+        rows = [results[key] for key in sorted(results)]
+        _write(path, json.dumps({"cells": {key: results[key] for key in sorted(results)}}, indent=1) + "\n")
+        _write(folder / "matrix.csv", to_csv(rows))
+        _write(folder / "matrix.md", to_markdown(rows))
+
+    with ThreadPoolExecutor(workers) as pool:
+        jobs = [pool.submit(one, cell) for cell in wanted]
+        try:
+            for job in jobs:
+                job.result()
+        except BaseException:
+            for job in jobs:
+                job.cancel()
+            raise
+    save()
+    return {cell.key: results[cell.key] for cell in todo}
+
+
+def to_csv(rows):
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([row.get(name, "") for name in COLUMNS] for row in rows)
+    return out.getvalue()
+
+
+def to_markdown(rows):
+    def text(value):
+        return f"{value:.1f}" if isinstance(value, float) else str(value)
+    lines = ["| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    lines += ["| " + " | ".join(text(row.get(name, "")).replace("|", "/") for name in COLUMNS) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
