@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A folder of build products by content, safe for processes that build at the same time."""
+import os
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import platformdirs
+
+__all__ = ["BuildCache", "default_folder"]
+
+#: Entries not used for this long are dropped.
+KEEP_SECONDS = 60 * 24 * 3600
+
+
+def default_folder():
+    """``QUINTET_CACHE`` of the environment, else the platform's cache folder for quintet."""
+    named = os.environ.get("QUINTET_CACHE")
+    return Path(named) if named else platformdirs.user_cache_path("quintet")
+
+
+@contextmanager
+def _locked(path):
+    """Only one process builds an entry; where the platform has no such lock, two may, with the same result."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with open(path, "a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+class BuildCache:
+    """Entries are folders named by their key; an entry appears whole, by one rename, or not at all."""
+    def __init__(self, folder=None):
+        self.folder = Path(folder) if folder is not None else default_folder()
+
+    def entry(self, key, build):
+        """Folder of ``key``. ``build(folder)`` is called to fill it if it is not there; it may raise.
+
+        Returns ``(folder, fresh)``.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        target = self.folder / key
+        if self._use(target):
+            return target, False
+        with _locked(self.folder / f"{key}.lock"):
+            if self._use(target):
+                return target, False
+            self._prune()
+            work = Path(tempfile.mkdtemp(prefix=f"{key}.", dir=self.folder))
+            try:
+                build(work)
+                try:
+                    os.rename(work, target)
+                except OSError:
+                    if not target.is_dir():
+                        raise
+                return target, True
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+
+    @staticmethod
+    def _use(target):
+        if not target.is_dir():
+            return False
+        try:
+            os.utime(target)
+        except OSError:
+            pass
+        return True
+
+    def _prune(self):
+        old = time.time() - KEEP_SECONDS
+        for path in self.folder.iterdir():
+            try:
+                if path.is_dir() and path.stat().st_mtime < old:
+                    shutil.rmtree(path, ignore_errors=True)
+                    (self.folder / f"{path.name}.lock").unlink(missing_ok=True)
+            except OSError:
+                pass

