@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line: what commands print, and the exit code of every way they can fail."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+
+def one_line(ran, code, *words):
+    """It failed with ``code`` and one line on standard error that holds ``words``; nothing on standard output."""
+    assert ran.code == code, (ran.code, ran.err)
+    lines = ran.err.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("quintet: "), ran.err
+    for word in words:
+        assert word in lines[0], lines[0]
+    assert ran.out == ""
+
+
+# The front
+
+def test_help_and_version(quintet):
+    for args in ((), ("--help",), ("-h",), ("help",)):
+        ran = quintet(*args)
+        assert ran.code == 0
+        for name in ("demo", "boards", "cores", "asm", "disasm", "build", "verilog", "flash", "run", "verify", "matrix", "serve",
+                     "doctor"):
+            assert f"\n  {name} " in ran.out
+    assert quintet("--version").out.startswith("quintet 0.")
+
+
+@pytest.mark.parametrize("command", ["cores", "asm", "disasm", "run", "verify"])
+def test_help_of_commands(quintet, command):
+    ran = quintet(command, "--help")
+    assert ran.code == 0 and f"usage: quintet {command}" in ran.out and "--json" in ran.out
+
+
+def test_unknown_command(quintet):
+    one_line(quintet("rnu"), 2, "no command 'rnu'", "did you mean run?")
+
+
+@pytest.mark.parametrize("args, word", [
+    (("run",), "required: job"), (("run", "a.toml", "--off"), "--off"), (("verify", "a.toml"), "--on"),
+    (("asm", "opentpu"), "required"), (("disasm",), "required"),
+])
+def test_usage(quintet, args, word):
+    one_line(quintet(*args), 2, word, "--help")
+
+
+def test_errors_as_json(quintet):
+    ran = quintet("run", "none.toml", "--json")
+    assert ran.code == 2 and ran.json == {"error": "none.toml: no such job file", "exit": 2}
+
+
+def test_run_help_starts_fast():
+    """Neither Amaranth nor the link or numpy are imported to say what `run` does, nor Amaranth to run a model."""
+    code = ("import sys; from quintet.tools.cli import main; main(sys.argv[1:]); "
+            "print(sorted({m.split('.')[0] for m in sys.modules} & {'amaranth', 'numpy', 'serial', 'rich'}), file=sys.stderr)")
+    done = subprocess.run([sys.executable, "-c", code, "run", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr.strip().endswith("[]"), done.stderr
+
+
+def test_run_on_the_model_needs_no_amaranth(small):
+    code = ("import sys; sys.modules['amaranth'] = sys.modules['serial'] = None; from quintet.tools.cli import main; "
+            "sys.exit(main(sys.argv[1:]))")
+    done = subprocess.run([sys.executable, "-c", code, "run", str(small), "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "done"
+
+
+# cores
+
+def test_cores(quintet):
+    cores = {core["name"]: core for core in quintet("cores", "--json").json["cores"]}
+    opentpu = cores["opentpu"]
+    assert opentpu["tag"] == "OTPU" and opentpu["program_align"] == 16
+    presets = {preset["name"]: preset for preset in opentpu["presets"]}
+    assert presets["85f-8x8"]["default"] and presets["85f-8x8"]["params"]["ub_rows"] == 8192
+    n = next(p for p in opentpu["parameters"] if p["name"] == "n")
+    assert n["job"] == "equal" and "even number" in n["legal"]
+    assert "85f-8x8*" in quintet("cores").out
+    ran = quintet("cores", "opentpu")
+    assert "side of the square array" in ran.out and "ext_norm" in ran.out
+    one_line(quintet("cores", "none"), 2, "no ISA named 'none'")
+
+
+# asm, disasm
+
+def test_asm_and_back(quintet, small):
+    out = small.folder / "small.out"
+    ran = quintet("asm", "opentpu", small.folder / "small.a", "-o", out, "--json")
+    assert ran.code == 0 and ran.json["bytes"] == 168 and out.read_bytes()[:14].hex() == "0600030000000000000000000000"
+    text = small.folder / "again.s"
+    assert quintet("disasm", "opentpu", out, "-o", text).code == 0
+    assert quintet("asm", "opentpu", text, "-o", small.folder / "again.bin", "--preset", "sim").code == 0
+    assert (small.folder / "again.bin").read_bytes() == out.read_bytes()
+    assert "MMC.SO 4, 8, 3" in quintet("disasm", "opentpu", out).out
+    assert quintet("disasm", "opentpu", out, "--json").json["lines"][-1] == "HLT"
+
+
+@pytest.mark.parametrize("old, new, words", [
+    ("RW  0", "RX  0", [":2:1:", "RX"]),
+    ("ACT.Q  8, 8, 3", "ACT.Q  8, 8, 257", [":8:14:", "256"]),
+    ("ACT.Q  8, 8, 3", "ACT.Q  8, 8", [":8:"]),
+    ("RW  1", "RW  1 2", [":3:"]),
+])
+def test_asm_errors(quintet, small, old, new, words):
+    small.program(old, new)
+    one_line(quintet("asm", "opentpu", small.folder / "small.a", "-o", small.folder / "o.out"), 2, "small.a", *words)
+    assert not (small.folder / "o.out").exists()
+    one_line(quintet("run", small), 2, "small.a", *words)
+
+
+def test_asm_bad_arguments(quintet, small):
+    source, out = small.folder / "small.a", small.folder / "o.out"
+    one_line(quintet("asm", "opentpv", source, "-o", out), 2, "no ISA named 'opentpv'")
+    one_line(quintet("asm", "opentpu", source, "-o", small.folder / "o.hex"), 2, "o.hex", ".out")
+    one_line(quintet("asm", "opentpu", source, "-o", small.folder / "o.s"), 2, "o.s", "only read")
+    one_line(quintet("asm", "opentpu", small.folder / "none.a", "-o", out), 2, "none.a")
+    one_line(quintet("asm", "opentpu", source, "-o", small.folder / "none" / "o.out"), 2, "o.out")
+    one_line(quintet("asm", "opentpu", source, "-o", out, "--preset", "86f"), 2, "no preset '86f'", "85f-8x8")
+    one_line(quintet("asm", "opentpu", source, "-o", out, "-P", "n"), 2, "-P n", "name=value")
+    one_line(quintet("asm", "opentpu", source, "-o", out, "-P", "n=4", "-P", "n=8"), 2, "n is given twice")
+    one_line(quintet("asm", "opentpu", source, "-o", out, "-P", "m=4"), 2, "no parameter 'm'")
+    one_line(quintet("asm", "opentpu", source, "-o", out, "-P", "n=5"), 2, "parameter n must be", "not 5")
+    small.program("RHM 0, 0, 3", "RHM 0, 510, 3")
+    one_line(quintet("asm", "opentpu", source, "-o", out, "--preset", "sim"), 2, "small.a:1:", "ub_rows = 512")
+    assert not out.exists()
+    (small.folder / "odd.out").write_bytes(bytes(15))
+    one_line(quintet("disasm", "opentpu", small.folder / "odd.out"), 2, "odd.out", "14")
+
+
+# run
+
+def test_run(quintet, small):
+    ran = quintet("run", small, "--json")
+    assert ran.code == 0
+    values = ran.json
+    assert (values["isa"], values["target"], values["status"], values["fault"]) == ("opentpu", "model", "done", None)
+    assert values["cycles"] is None and values["counters"]["operations"] == 144 and values["params"]["n"] == 4
+    assert values["outputs"] == [str(small.folder / "y.npy")]
+    saved = np.load(small.folder / "y.npy")
+    assert saved.dtype == np.int8 and saved.shape == (6, 4) and saved.tobytes() == small.expected
+    assert (small.folder / "y.npy").stat().st_mode & 0o444 == 0o444 & ~_umask()
+    assert sorted(path.name for path in small.folder.iterdir()) == ["job.toml", "small.a", "w.npy", "x.npy", "y.npy"]
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_run_for_people(quintet, small):
+    ran = quintet("run", small, "--on", "model:opentpu?preset=sim", "--out", small.folder / "deep" / "er")
+    assert ran.code == 0 and (small.folder / "deep" / "er" / "y.npy").exists() and not (small.folder / "y.npy").exists()
+    assert "opentpu sim on model:opentpu?preset=sim (32,768 KiB): done" in ran.out
+    assert "operations" in ran.out and "MACs" in ran.out and "saved" in ran.out
+
+
+def test_saves_as_raw_bytes(quintet, small):
+    small.edit('file = "y.npy"', 'file = "y.bin"').edit('dtype = "int8"\nshape = [6, 4]', "size = 24")
+    assert quintet("run", small).code == 0 and (small.folder / "y.bin").read_bytes() == small.expected
+
+
+def fault(quintet, small, name, code, pc, detail):
+    ran = quintet("run", small, "--json")
+    assert ran.code == 5
+    values = ran.json
+    found = values["fault"]
+    assert values["status"] == "fault"
+    assert (found["name"], found["code"], found["pc"], found["detail"]) == (name, code, pc, detail)
+    assert not (small.folder / "y.npy").exists() and values["outputs"] == []
+    return found, ran
+
+
+def test_faults(quintet, small):
+    found, ran = fault(quintet, small.edit("hostmem_limit = 0x2040", "hostmem_limit = 0x2027"), "host_range", 20, 0x108C, 9)
+    assert found["file"].endswith("small.a") and found["line"] == 11
+    assert "host_range (20) at pc 0x108c, small.a line 11, detail 9" in ran.err and "nothing was saved" in ran.err
+
+
+def test_no_hlt(quintet, small):
+    _, ran = fault(quintet, small.program("HLT\n"), "program_end", 7, 0x109A, 154)
+    assert "no HLT" in ran.err
+
+
+def test_underflow(quintet, small):
+    fault(quintet, small.program("RW  1\n"), "weight_underflow", 23, 0x1038, 0)
+
+
+def test_illegal_opcode(quintet, small):
+    fault(quintet, small.program("ACT 8, 12, 3", ".word 0x0800000000000000000000000000"), "illegal_opcode", 1, 0x107E, 8)
+
+
+def test_limit(quintet, small):
+    ran = quintet("run", small.edit("cycles = 10_000", "cycles = 5"), "--json")
+    assert ran.code == 5 and ran.json["status"] == "aborted" and ran.json["fault"]["name"] == "aborted"
+    assert "limit of 5 instructions" in ran.err and not (small.folder / "y.npy").exists()
+
+
+@pytest.mark.parametrize("target, code, words", [
+    ("model:none", 2, ["no ISA named 'none'"]), ("model:opentpu?preset=none", 2, ["no preset 'none'"]),
+    ("model:opentpu?n=5", 2, ["parameter n"]), ("model:opentpu?n=8", 2, ["params.n = 4", "n = 8"]),
+    ("sim:ulx3s-85f", 2, ["sim:<board>/<isa>"]), ("sim:none/opentpu", 2, ["none"]),
+    ("sim:ulx3s-85f/opentpu?ub_rows=3", 2, ["ub_rows"]), ("sim:ulx3s-85f/opentpu?rows=3", 2, ["rows"]),
+    ("/dev/ttyQUINTET", 3, ["/dev/ttyQUINTET"]), ("socket://127.0.0.1:1", 3, ["socket://127.0.0.1:1"]), ("", 2, ["expected"]),
+])
+def test_targets_refused(quintet, small, target, code, words):
+    one_line(quintet("run", small, "--on", target), code, *words)
+    assert not (small.folder / "y.npy").exists()
+
+
+def test_out_is_a_file(quintet, small):
+    one_line(quintet("run", small, "--out", small.folder / "x.npy"), 2, "--out", "is a file")
+
+
+def test_results_that_cannot_be_written(quintet, small):
+    (small.folder / "y.npy").mkdir()
+    one_line(quintet("run", small), 2, "cannot write", "y.npy")
+    assert sorted(path.name for path in small.folder.iterdir()) == ["job.toml", "small.a", "w.npy", "x.npy", "y.npy"]
+
+
+@pytest.mark.parametrize("old, new, words", [
+    ("at = 0x3000", "at = 0x2004", ["overlaps", "load[0]", "load[1]"]),
+    ("at = 0x3000", "at = 0x1FFFFF0", ["ends past the main memory of model", "0x2000000"]),
+    ("at = 0x2010", "at = 0x1FFFFF0", ["save[0]", "ends past"]),
+    ("at = 0x2000", "at = 0x1004", ["overlaps the program"]),
+    ("x.npy", "none.npy", ["no such file"]), ("small.a", "none.a", ["no such file"]), ("n = 4", "n = 3", ["params.n = 3"]),
+])
+def test_bad_jobs(quintet, small, old, new, words):
+    one_line(quintet("run", small.edit(old, new)), 2, str(small), *words)
+    assert not (small.folder / "y.npy").exists()
+
+
+# verify
+
+def test_verify(quintet, small):
+    ran = quintet("verify", small, "--on", "model", "--against", "model:opentpu?preset=sim", "--json")
+    assert ran.code == 0 and ran.json["equal"] and ran.json["difference"] is None
+    assert "equal: all 24 bytes" in quintet("verify", small, "--on", "model").out
+    assert not (small.folder / "y.npy").exists()
+
+
+def test_verify_same_fault(quintet, small):
+    ran = quintet("verify", small.program("HLT\n"), "--on", "model")
+    assert ran.code == 5 and "equal: the way the run ended" in ran.out
+
+
+def test_verify_differs(quintet, small, monkeypatch):
+    """Two models of one name whose second sees other weights."""
+    from quintet.tools.targets.model import ModelTarget
+    run, count = ModelTarget.run, []
+
+    def changed(self, *args, **options):
+        count.append(1)
+        if len(count) == 1:
+            self.memory[0x3000] ^= 1
+        return run(self, *args, **options)
+    monkeypatch.setattr(ModelTarget, "run", changed)
+    ran = quintet("verify", small, "--on", "model", "--json")
+    assert ran.code == 1 and not ran.json["equal"]
+    found = ran.json["difference"]
+    assert found["element"] == "y.npy[3, 0]" and found["address"] == 0x201C and found["line"] == 11
+
+
+def test_verify_bad_target(quintet, small):
+    one_line(quintet("verify", small, "--on", "model", "--against", "/dev/ttyQUINTET"), 3, "/dev/ttyQUINTET")
+    one_line(quintet("verify", small, "--on", "model:x"), 2, "no ISA named 'x'")
+
+
+# Signals and pipes
+
+def test_interrupt(small, tmp_path):
+    code = ("import sys, time; import quintet.tools.targets.model as m; from quintet.tools.cli import main\n"
+            "def run(*args, **options):\n    print('running', file=sys.stderr, flush=True); time.sleep(60)\n"
+            "m.ModelTarget.run = run; sys.exit(main(sys.argv[1:]))")
+    child = subprocess.Popen([sys.executable, "-c", code, "run", str(small)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True)
+    assert child.stderr.readline() == "running\n"
+    time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert (child.returncode, out, err) == (130, "", "quintet: interrupted\n")
+
+
+def test_reader_that_goes_away():
+    done = subprocess.run(f"{sys.executable} -m quintet.tools.cli cores opentpu | head -1", shell=True, capture_output=True,
+                          text=True)
+    assert done.returncode == 0 and done.stderr == "" and done.stdout.startswith("opentpu")
+
+
+def test_a_defect_of_ours_is_said_to_be(capsys, monkeypatch, small):
+    from quintet.tools.cli import main
+    from quintet.tools.targets.model import ModelTarget
+
+    def broken(*args, **options):
+        raise ZeroDivisionError("division\nby zero")
+    monkeypatch.setattr(ModelTarget, "run", broken)
+    assert main(["run", str(small)]) == 70
+    assert capsys.readouterr().err.startswith("quintet: internal error: ZeroDivisionError: division by zero")
+    monkeypatch.setenv("QUINTET_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["run", str(small)])
