@@ -3,6 +3,7 @@
 import json
 import struct
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -41,13 +42,14 @@ class FakeBoard:
     def _put(self, offset, value, size=4):
         self.block[offset:offset + size] = int(value).to_bytes(size, "little")
 
-    # The face of LinkClient
+    # The face of LinkClient, and of its pipe's clock
 
-    def now(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.time += seconds
+    @property
+    def pipe(self):
+        def read(limit, timeout):
+            self.time += timeout
+            return b""
+        return SimpleNamespace(now=lambda: self.time, read=read)
 
     def _call(self):
         if self.closed:
@@ -58,8 +60,10 @@ class FakeBoard:
         self._call()
         return self.header
 
-    def read(self, address, size):
+    def read(self, address, size, progress=None):
         self._call()
+        if progress:
+            progress(size)
         if address >= INFO:
             return self.text[address - INFO - 64:][:size]
         if address >= CONTROL:
@@ -67,8 +71,10 @@ class FakeBoard:
             return bytes(self.block[address - CONTROL:address - CONTROL + size])
         return self.memory[address:address + size].tobytes()
 
-    def write(self, address, data):
+    def write(self, address, data, progress=None):
         self._call()
+        if progress:
+            progress(len(data))
         self.writes.append((address, bytes(data)))
         if address == CONTROL + 0x10:
             self._control(data[0])
