@@ -3,7 +3,6 @@
 import json
 import struct
 import zlib
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -42,14 +41,13 @@ class FakeBoard:
     def _put(self, offset, value, size=4):
         self.block[offset:offset + size] = int(value).to_bytes(size, "little")
 
-    # The face of LinkClient, and of its pipe's clock
+    # The face of LinkClient
 
-    @property
-    def pipe(self):
-        def read(limit, timeout):
-            self.time += timeout
-            return b""
-        return SimpleNamespace(now=lambda: self.time, read=read)
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.time += seconds
 
     def _call(self):
         if self.closed:
@@ -60,10 +58,8 @@ class FakeBoard:
         self._call()
         return self.header
 
-    def read(self, address, size, progress=None):
+    def read(self, address, size):
         self._call()
-        if progress:
-            progress(size)
         if address >= INFO:
             return self.text[address - INFO - 64:][:size]
         if address >= CONTROL:
@@ -71,10 +67,8 @@ class FakeBoard:
             return bytes(self.block[address - CONTROL:address - CONTROL + size])
         return self.memory[address:address + size].tobytes()
 
-    def write(self, address, data, progress=None):
+    def write(self, address, data):
         self._call()
-        if progress:
-            progress(len(data))
         self.writes.append((address, bytes(data)))
         if address == CONTROL + 0x10:
             self._control(data[0])

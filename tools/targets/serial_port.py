@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a board on a serial port, a socket, or wherever ``auto`` finds one."""
-import errno
-
-from ..errors import NoDeviceError, TargetError
+from ..errors import NoDeviceError
 
 __all__ = ["candidates", "open_port"]
 
@@ -39,14 +37,12 @@ def open_port(port):
 
 def _open(port):
     from ..link.client import LinkClient
-    from ..link.errors import LinkError
-    from ..link.pipe import SerialPipe
+    from ..link.pipes import open_pipe
     from .link import LinkTarget
-    place, options = _options(port)
     try:
-        pipe = SerialPipe(place, **options)
-    except LinkError as error:
-        raise NoDeviceError(f"cannot open {place}: {_reason(error.__cause__ or error)}") from None
+        pipe = open_pipe(port)
+    except (OSError, ValueError) as error:
+        raise NoDeviceError(f"cannot open {port}: {_reason(error, port)}") from None
     client = LinkClient(pipe)
     try:
         return LinkTarget(client=client, name=port)
@@ -55,23 +51,14 @@ def _open(port):
         raise
 
 
-def _options(port):
-    """``/dev/ttyUSB0?baud=115200``: another rate than the boards' own."""
-    place, mark, query = port.rpartition("?baud=")
-    if not mark:
-        return port, {}
-    if not query.isdigit() or int(query) == 0:
-        raise TargetError(f"target {port}: baud = {query}: expected a number of bits a second")
-    return place, {"baud": int(query)}
-
-
-def _reason(error):
+def _reason(error, port):
+    import errno
     number = getattr(error, "errno", None)
-    if number == errno.ENOENT:
+    if number == errno.ENOENT or isinstance(error, FileNotFoundError):
         return "no such port (quintet doctor lists the ports there are)"
     if number in (errno.EACCES, errno.EPERM):
         return "permission denied (quintet doctor says how to get it)"
-    if number in (errno.EBUSY, errno.EWOULDBLOCK):
+    if number == errno.EBUSY:
         return "another program holds it"
     return " ".join(str(error).split())
 

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Units on the memory side: RHM (host memory to unified buffer), WHM (back), RW (tiles to the weight FIFO)."""
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...memory.port import MemoryPort
+from .decode import candidate_layout
+from .matrix import memory_latency, progress_layout
+from .movers import RowReader, RowWriter
+from .tracker import tracker
+
+__all__ = ["ReadHostUnit", "WeightUnit", "WriteHostUnit", "trouble_layout"]
+
+
+def trouble_layout():
+    """A bus error: ``pc`` of the instruction, ``address`` of the request."""
+    return data.StructLayout({"pc": 32, "address": 32})
+
+
+class ReadHostUnit(wiring.Component):
+    """Executes RHM. It issues only when no other instruction still needs the rows it will write, so that it takes what the
+    memory answers without waiting for anyone.
+
+    Members: ``issue``, ``candidate``, ``pc`` : In; ``stop`` : In, level: ask for nothing more, drop what comes; ``active``, ``row``,
+    ``last`` : Out: rows still to be written; ``step`` : Out: a row was written; ``ub_write``, ``ub_address``, ``ub_data``,
+    ``ub_grant``: write port; ``error``, ``trouble`` : Out, ``error_ready`` : In: the row that comes has an error, it is taken when
+    the engine has noted it; ``memory``.
+    """
+    def __init__(self, *, params, beat_bytes):
+        p = self.params = params
+        ub = exact_log2(p["ub_rows"])
+        self.reader = RowReader(row_bytes=p["n"], beat_bytes=beat_bytes, most_rows=256, tag_bits=0,
+                                flight=1 if p["banks"] == 1 else 2)
+        super().__init__({
+            "issue": In(1), "candidate": In(candidate_layout(p)), "pc": In(32), "stop": In(1),
+            "active": Out(1), "row": Out(ub), "last": Out(ub), "step": Out(1),
+            "ub_write": Out(1), "ub_address": Out(ub), "ub_data": Out(8 * p["n"]), "ub_grant": In(1),
+            "error": Out(1), "trouble": Out(trouble_layout()), "error_ready": In(1),
+            "memory": Out(MemoryPort(beat_bytes)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.reader = reader = self.reader
+        wiring.connect(m, reader.memory, wiring.flipped(self.memory))
+        cand = self.candidate
+        pc = Signal(32, reset_less=True)
+        allowed = ~self.error | self.error_ready
+        m.d.comb += [
+            reader.start.eq(self.issue), reader.address.eq(cand.begin), reader.rows.eq(cand.number), reader.stop.eq(self.stop),
+            self.ub_write.eq(reader.valid & allowed & ~self.stop), self.ub_address.eq(self.row), self.ub_data.eq(reader.data),
+            reader.ready.eq(self.ub_grant | self.stop),
+            self.error.eq(reader.valid & reader.error & ~self.stop),
+            self.trouble.pc.eq(pc), self.trouble.address.eq(reader.error_address),
+        ]
+        m.d.sync += self.step.eq(self.ub_grant)
+        with m.If(self.ub_grant):
+            m.d.sync += self.row.eq(self.row + 1)
+            with m.If(self.row == self.last):
+                m.d.sync += self.active.eq(0)
+        with m.If(self.stop & ~reader.asking & ~reader.answering):
+            m.d.sync += self.active.eq(0)
+        with m.If(self.issue):
+            m.d.sync += [self.active.eq(1), self.row.eq(cand.ub), self.last.eq(cand.ub_last), pc.eq(self.pc)]
+        return m
+
+
+class WeightUnit(wiring.Component):
+    """Executes RW, two tiles in flight.
+
+    Members: ``issue``, ``candidate``, ``pc`` : In, not while ``asking``; ``stop`` : In; ``active`` : Out: tiles are outstanding,
+    ``tiles`` of them; ``done`` : Out, one cycle: one has arrived; ``push``, ``row`` : Out: its rows; errors and memory as
+    :class:`ReadHostUnit`.
+    """
+    def __init__(self, *, params, beat_bytes):
+        p = self.params = params
+        self.reader = RowReader(row_bytes=p["n"], beat_bytes=beat_bytes, most_rows=p["n"], tag_bits=32,
+                                flight=1 if p["banks"] == 1 else 2)
+        super().__init__({
+            "issue": In(1), "candidate": In(candidate_layout(p)), "pc": In(32), "stop": In(1),
+            "asking": Out(1), "active": Out(1), "tiles": Out(2), "done": Out(1), "push": Out(1), "row": Out(8 * p["n"]),
+            "error": Out(1), "trouble": Out(trouble_layout()), "error_ready": In(1),
+            "memory": Out(MemoryPort(beat_bytes)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.reader = reader = self.reader
+        wiring.connect(m, reader.memory, wiring.flipped(self.memory))
+        n = self.params["n"]
+        count = Signal(range(n))
+        m.d.comb += [
+            reader.start.eq(self.issue), reader.address.eq(self.candidate.begin), reader.rows.eq(n - 1), reader.tag.eq(self.pc),
+            reader.stop.eq(self.stop), self.asking.eq(reader.asking), self.active.eq(self.tiles != 0),
+            reader.ready.eq(~self.error | self.error_ready),
+            self.push.eq(reader.valid & reader.ready & ~self.stop), self.row.eq(reader.data),
+            self.done.eq(self.push & (count == n - 1)),
+            self.error.eq(reader.valid & reader.error & ~self.stop),
+            self.trouble.pc.eq(reader.answer_tag), self.trouble.address.eq(reader.error_address),
+        ]
+        with m.If(self.push):
+            m.d.sync += count.eq(Mux(count == n - 1, 0, count + 1))
+        m.d.sync += self.tiles.eq(self.tiles + self.issue - self.done)
+        with m.If(self.stop & ~reader.asking & ~reader.answering):
+            m.d.sync += [self.tiles.eq(0), count.eq(0)]
+        return m
+
+
+class WriteHostUnit(wiring.Component):
+    """Executes WHM. Its first write waits until all older reads have come back without error.
+
+    Members: ``issue``, ``candidate``, ``pc`` : In; ``kill`` : In, level: no further burst; ``older_reader``, ``older_tiles`` : In: what
+    is outstanding when it issues; ``reader_active``, ``reader_error``, ``tile_done``, ``tile_error`` : In; ``behind_act``,
+    ``act_active``, ``act_step`` : In, as elsewhere; ``active`` : Out: until all is acknowledged; ``reading``, ``row``, ``last`` : Out:
+    rows still to be read; ``begin``, ``end`` : Out: its bytes; ``row_done``: a row went to the memory; ``ub_read``, ``ub_address``,
+    ``ub_grant``, ``ub_data``: read port; ``error``, ``trouble``, ``memory``.
+    """
+    def __init__(self, *, params, beat_bytes):
+        p = self.params = params
+        ub = exact_log2(p["ub_rows"])
+        self.latency = memory_latency(p)
+        self.writer = RowWriter(row_bytes=p["n"], beat_bytes=beat_bytes, flight=1 if p["banks"] == 1 else 4)
+        super().__init__({
+            "issue": In(1), "candidate": In(candidate_layout(p)), "pc": In(32), "kill": In(1),
+            "older_reader": In(1), "older_tiles": In(2), "reader_active": In(1), "reader_error": In(1), "tile_done": In(1),
+            "tile_error": In(1), "behind_act": In(progress_layout(ub)), "act_active": In(1), "act_step": In(1),
+            "active": Out(1), "reading": Out(1), "row": Out(ub), "last": Out(ub), "begin": Out(32), "end": Out(32),
+            "row_done": Out(1), "ub_read": Out(1), "ub_address": Out(ub), "ub_grant": In(1), "ub_data": In(8 * p["n"]),
+            "error": Out(1), "trouble": Out(trouble_layout()), "memory": Out(MemoryPort(beat_bytes)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.writer = writer = self.writer
+        wiring.connect(m, writer.memory, wiring.flipped(self.memory))
+        cand = self.candidate
+        pc = Signal(32, reset_less=True)
+        after_reader, after_tiles, poisoned = Signal(), Signal(2), Signal()
+        act_ok = tracker(m, "act", load=self.issue, follow=self.behind_act.follow, start=self.behind_act.slack,
+                         older_active=self.act_active, older_step=self.act_step, younger_step=self.ub_grant)
+        m.d.comb += [
+            writer.start.eq(self.issue), writer.address.eq(cand.begin), writer.rows.eq(cand.number),
+            writer.kill.eq(self.kill | poisoned), writer.permit.eq(~after_reader & (after_tiles == 0)),
+            self.ub_read.eq(self.reading & ~after_reader & act_ok & writer.room), self.ub_address.eq(self.row),
+            writer.reserve.eq(self.ub_grant), writer.data.eq(self.ub_data), self.row_done.eq(writer.row_done),
+            self.error.eq(writer.error), self.trouble.pc.eq(pc), self.trouble.address.eq(writer.error_address),
+        ]
+        push = self.ub_grant
+        for k in range(self.latency):
+            later = Signal(name=f"push_{k}")
+            m.d.sync += later.eq(push)
+            push = later
+        m.d.comb += writer.push.eq(push)
+        with m.If(self.ub_grant):
+            m.d.sync += self.row.eq(self.row + 1)
+            with m.If(self.row == self.last):
+                m.d.sync += self.reading.eq(0)
+        with m.If(self.kill | poisoned):
+            m.d.sync += self.reading.eq(0)
+        with m.If(~self.reader_active):
+            m.d.sync += after_reader.eq(0)
+        with m.If(self.tile_done & (after_tiles != 0)):
+            m.d.sync += after_tiles.eq(after_tiles - 1)
+        with m.If(after_reader & self.reader_error | (after_tiles != 0) & self.tile_error):
+            m.d.sync += poisoned.eq(1)
+        with m.If(self.active & ~self.reading & ~writer.busy & ~push):
+            m.d.sync += self.active.eq(0)
+        with m.If(self.kill):
+            m.d.sync += [after_reader.eq(0), after_tiles.eq(0)]
+        with m.If(self.issue):
+            m.d.sync += [
+                self.active.eq(1), self.reading.eq(1), self.row.eq(cand.ub), self.last.eq(cand.ub_last),
+                self.begin.eq(cand.begin), self.end.eq(cand.end), pc.eq(self.pc), poisoned.eq(0),
+                after_reader.eq(self.older_reader), after_tiles.eq(self.older_tiles - self.tile_done),
+            ]
+        return m

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Signed 8 x 8 multipliers with registers: MULT18X18D (one or two products each), SB_MAC16 (two), or logic.
+
+Inference never uses the registers inside a DSP block, nor the dual mode of SB_MAC16, nor packs two products into one
+multiplier; hence instances. All kinds of one :class:`MultiplierArray` have the same latency.
+"""
+from amaranth import Cat, ClockSignal, Const, Instance, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .bram import check_family
+
+__all__ = ["KINDS", "MultiplierArray", "multiplier_latency", "pair_products"]
+
+#: Kinds of multiplier: one DSP a product (SB_MAC16: two), one DSP a pair of products, logic.
+KINDS = ("dsp", "dsp_pair", "lut")
+
+
+def multiplier_latency(kind, fabric_register=False):
+    """Cycles from operands to product: input and output register, for ``dsp_pair`` two more, ``fabric_register`` one more."""
+    return 2 + 2 * (kind == "dsp_pair") + int(fabric_register)
+
+
+def pair_products(product, low):
+    """``(a*b, a*c)`` from ``product`` = a * (b * 2**9 + c) and ``low`` = (a*b) mod 2**7, on Python integers or numpy arrays.
+
+    a*b mod 2**7 tells how much of the upper part of ``product`` is carry and sign of a*c.
+    """
+    upper = product >> 9
+    t = (((upper - low) & 127) ^ 64) - 64
+    return upper - t, t * 512 + (product & 511)
+
+
+class MultiplierArray(wiring.Component):
+    """``lanes`` signed 8 x 8 multipliers, one product each lane and cycle.
+
+    Lanes 2i and 2i+1 always get the same ``a`` in one cycle where ``kind`` is ``"dsp_pair"`` (two columns of an array that
+    share their activation); each other kind takes any operands.
+
+    Parameters
+    ----------
+    lanes : int
+    kind : ``"dsp"``, ``"dsp_pair"`` or ``"lut"``
+    dsp_limit : int or None
+        Most DSPs to be used; the lanes beyond it are built of logic.
+    fabric_register : bool
+        One more register behind the product, for the way from the DSP column to the adders.
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
+
+    Members
+    -------
+    a, b : In, arrays of ``signed(8)``
+    p : Out, array of ``signed(16)``, :attr:`latency` cycles after its operands
+    """
+    def __init__(self, *, lanes, kind="dsp", dsp_limit=None, fabric_register=False, family=None):
+        if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 1:
+            raise ValueError(f"Number of lanes must be a positive integer, not {lanes!r}")
+        if kind not in KINDS:
+            raise ValueError(f"Kind of multiplier must be one of {', '.join(KINDS)}, not {kind!r}")
+        if dsp_limit is not None and (not isinstance(dsp_limit, int) or isinstance(dsp_limit, bool) or dsp_limit < 0):
+            raise ValueError(f"Limit of DSPs must be None or a non-negative integer, not {dsp_limit!r}")
+        check_family(family)
+        if kind == "dsp_pair" and lanes % 2:
+            raise ValueError(f"Number of lanes must be even for dsp_pair, not {lanes}")
+        if kind == "dsp_pair" and family == "ice40":
+            raise ValueError("Kind of multiplier dsp_pair needs the 18-bit operands of family 'ecp5'; SB_MAC16 has 16")
+        self.lanes, self.kind, self.family, self.fabric_register = lanes, kind, family, fabric_register
+        self.latency = multiplier_latency(kind, fabric_register)
+        shared = kind == "dsp_pair" or (kind == "dsp" and family == "ice40")
+        per_dsp = 2 if shared else 1
+        dsps = 0 if kind == "lut" else -(-lanes // per_dsp)
+        self.dsps = dsps if dsp_limit is None else min(dsps, dsp_limit)
+        self._per_dsp = per_dsp
+        super().__init__({
+            "a": In(signed(8)).array(lanes), "b": In(signed(8)).array(lanes), "p": Out(signed(16)).array(lanes),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        in_dsp = min(self.lanes, self.dsps * self._per_dsp)
+        if self.kind == "dsp_pair":
+            for lane in range(0, in_dsp, 2):
+                self._pair(m, lane)
+        elif self.family is None:
+            in_dsp = 0          # a twin of the plain kinds is the multiplier of logic
+        elif self.family == "ecp5":
+            for lane in range(in_dsp):
+                product = Signal(36, name=f"product_{lane}")
+                self._mult18(m, f"dsp_{lane}", self.a[lane], self.b[lane], product)
+                self._finish(m, lane, product[:16].as_signed())
+        else:
+            for lane in range(0, in_dsp, 2):
+                self._mac16(m, lane)
+        for lane in range(in_dsp, self.lanes):
+            self._logic(m, lane)
+        return m
+
+    def _finish(self, m, lane, product, stages=0):
+        """Drive ``p`` after ``stages`` registers and the optional one."""
+        for k in range(stages + int(self.fabric_register)):
+            held = Signal(signed(16), reset_less=True, name=f"held_{lane}_{k}")
+            m.d.sync += held.eq(product)
+            product = held
+        m.d.comb += self.p[lane].eq(product)
+
+    def _logic(self, m, lane):
+        a = Signal(signed(8), reset_less=True, name=f"a_{lane}")
+        b = Signal(signed(8), reset_less=True, name=f"b_{lane}")
+        product = Signal(signed(16), reset_less=True, name=f"logic_{lane}")
+        m.d.sync += [a.eq(self.a[lane]), b.eq(self.b[lane])]
+        if self.family is None:
+            m.d.sync += product.eq(a * b)
+        else:
+            m.d.sync += product.eq(_array_product(m, lane, a, b))
+        self._finish(m, lane, product, 2 if self.kind == "dsp_pair" else 0)
+
+    def _mult18(self, m, name, a, b, product):
+        """One MULT18X18D with its input and output registers; operands are sign-extended to 18 bits."""
+        def bits(value):
+            return [value[min(k, len(value) - 1)] for k in range(18)]
+        pins = {f"i_A{k}": bit for k, bit in enumerate(bits(a))} | {f"i_B{k}": bit for k, bit in enumerate(bits(b))}
+        pins |= {f"i_C{k}": Const(0) for k in range(18)} | {f"o_P{k}": product[k] for k in range(36)}
+        pins |= {f"i_CE{k}": Const(1) for k in range(4)} | {f"i_RST{k}": Const(0) for k in range(4)}
+        pins |= {f"i_CLK{k}": ClockSignal() if k == 0 else Const(0) for k in range(4)}
+        m.submodules[name] = Instance(
+            "MULT18X18D", p_REG_INPUTA_CLK="CLK0", p_REG_INPUTB_CLK="CLK0", p_REG_OUTPUT_CLK="CLK0",
+            p_REG_PIPELINE_CLK="NONE", p_REG_INPUTC_CLK="NONE", p_GSR="DISABLED", p_RESETMODE="SYNC",
+            i_SIGNEDA=Const(1), i_SIGNEDB=Const(1), i_SOURCEA=Const(0), i_SOURCEB=Const(0), **pins)
+
+    def _pair(self, m, lane):
+        """Lanes ``lane`` (b) and ``lane + 1`` (c) from one multiplier: a * (b * 2**9 + c)."""
+        a, b, c = self.a[lane], self.b[lane], self.b[lane + 1]
+        operand = Signal(signed(18), name=f"operand_{lane}")
+        product = Signal(signed(36), reset_less=True, name=f"product_{lane}")
+        # b * 2**9 + c: the lower nine bits are c, sign-extended, the upper nine b less one where c is negative.
+        m.d.comb += operand.eq((b << 9) + c)
+        if self.family == "ecp5":
+            self._mult18(m, f"dsp_{lane}", a, operand, product)
+        else:
+            a_in = Signal(signed(8), reset_less=True, name=f"a_{lane}")
+            operand_in = Signal(signed(18), reset_less=True, name=f"operand_{lane}_in")
+            m.d.sync += [a_in.eq(a), operand_in.eq(operand), product.eq(a_in * operand_in)]
+        # The lowest seven bits of a*b from logic, two cycles like the DSP.
+        a_low = Signal(7, reset_less=True, name=f"a_low_{lane}")
+        b_low = Signal(7, reset_less=True, name=f"b_low_{lane}")
+        low = Signal(7, reset_less=True, name=f"low_{lane}")
+        m.d.sync += [a_low.eq(a[:7]), b_low.eq(b[:7])]
+        partial = [Mux(b_low[k], a_low[:7 - k] << k, 0)[:7] for k in range(7)]
+        m.d.sync += low.eq((partial[0] + partial[1] + (partial[2] + partial[3])) + (partial[4] + partial[5] + partial[6]))
+        t = Signal(signed(7), reset_less=True, name=f"t_{lane}")
+        upper = Signal(signed(17), reset_less=True, name=f"upper_{lane}")
+        lower = Signal(9, reset_less=True, name=f"lower_{lane}")
+        first = Signal(signed(16), reset_less=True, name=f"first_{lane}")
+        second = Signal(signed(16), reset_less=True, name=f"second_{lane}")
+        m.d.sync += [
+            t.eq((product[9:16] - low)[:7].as_signed()), upper.eq(product[9:26].as_signed()), lower.eq(product[:9]),
+            first.eq(upper - t), second.eq(Cat(lower, t)),
+        ]
+        self._finish(m, lane, first)
+        self._finish(m, lane + 1, second)
+
+    def _mac16(self, m, lane):
+        """Lanes ``lane`` and ``lane + 1`` from one SB_MAC16 in dual 8 x 8 mode with its registers."""
+        both = lane + 1 < self.lanes
+        product = Signal(32, name=f"product_{lane}")
+        a = Cat(self.a[lane], self.a[lane + 1] if both else Const(0, 8))
+        b = Cat(self.b[lane], self.b[lane + 1] if both else Const(0, 8))
+        zeros = ("AHOLD", "BHOLD", "CHOLD", "DHOLD", "IRSTTOP", "IRSTBOT", "ORSTTOP", "ORSTBOT", "OLOADTOP", "OLOADBOT",
+                 "ADDSUBTOP", "ADDSUBBOT", "OHOLDTOP", "OHOLDBOT", "CI", "ACCUMCI", "SIGNEXTIN")
+        m.submodules[f"dsp_{lane}"] = Instance(
+            "SB_MAC16", p_A_REG=Const(1, 1), p_B_REG=Const(1, 1), p_TOP_8x8_MULT_REG=Const(1, 1),
+            p_BOT_8x8_MULT_REG=Const(1, 1), p_TOPOUTPUT_SELECT=Const(2, 2), p_BOTOUTPUT_SELECT=Const(2, 2),
+            p_MODE_8x8=Const(1, 1), p_A_SIGNED=Const(1, 1), p_B_SIGNED=Const(1, 1),
+            i_CLK=ClockSignal(), i_CE=Const(1), i_A=a, i_B=b, i_C=Const(0, 16), i_D=Const(0, 16), o_O=product,
+            **{f"i_{pin}": Const(0) for pin in zeros})
+        self._finish(m, lane, product[:16].as_signed())
+        if both:
+            self._finish(m, lane + 1, product[16:].as_signed())
+
+
+def _array_product(m, lane, a, b):
+    """a * b (signed 8 x 8) as a sum of partial products in a balanced tree, which no tool turns back into a DSP.
+
+    The Baugh-Wooley form: partial products of the sign bits are inverted, a constant corrects them.
+    """
+    rows = []
+    for k in range(8):
+        bits = [(a[j] & b[k]) ^ Const(int((j == 7) != (k == 7)), 1) for j in range(8)]
+        row = Signal(16, name=f"row_{lane}_{k}")
+        m.d.comb += row.eq(Cat(bits) << k)
+        rows.append(row)
+    total = Const((1 << 8) + (1 << 15), 16)
+    pairs = [(rows[2 * k] + rows[2 * k + 1])[:16] for k in range(4)]
+    return ((pairs[0] + pairs[1]) + (pairs[2] + pairs[3]) + total)[:16].as_signed()
