@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Handwritten digits on OpenTPU: 540 held-out images of the UCI set, two quantised networks 64-32-10.
+
+What a demo or a test calls:
+
+* ``job(n=8, norm=False)`` -> Path of the job's TOML that ships for arrays of side ``n`` (4 and 8, with and without norm).
+* ``make_job(folder, params, norm=False)`` -> the same, written for any sizes (``SPACE.resolve(...)``) into ``folder``.
+* ``labels()`` -> uint8 [540]; ``images()`` -> uint8 [540, 64], pixels 0 to 16.
+* ``evaluate(job, outputs)`` -> :class:`Result`: predictions and accuracy from the int8 vectors that the job saved
+  (``outputs`` is the array, or the path of its .npy).
+* ``logits(norm=False)`` -> int8 [540, 10], the networks in plain numpy, without model and core.
+* ``float_accuracy()`` -> accuracy of the float network on the same images.
+
+Jobs that ship, and the smallest sizes they run on:
+
+| job | unified buffer, accumulators | network |
+|---|---|---|
+| ``digits_plain_n4`` | 1024, 256; 128 KiB of memory | unmodified instruction set |
+| ``digits_plain_n8`` | 4096, 1024 | unmodified instruction set |
+| ``digits_norm_n4``, ``digits_norm_n8`` | 4096, 1024 | with ext_norm |
+"""
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from quintet.gateware.cores.opentpu.params import SPACE
+
+from ..jobs import network_job
+from ..network import Layer
+from ..train_digits import prepare
+
+__all__ = ["Result", "evaluate", "float_accuracy", "images", "inputs", "job", "labels", "layers", "logits", "make_job"]
+
+FOLDER = Path(__file__).resolve().parent
+
+#: (n, norm) -> preset whose sizes the shipped job is made for, and the memory it must fit.
+SHIPPED = {(4, False): ("up5k-4x4", 128 << 10), (8, False): ("45f-8x8", None),
+           (4, True): ("25f-4x4", None), (8, True): ("45f-8x8", None)}
+
+
+@dataclass(frozen=True)
+class Result:
+    """``predictions`` uint8 [540], ``correct`` and ``total`` images, ``logits`` int8 [540, 10]."""
+    predictions: np.ndarray
+    logits: np.ndarray
+    correct: int
+    total: int
+
+    @property
+    def accuracy(self):
+        return self.correct / self.total
+
+
+@cache
+def _data():
+    with np.load(FOLDER / "digits.npz", allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def images():
+    """The held-out images, uint8 [540, 64], pixels 0 to 16."""
+    return _data()["images"].copy()
+
+
+def labels():
+    """What they show, uint8 [540]."""
+    return _data()["labels"].copy()
+
+
+def inputs(norm=False):
+    """The networks' inputs, int8 [540, 64]."""
+    return prepare(_data()["images"], norm=norm)
+
+
+def layers(norm=False):
+    """The network as a list of :class:`~quintet.firmware.opentpu.network.Layer`."""
+    data = _data()
+    kind = "norm" if norm else "plain"
+    norms = [int(v) for v in data["norm_cfg"]] if norm else (None, None)
+    return [Layer(data[f"{kind}_w1"], "relu", norms[0]), Layer(data[f"{kind}_w2"], "none", norms[1])]
+
+
+def logits(norm=False):
+    """Results of the network by plain numpy, int8 [540, 10]."""
+    values = inputs(norm).astype(np.int64)
+    for layer in layers(norm):
+        values = values @ layer.weights.astype(np.int64)
+        if layer.norm is not None:
+            shift = layer.norm & 0x1F
+            values = (values + (1 << shift >> 1)) >> shift
+        if layer.func == "relu":
+            values = np.maximum(values, 0)
+        if layer.norm is not None:
+            values = np.clip(values, -128, 127)
+        values = values.astype(np.int8).astype(np.int64)
+    return values.astype(np.int8)
+
+
+def float_accuracy():
+    """Accuracy of the float32 network on the held-out images."""
+    data = _data()
+    hidden = np.maximum(inputs(norm=True).astype(np.float32) @ data["float_w1"], 0)
+    return float(((hidden @ data["float_w2"]).argmax(axis=1) == data["labels"]).mean())
+
+
+def job(n=8, norm=False):
+    """Path of the shipped job for arrays of side ``n``.
+
+    Raises
+    ------
+    ValueError
+        None ships for this ``n``: :func:`make_job` writes one.
+    """
+    if (n, bool(norm)) not in SHIPPED:
+        raise ValueError(f"no digits job ships for n = {n}, only for n = 4 and 8; make_job() writes one for any sizes")
+    return FOLDER / f"digits_{'norm' if norm else 'plain'}_n{n}.toml"
+
+
+def make_job(folder, params, *, norm=False, name=None, memory=None, batch=None):
+    """Write the job for a core of ``params`` into ``folder`` and return its path; ``memory``: bytes it must fit."""
+    if norm and not params["ext_norm"]:
+        raise ValueError("this build has no ext_norm; use the network for the unmodified instruction set")
+    name = name or f"digits_{'norm' if norm else 'plain'}_n{params['n']}"
+    kind = "with normalisation" if norm else "for the unmodified instruction set"
+    comment = (f"Handwritten digits, network 64-32-10 {kind}: all 540 held-out images, N = {params['n']}.\n"
+               "Written by python -m quintet.firmware.opentpu.digits")
+    return network_job(folder, name, layers(norm), inputs(norm), params, comment=comment, memory=memory, batch=batch)
+
+
+def evaluate(job, outputs):
+    """Predictions of a run.
+
+    Parameters
+    ----------
+    job : path of the job that ran (its .npz says how the results lie)
+    outputs : int8 [vectors, n] as the job saved them, or the path of that .npy
+
+    Returns
+    -------
+    Result
+    """
+    from ..layout import blocks, unpack_matrix
+    with np.load(Path(job).with_suffix(".npz"), allow_pickle=False) as file:
+        batch, rows, width = (int(v) for v in file["batch_rows_outputs"])
+    if not isinstance(outputs, np.ndarray):
+        outputs = np.load(outputs, allow_pickle=False)
+    per_row = blocks(width, outputs.shape[1])
+    parts = []
+    for start in range(0, rows, batch):
+        count = min(batch, rows - start)
+        parts.append(unpack_matrix(outputs[start * per_row:(start + count) * per_row], count, width))
+    values = np.concatenate(parts)
+    predictions = values.argmax(axis=1).astype(np.uint8)
+    return Result(predictions, values, int((predictions == _data()["labels"]).sum()), rows)
+
+
+def write_shipped(folder=FOLDER):
+    """Write all shipped jobs into ``folder``."""
+    return [make_job(folder, SPACE.resolve(preset), norm=norm, memory=memory)
+            for (_, norm), (preset, memory) in SHIPPED.items()]

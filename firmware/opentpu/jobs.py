@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes jobs: program, data and TOML for a network on given sizes (docs/contracts.md; specification, section 7)."""
+import os
+from pathlib import Path
+
+import numpy as np
+
+from .network import Network
+
+__all__ = ["network_job", "write_job"]
+
+
+def _align(address, step=64):
+    return -(-address // step) * step
+
+
+def _write(path, data):
+    """Whole or not at all: a reader never sees half a file."""
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(data)
+    os.replace(part, path)
+
+
+def _npz(path, **arrays):
+    part = path.with_name(path.name + ".part")
+    with open(part, "wb") as file:
+        np.savez_compressed(file, **arrays)
+    os.replace(part, path)
+
+
+def write_job(folder, name, program, params, hostmem, tiles, results, *, comment="", cycles=100_000_000, extra=None,
+              memory=None):
+    """Write ``name.toml``, ``name.a`` and ``name.npz`` into ``folder``.
+
+    Parameters
+    ----------
+    folder, name : where, and what the files are called
+    program : Program
+    params : dict
+        What the job asks of its target, as ``[params]``: ``n`` at least.
+    hostmem : int8 [vectors, n], host memory from its vector 0
+    tiles : int8 [tiles, n, n], weight memory
+    results : (first host vector, number of vectors) to save as ``logits.npy``... the name is ``<name>_out.npy``
+    comment : first lines of the job and the program
+    extra : further arrays for the npz
+    memory : bytes of main memory that the job must fit, or ``None``
+
+    Returns
+    -------
+    Path of the job.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    n = params["n"]
+    first, count = results
+    host = _align(14 * len(program.words))
+    host_end = host + n * max(len(hostmem), first + count)
+    weights = _align(host_end)
+    end = weights + tiles.size
+    if memory is not None and end > memory:
+        raise ValueError(f"job {name} takes {end} bytes of memory, more than {memory}")
+    lines = [f"# {line}" for line in comment.splitlines()]
+    lines += [
+        'core = "opentpu"', f'program = "{name}.a"', "program_at = 0x0",
+        "[params]", *(f"{key} = {str(value).lower()}" for key, value in params.items()),
+        "[registers]", f"hostmem_base = {host:#x}", f"hostmem_limit = {host_end:#x}", f"weights_base = {weights:#x}",
+        f"weights_limit = {end:#x}",
+        "[[load]]", f'file = "{name}.npz:hostmem"', f"at = {host:#x}",
+        "[[load]]", f'file = "{name}.npz:tiles"', f"at = {weights:#x}",
+        "[[save]]", f'file = "{name}_out.npy"', f"at = {host + n * first:#x}", 'dtype = "int8"',
+        f"shape = [{count}, {n}]",
+        "[limits]", f"cycles = {cycles}", ""]
+    _npz(folder / f"{name}.npz", hostmem=np.ascontiguousarray(hostmem), tiles=tiles, **(extra or {}))
+    _write(folder / f"{name}.a", program.text(comment).encode())
+    _write(folder / f"{name}.toml", "\n".join(lines).encode())
+    return folder / f"{name}.toml"
+
+
+def network_job(folder, name, layers, inputs, params, *, batch=None, comment="", cycles=100_000_000, memory=None, extra=None):
+    """The job that applies ``layers`` (of :class:`.network.Layer`) to int8 ``inputs`` [rows, K] on a core of ``params``.
+
+    ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm. The npz also holds
+    ``batch`` and ``rows``: with them :meth:`.network.Network.unpack_outputs` reads the saved vectors.
+    """
+    network = Network(layers, params, batch=batch)
+    rows = len(inputs)
+    vectors = network.pack_inputs(inputs)
+    wanted = {"n": params["n"], "ub_rows": params["ub_rows"], "acc_rows": params["acc_rows"]}
+    if any(layer.norm is not None for layer in layers):
+        wanted["ext_norm"] = True
+    else:
+        wanted["norm_reset"] = 0
+    shape = np.array([network.batch, rows, layers[-1].weights.shape[1]], np.int32)
+    return write_job(folder, name, network.program(rows), wanted, vectors, network.tiles,
+                     (len(vectors), network.output_vectors(rows)), comment=comment, cycles=cycles, memory=memory,
+                     extra={"batch_rows_outputs": shape, **(extra or {})})
