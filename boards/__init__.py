@@ -1,1 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
+"""Finds the boards: every module here with ``BOARDS``, a tuple of :class:`~.board.Board`."""
+import importlib
+from functools import cache
+from pathlib import Path
+
+__all__ = ["BoardError", "board_names", "open_board"]
+
+
+class BoardError(LookupError):
+    """No board of that name; the message lists those there are."""
+
+
+@cache
+def _boards():
+    found = {}
+    for path in sorted(Path(__file__).resolve().parent.glob("*.py")):
+        # Listing boards must start fast: the top imports Amaranth.
+        if path.stem in ("__init__", "board", "top"):
+            continue
+        for board in getattr(importlib.import_module(f"{__name__}.{path.stem}"), "BOARDS", ()):
+            found[board.name] = board
+    return found
+
+
+def board_names():
+    """Names of all boards."""
+    return list(_boards())
+
+
+def open_board(name):
+    """The :class:`~.board.Board` called ``name``.
+
+    Raises
+    ------
+    BoardError
+        There is none.
+    """
+    if name not in _boards():
+        raise BoardError(f"no board named {name!r}; there are {', '.join(_boards())}")
+    return _boards()[name]

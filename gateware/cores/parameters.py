@@ -61,11 +61,13 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults."""
+    """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults. ``clock_mhz``: main clock that
+    a SoC with it is built for, where that is not the board's own."""
     name: str
     values: dict = field(default_factory=dict)
     default: bool = False
     doc: str = ""
+    clock_mhz: float | None = None
 
     @property
     def fpga(self):

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What quintet knows of a board (docs/boards.md). Pure Python until a SoC or a platform is asked for."""
+import importlib
+from dataclasses import dataclass, field
+
+__all__ = ["FPGA_FAMILY", "BlockRAMPart", "Board", "SDRAMPart", "SPRAMPart", "UARTLink"]
+
+#: FPGA code of presets -> family of primitives.
+FPGA_FAMILY = {"85f": "ecp5", "45f": "ecp5", "25f": "ecp5", "up5k": "ice40", "hx8k": "ice40"}
+
+
+@dataclass(frozen=True)
+class UARTLink:
+    """Serial line of the host link: ``resource`` of the platform, ``baud`` bits a second."""
+    baud: int = 3_000_000
+    resource: str = "uart"
+    kind: str = "uart"
+
+    @property
+    def info(self):
+        """What the info text says."""
+        return {"kind": self.kind, "baud": self.baud}
+
+
+@dataclass(frozen=True)
+class SDRAMPart:
+    """SDR SDRAM chip: ``part`` names its timing, ``width`` bits of data, ``size`` bytes."""
+    part: str
+    width: int
+    size: int
+    resource: str = "sdram"
+    kind: str = "SDR SDRAM"
+
+    def usable(self, room, params):
+        """Bytes of main memory beside this core."""
+        return self.size
+
+    def backing(self, *, clock_hz, family, size):
+        from ..gateware.memory.sdram import SDRAMController
+        return SDRAMController(part=self.part, width=self.width, size=size, clock_hz=clock_hz)
+
+
+@dataclass(frozen=True)
+class SPRAMPart:
+    """The single-port RAM of an UP5K: four blocks of 32 KiB, less those that a core's preset takes."""
+    size: int = 131072
+    beat_bytes: int = 4
+    kind: str = "SPRAM"
+
+    def usable(self, room, params):
+        """Bytes of main memory beside this core."""
+        if room is None:
+            return self.size
+        return self.size - 32768 * getattr(room.core.Engine, "spram_blocks", lambda params: 0)(params)
+
+    def backing(self, *, clock_hz, family, size):
+        from ..gateware.memory.spram import SPRAMMemory
+        return SPRAMMemory(family=family, size=size, beat_bytes=self.beat_bytes)
+
+
+@dataclass(frozen=True)
+class BlockRAMPart:
+    """Main memory in block RAM, for boards without any other."""
+    size: int
+    beat_bytes: int = 4
+    kind: str = "block RAM"
+
+    def usable(self, room, params):
+        """Bytes of main memory beside this core."""
+        return self.size
+
+    def backing(self, *, clock_hz, family, size):
+        from ..gateware.memory.blockram import BlockRAMMemory
+        return BlockRAMMemory(size=size, beat_bytes=self.beat_bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """One board.
+
+    Attributes
+    ----------
+    name : str, at most 16 characters
+    title : str
+    fpga : str, code of presets that fit (``85f``, ``45f``, ``25f``, ``up5k``, ``hx8k``)
+    part : str, the FPGA as its maker calls it, with package and speed grade
+    platform : str, ``module:class`` of amaranth-boards, or of a file of ours
+    oscillator : str, clock resource of the platform; ``oscillator_hz`` its frequency
+    clock_mhz : float, main clock where the preset names none
+    memory : SDRAMPart, SPRAMPart or BlockRAMPart
+    link : UARTLink
+    programmers : tuple of str, programs that can load it, the first one preferred
+    busy_led, fault_led : (resource, number)
+    clock_pad : bool, iCE40: the oscillator's pin is that of the PLL
+    """
+    name: str
+    title: str
+    fpga: str
+    part: str
+    platform: str
+    oscillator: str
+    oscillator_hz: int
+    clock_mhz: float
+    memory: object
+    link: UARTLink
+    programmers: tuple
+    busy_led: tuple
+    fault_led: tuple
+    clock_pad: bool = False
+    notes: tuple = field(default=())
+
+    @property
+    def family(self):
+        """Family of primitives."""
+        return FPGA_FAMILY[self.fpga]
+
+    def platform_class(self):
+        """The platform's class."""
+        module, name = self.platform.split(":")
+        return getattr(importlib.import_module(module), name)
+
+    def clock_for(self, room=None, preset=None):
+        """Main clock asked for by default, in MHz: the preset's, else the board's."""
+        asked = None
+        if room is not None and preset is not None:
+            asked = room.params.SPACE.presets[preset].clock_mhz
+        return asked or self.clock_mhz
+
+    def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None):
+        """The SoC of this board, without its pins.
+
+        Parameters
+        ----------
+        room, preset, params
+            As of :class:`~quintet.gateware.soc.SoC`; without ``preset`` the first one that fits the board's FPGA.
+        clock_hz : int, optional
+            Main clock; else the default one.
+        family : str or None
+            ``"own"``: the board's primitives; ``None``: their twins, for simulation.
+        size : int, optional
+            Bytes of main memory, where a simulation wants less than there is.
+
+        Raises
+        ------
+        ParameterError
+            No preset fits, or a parameter is wrong.
+        """
+        from ..gateware.cores.parameters import ParameterError
+        from ..gateware.soc import SoC
+        resolved = {}
+        if room is not None:
+            space = room.params.SPACE
+            preset = preset or space.preset_for(self.fpga)
+            if preset is None:
+                raise ParameterError(f"{room.name} has no preset that fits {self.name} ({self.fpga})")
+            resolved = space.resolve(preset, params)
+        clock_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
+        family = self.family if family == "own" else family
+        memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
+        return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
+                   family=family, link=self.link.info)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What stands around the SoC on a physical board: PLL, reset, UART, LEDs, memory pins."""
+from amaranth import ClockDomain, Elaboratable, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.wiring import In, Out
+
+from ..gateware.link.uart import UARTReceiver, UARTTransmitter
+from ..gateware.primitives.pll import PLL
+
+__all__ = ["BoardTop", "MainClock", "SerialLink"]
+
+
+class SerialLink(wiring.Component):
+    """The link's byte streams on two wires.
+
+    Parameters
+    ----------
+    clock_hz : int
+    baud : int
+
+    Members
+    -------
+    rx_line : In, tx_line : Out, pins of the board (``rx_line`` towards the FPGA)
+    rx : Out, tx : In, byte streams, facing the SoC's of the same name
+    """
+    def __init__(self, *, clock_hz, baud):
+        self._rate = {"clock_hz": clock_hz, "baud": baud}
+        super().__init__({
+            "rx_line": In(1, init=1), "tx_line": Out(1, init=1),
+            "rx": Out(stream.Signature(8)), "tx": In(stream.Signature(8)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        receiver = m.submodules.receiver = UARTReceiver(**self._rate)
+        transmitter = m.submodules.transmitter = UARTTransmitter(**self._rate)
+        wiring.connect(m, receiver.o, wiring.flipped(self.rx))
+        wiring.connect(m, wiring.flipped(self.tx), transmitter.i)
+        m.d.comb += [receiver.line.eq(self.rx_line), self.tx_line.eq(transmitter.line)]
+        return m
+
+
+class MainClock(Elaboratable):
+    """Domain ``sync``: the PLL's clock; reset until it is locked and ``settle`` cycles have passed, and on request.
+
+    ``settle`` covers the first microseconds after configuration, in which an iCE40's block RAM cannot be read.
+    """
+    def __init__(self, *, pll, input, settle=1024):
+        self.pll, self.input, self.settle = pll, input, settle
+        self.request = Signal()
+        self.domain = ClockDomain("sync")
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.pll = self.pll
+        m.domains.sync = self.domain
+        # A clock without reset, for what makes the reset.
+        m.domains.boot = boot = ClockDomain("boot", reset_less=True, local=True)
+        main = Signal(name="main_clock")
+        m.d.comb += [self.pll.input.eq(self.input), main.eq(self.pll.output), boot.clk.eq(main), self.domain.clk.eq(main)]
+        locked = Signal()
+        m.submodules.locked = FFSynchronizer(self.pll.locked, locked, o_domain="boot")
+        count = Signal(range(self.settle))
+        reset = Signal(init=1)
+        m.d.boot += [count.eq(Mux(count.all(), count, count + 1)), reset.eq(~count.all())]
+        with m.If(~locked | self.request):
+            m.d.boot += [count.eq(0), reset.eq(1)]
+        m.d.comb += self.domain.rst.eq(reset)
+        if platform is not None:
+            platform.add_clock_constraint(self.pll.output, self.pll.output_hz)
+        return m
+
+
+class BoardTop(Elaboratable):
+    """Top of the bitstream: ``soc`` (a SoC of :meth:`Board.make_soc`) on ``board``'s pins."""
+    def __init__(self, *, board, soc, tolerance=0.01):
+        self.board, self.soc, self._tolerance = board, soc, tolerance
+        # Refuses a frequency that the PLL cannot make before anything is built.
+        self._pll()
+
+    def _pll(self, pad=None):
+        return PLL(family=self.board.family, input_hz=self.board.oscillator_hz, wanted_hz=self.soc.clock_hz,
+                   tolerance=self._tolerance, pad=pad)
+
+    def elaborate(self, platform):
+        m = Module()
+        board = self.board
+        soc = m.submodules.soc = self.soc
+        if board.clock_pad:
+            pin = platform.request(board.oscillator, dir="-")
+            pll, clock = self._pll(pad=pin.io), 0
+        else:
+            pll, clock = self._pll(), platform.request(board.oscillator).i
+        main = m.submodules.clock = MainClock(pll=pll, input=clock)
+        m.d.comb += main.request.eq(soc.reset_request)
+
+        uart = platform.request(board.link.resource)
+        link = m.submodules.uart = SerialLink(clock_hz=soc.clock_hz, baud=board.link.baud)
+        wiring.connect(m, link.rx, soc.rx)
+        wiring.connect(m, soc.tx, link.tx)
+        m.d.comb += [link.rx_line.eq(uart.rx.i), uart.tx.o.eq(link.tx_line)]
+
+        m.d.comb += [platform.request(*board.busy_led).o.eq(soc.busy | soc.led),
+                     platform.request(*board.fault_led).o.eq(soc.fault | soc.led)]
+        if hasattr(soc, "memory_pins"):
+            board.memory.connect(m, platform, soc)
+        return m

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Radiona ULX3S: ECP5 with 32 MiB of 16-bit SDR SDRAM and an FT231X."""
+from .board import Board, SDRAMPart, UARTLink
+
+__all__ = ["BOARDS"]
+
+# The smallest chip that ULX3S boards were made with; larger ones work with these numbers too.
+_SDRAM = SDRAMPart(part="generic", width=16, size=32 << 20)
+
+
+def _board(size, fpga):
+    return Board(
+        name=f"ulx3s-{size.lower()}", title=f"Radiona ULX3S {size}", fpga=fpga, part=f"LFE5U-{size}-6BG381C",
+        platform=f"amaranth_boards.ulx3s:ULX3S_{size}_Platform", oscillator="clk25", oscillator_hz=25_000_000, clock_mhz=80,
+        memory=_SDRAM, link=UARTLink(baud=3_000_000), programmers=("openFPGALoader", "fujprog"),
+        busy_led=("led", 0), fault_led=("led", 1))
+
+
+#: The 12F is a 25F die: presets of the 25F fit.
+BOARDS = (_board("12F", "25f"), _board("25F", "25f"), _board("45F", "45f"), _board("85F", "85f"))

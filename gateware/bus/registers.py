@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The SoC's own registers (docs/control-block.md, "Registers of the SoC")."""
+from amaranth import Cat, Const, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .soclib import MemoryMap, wishbone
+
+__all__ = ["SOC_REGISTERS", "SoCRegisters"]
+
+#: name -> (byte offset, access, meaning)
+SOC_REGISTERS = {
+    "soc_ident": (0x00, "r", "bytes `Q S O C`"),
+    "soc_interrupt": (0x04, "r", "bit 0: interrupt of the core"),
+    "soc_cycles": (0x08, "r", "cycles of the main clock since reset, modulo 2^32"),
+    "soc_led": (0x0C, "rw", "bit 0: the board's LED is lit, whatever the core does, so that one board of several is found"),
+    "soc_reset": (0x10, "w", "bit 0: reset of the whole SoC, 2^16 cycles later at most; the answer still gets out"),
+}
+
+
+class SoCRegisters(wiring.Component):
+    """Identification, interrupt, cycle counter, LED and reset; 32-bit words, answered in the next cycle.
+
+    Members
+    -------
+    bus : In, Wishbone of 6 word-address bits, 32 data bits, granularity 8. Whole words only: a write with any ``sel`` bit
+        low is ignored.
+    interrupt : In
+    led, reset : Out. ``reset`` is high for one cycle.
+    """
+    def __init__(self):
+        super().__init__({
+            "bus": In(wishbone.Signature(addr_width=6, data_width=32, granularity=8)),
+            "interrupt": In(1), "led": Out(1), "reset": Out(1),
+        })
+        memory_map = MemoryMap(addr_width=8, data_width=8)
+        memory_map.add_resource(self, name=("soc",), size=256)
+        self.bus.memory_map = memory_map
+
+    def elaborate(self, platform):
+        m = Module()
+        bus = self.bus
+        cycles = Signal(32)
+        wanted = Signal()
+        word = bus.adr[:3]
+        m.d.sync += [cycles.eq(cycles + 1), bus.ack.eq(bus.cyc & bus.stb & ~bus.ack)]
+        write = bus.cyc & bus.stb & bus.we & bus.sel.all() & ~bus.ack & (bus.adr[3:] == 0)
+        with m.If(write & (word == 3)):
+            m.d.sync += self.led.eq(bus.dat_w[0])
+        with m.If(write & (word == 4) & bus.dat_w[0]):
+            m.d.sync += wanted.eq(1)
+        # Late enough for the longest answer on the slowest link to have left the FPGA's last register.
+        m.d.comb += self.reset.eq(wanted & cycles[:16].all())
+        with m.If(self.reset):
+            m.d.sync += wanted.eq(0)
+        with m.If(bus.adr[3:] == 0):
+            with m.Switch(word):
+                with m.Case(0):
+                    m.d.comb += bus.dat_r.eq(int.from_bytes(b"QSOC", "little"))
+                with m.Case(1):
+                    m.d.comb += bus.dat_r.eq(self.interrupt)
+                with m.Case(2):
+                    m.d.comb += bus.dat_r.eq(cycles)
+                with m.Case(3):
+                    m.d.comb += bus.dat_r.eq(Cat(self.led, Const(0, 31)))
+        return m

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Phase-locked loops of ECP5 and iCE40: settings searched, the achieved frequency known and checked."""
+from dataclasses import dataclass
+
+from amaranth import ClockSignal, Const, Instance, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["PLL", "PLLError", "PLLSettings", "ecp5_settings", "ice40_settings"]
+
+
+class PLLError(ValueError):
+    """A frequency that the PLL cannot make; the message names the nearest one."""
+
+
+@dataclass(frozen=True)
+class PLLSettings:
+    """``reference``, ``feedback`` and ``output`` dividers; frequencies of output and oscillator in Hz."""
+    reference: int
+    feedback: int
+    output: int
+    vco_hz: float
+    output_hz: float
+
+
+def _best(candidates, wanted, tolerance, low, high):
+    if not low <= wanted <= high:
+        raise PLLError(f"the PLL makes {low / 1e6:g} to {high / 1e6:g} MHz, not {wanted / 1e6:g}")
+    best = min(candidates, key=lambda s: (abs(s.output_hz - wanted), s.reference, s.output), default=None)
+    if best is None or abs(best.output_hz - wanted) > tolerance * wanted:
+        nearest = "" if best is None else f"; the nearest is {best.output_hz / 1e6:g}"
+        raise PLLError(f"the PLL cannot make {wanted / 1e6:g} MHz within {100 * tolerance:g} %{nearest}")
+    return best
+
+
+def ecp5_settings(input_hz, wanted_hz, tolerance=0.01):
+    """Settings of an ``EHXPLLL`` that feeds back its first output.
+
+    The phase detector works at 3.125 to 400 MHz, the oscillator at 400 to 800 MHz (nearest to 600 is taken).
+
+    Raises
+    ------
+    PLLError
+        Input outside 8 to 400 MHz, output outside 10 to 400 MHz, or not reachable within ``tolerance``.
+    """
+    if not 8e6 <= input_hz <= 400e6:
+        raise PLLError(f"the PLL takes 8 to 400 MHz, not {input_hz / 1e6:g}")
+    found = []
+    for reference in range(1, 129):
+        detector = input_hz / reference
+        if not 3.125e6 <= detector <= 400e6:
+            continue
+        for feedback in range(1, 81):
+            out = detector * feedback
+            usable = [n for n in range(1, 129) if 400e6 <= out * n <= 800e6]
+            if usable:
+                output = min(usable, key=lambda n: abs(out * n - 600e6))
+                found.append(PLLSettings(reference, feedback, output, out * output, out))
+    return _best(found, wanted_hz, tolerance, 10e6, 400e6)
+
+
+def ice40_settings(input_hz, wanted_hz, tolerance=0.01):
+    """Settings of an ``SB_PLL40`` in simple feedback: dividers as numbers, DIVR + 1, DIVF + 1 and 2^DIVQ.
+
+    The phase detector works at 10 to 133 MHz, the oscillator at 533 to 1066 MHz.
+
+    Raises
+    ------
+    PLLError
+        Input outside 10 to 133 MHz, output outside 16 to 275 MHz, or not reachable within ``tolerance``.
+    """
+    if not 10e6 <= input_hz <= 133e6:
+        raise PLLError(f"the PLL takes 10 to 133 MHz, not {input_hz / 1e6:g}")
+    found = []
+    for reference in range(1, 17):
+        detector = input_hz / reference
+        if not 10e6 <= detector <= 133e6:
+            continue
+        for feedback in range(1, 129):
+            vco = detector * feedback
+            if 533e6 <= vco <= 1066e6:
+                found += [PLLSettings(reference, feedback, 1 << q, vco, vco / (1 << q)) for q in range(1, 7)]
+    return _best(found, wanted_hz, tolerance, 16e6, 275e6)
+
+
+class PLL(wiring.Component):
+    """One clock from the board's.
+
+    Parameters
+    ----------
+    family : "ecp5", "ice40" or None
+        ``None``: the twin, whose output is the clock of domain ``sync`` around it, locked 16 of its cycles after reset (a
+        simulation has the frequency that its clock is given).
+    input_hz, wanted_hz : number
+    tolerance : float
+        Largest relative error of the output.
+    pad : IOPort or None
+        iCE40: the clock's own pad, where the board has it on the PLL's pin (``SB_PLL40_PAD``); ``input`` is not used then.
+
+    Members
+    -------
+    input : In, clock
+    output : Out, clock
+    locked : Out, asynchronous
+
+    Attributes
+    ----------
+    settings : PLLSettings
+    output_hz : float, what it really makes
+    """
+    def __init__(self, *, family, input_hz, wanted_hz, tolerance=0.01, pad=None):
+        if family == "ecp5":
+            self.settings = ecp5_settings(input_hz, wanted_hz, tolerance)
+        elif family == "ice40":
+            self.settings = ice40_settings(input_hz, wanted_hz, tolerance)
+        elif family is None:
+            self.settings = PLLSettings(1, 1, 1, wanted_hz, wanted_hz)
+        else:
+            raise ValueError(f"Family must be ecp5, ice40 or None, not {family!r}")
+        if pad is not None and family != "ice40":
+            raise ValueError("Only an iCE40's PLL can be driven by a pad")
+        self.family, self.input_hz, self.output_hz, self._pad = family, input_hz, self.settings.output_hz, pad
+        super().__init__({"input": In(1), "output": Out(1), "locked": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        if self.family == "ecp5":
+            self._ecp5(m)
+        elif self.family == "ice40":
+            self._ice40(m)
+        else:
+            count = Signal(4)
+            m.d.comb += [self.output.eq(ClockSignal("sync")), self.locked.eq(count.all())]
+            with m.If(~self.locked):
+                m.d.sync += count.eq(count + 1)
+        return m
+
+    def _ecp5(self, m):
+        s = self.settings
+        m.submodules.pll = Instance(
+            "EHXPLLL",
+            a_FREQUENCY_PIN_CLKI=f"{self.input_hz / 1e6:g}", a_FREQUENCY_PIN_CLKOP=f"{s.output_hz / 1e6:g}",
+            # Charge pump and loop filter for oscillator frequencies around 600 MHz.
+            a_ICP_CURRENT="12", a_LPF_RESISTOR="8", a_MFG_ENABLE_FILTEROPAMP="1", a_MFG_GMCREF_SEL="2",
+            p_PLLRST_ENA="DISABLED", p_INTFB_WAKE="DISABLED", p_STDBY_ENABLE="DISABLED", p_DPHASE_SOURCE="DISABLED",
+            p_OUTDIVIDER_MUXA="DIVA", p_OUTDIVIDER_MUXB="DIVB", p_OUTDIVIDER_MUXC="DIVC", p_OUTDIVIDER_MUXD="DIVD",
+            p_CLKI_DIV=s.reference, p_CLKFB_DIV=s.feedback,
+            p_CLKOP_ENABLE="ENABLED", p_CLKOP_DIV=s.output, p_CLKOP_CPHASE=s.output // 2, p_CLKOP_FPHASE=0,
+            p_FEEDBK_PATH="CLKOP",
+            i_RST=Const(0), i_STDBY=Const(0), i_CLKI=self.input, i_CLKFB=self.output,
+            i_PHASESEL0=Const(0), i_PHASESEL1=Const(0), i_PHASEDIR=Const(1), i_PHASESTEP=Const(1),
+            i_PHASELOADREG=Const(1), i_PLLWAKESYNC=Const(0), i_ENCLKOP=Const(0),
+            o_CLKOP=self.output, o_LOCK=self.locked)
+
+    def _ice40(self, m):
+        s = self.settings
+        detector = self.input_hz / s.reference
+        # Low-pass filter by the frequency of the phase detector.
+        filter_range = next((i for i, top in enumerate((17e6, 26e6, 44e6, 66e6, 101e6), 1) if detector < top), 6)
+        ports = dict(p_FEEDBACK_PATH="SIMPLE", p_DIVR=Const(s.reference - 1, 4), p_DIVF=Const(s.feedback - 1, 7),
+                     p_DIVQ=Const(s.output.bit_length() - 1, 3), p_FILTER_RANGE=Const(filter_range, 3),
+                     i_RESETB=Const(1), i_BYPASS=Const(0), o_PLLOUTGLOBAL=self.output, o_LOCK=self.locked)
+        if self._pad is not None:
+            m.submodules.pll = Instance("SB_PLL40_PAD", io_PACKAGEPIN=self._pad, **ports)
+        else:
+            m.submodules.pll = Instance("SB_PLL40_CORE", i_REFERENCECLK=self.input, **ports)

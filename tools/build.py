@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bitstreams and Verilog: what `quintet build` and `quintet verilog` do."""
+import json
+import os
+import re
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from .errors import QuintetError
+from .toolchain import find_tool, tool_environment
+
+__all__ = ["BuildError", "build", "synthesise", "verilog", "verilog_core"]
+
+#: Name of the top module and of all files of a build.
+TOP = "top"
+
+# router1 was seen to crawl on dense designs; a higher timing weight of the placer gains some percent.
+_NEXTPNR = {"ecp5": "--router router2 --placer-heap-timingweight 50", "ice40": ""}
+_SYNTH = {"ecp5": "", "ice40": "-dsp"}
+# Cells that the report counts, by nextpnr's names.
+_CELLS = {"ecp5": {"luts": "TRELLIS_COMB", "ffs": "TRELLIS_FF", "dsps": "MULT18X18D", "brams": "DP16KD"},
+          "ice40": {"luts": "ICESTORM_LC", "dsps": "ICESTORM_DSP", "brams": "ICESTORM_RAM", "sprams": "ICESTORM_SPRAM"}}
+
+
+class BuildError(QuintetError):
+    """A tool failed; the message is its last word."""
+
+
+def _platform(board):
+    class Platform(board.platform_class()):
+        # Programmers are `quintet flash`'s affair, and the tools are found by us.
+        required_tools = ()
+
+    return Platform()
+
+
+def _prepare(board, room, preset, params, freq):
+    from ..boards.top import BoardTop
+    from ..gateware.primitives.pll import PLLError
+    hz = None if freq is None else round(freq * 1e6)
+    try:
+        soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=hz)
+        return soc, BoardTop(board=board, soc=soc)
+    except PLLError as error:
+        raise BuildError(str(error)) from None
+
+
+def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None):
+    """Build a bitstream.
+
+    Parameters
+    ----------
+    board, isa : str
+        Names; ``isa`` ``None``: a SoC without a core.
+    preset : str, optional
+        Else the first one that fits the board's FPGA.
+    params : dict, optional
+        Overrides of the preset's parameters.
+    freq : float, optional
+        Main clock in MHz; else the preset's or the board's.
+    seed : int
+        Of the placer.
+    dir : path, optional
+        Folder for all files; else ``out/build/<board>-<isa>-<preset>-<seed>``.
+    progress : callable(str)
+        Told what happens, a line at a time.
+
+    Returns
+    -------
+    dict
+        ``board``, ``isa``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``, ``clock_reached_mhz`` (main clock),
+        ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
+        has, ``available`` (the same of the FPGA), ``clock_met``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
+        folder.
+
+    Raises
+    ------
+    BuildError
+        A tool failed, or the PLL cannot make the clock.
+    NoDeviceError
+        A tool is missing.
+    ParameterError, BoardError, RoomError
+    """
+    from ..boards import open_board
+    from ..gateware.cores import open_room
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise BuildError(f"seed must be a number from 0, not {seed!r}")
+    started = time.monotonic()
+    board = open_board(board)
+    room = open_room(isa) if isa else None
+    environment = tool_environment(board.family)
+    soc, top = _prepare(board, room, preset, params, freq)
+    folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
+    progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
+    plan = _platform(board).prepare(
+        top, TOP, do_build=False, synth_opts=_SYNTH[board.family],
+        nextpnr_opts=f"{_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
+        ecppack_opts="--compress")
+    plan.execute_local(folder, run_script=False)
+    for old in (f"{TOP}.bit", f"{TOP}.bin", "report.json"):
+        (folder / old).unlink(missing_ok=True)
+    progress("synthesis, place and route (minutes for a large core)")
+    _run_script(plan.script, folder, environment)
+    report = {"board": board.name, "isa": isa, "preset": soc.preset, "params": soc.params, "seed": seed,
+              "clock_asked_mhz": round(soc.clock_hz / 1e6, 3), **_figures(board.family, folder, soc.clock_hz),
+              "seconds": round(time.monotonic() - started, 1),
+              "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}
+    if not Path(report["bitstream"]).is_file():
+        raise BuildError(f"no bitstream was made; see {folder}")
+    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+    return report
+
+
+def _run_script(name, folder, environment):
+    command = ["cmd", "/c", f"{name}.bat"] if os.name == "nt" else ["sh", f"{name}.sh"]
+    log = folder / "build.log"
+    with open(log, "wb") as output:
+        done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                              stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise BuildError(f"the build failed: {_last_word(folder)} (see {log})")
+
+
+def _last_word(folder):
+    """The last error line of the newest log that has any."""
+    logs = [p for p in (folder / f"{TOP}.tim", folder / f"{TOP}.rpt", folder / "build.log") if p.is_file()]
+    for log in sorted(logs, key=lambda p: p.stat().st_mtime, reverse=True):
+        lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if "ERROR" in line]
+        if lines:
+            return lines[-1]
+    return "the tools did not say why"
+
+
+def _clocks(log):
+    """Clock -> (asked, reached) in MHz: nextpnr's last word on each, after routing."""
+    found = {}
+    for name, reached, asked in re.findall(
+            r"Max frequency for clock\s+'([^']+)':\s+([\d.]+) MHz \((?:PASS|FAIL) at ([\d.]+) MHz\)", log):
+        found[name] = {"asked_mhz": float(asked), "reached_mhz": float(reached)}
+    return found
+
+
+def _figures(family, folder, clock_hz):
+    used = json.loads((folder / f"{TOP}.report.json").read_text())["utilization"]
+    clocks = _clocks((folder / f"{TOP}.tim").read_text(errors="replace"))
+    if not clocks:
+        raise BuildError(f"nextpnr reported no clock; see {folder / f'{TOP}.tim'}")
+    main = next((c for name, c in clocks.items() if "main_clock" in name), None)
+    main = main or min(clocks.values(), key=lambda c: abs(c["asked_mhz"] - clock_hz / 1e6))
+    figures = {name: used.get(cell, {}).get("used", 0) for name, cell in _CELLS[family].items()}
+    available = {name: used.get(cell, {}).get("available", 0) for name, cell in _CELLS[family].items()}
+    if family == "ice40":
+        # A logic cell is a LUT and a flip-flop; nextpnr's packer says how many hold a flip-flop.
+        log = (folder / f"{TOP}.tim").read_text(errors="replace")
+        figures["ffs"] = sum(int(n) for n in re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log))
+    return {"clock_reached_mhz": main["reached_mhz"], "clock_met": main["reached_mhz"] >= clock_hz / 1e6,
+            "clocks": clocks, **{name: figures.get(name, 0) for name in ("luts", "ffs", "dsps", "brams")},
+            **{name: value for name, value in figures.items() if name == "sprams"}, "available": available}
+
+
+def synthesise(component, family, dir, name=TOP, options=""):
+    """Cells of ``component`` after synthesis alone (no placement), by yosys's names; ``dir`` is a folder for its files.
+
+    On iCE40 the packed number of logic cells is there too, as ``ICESTORM_LC``.
+
+    Raises
+    ------
+    BuildError
+    """
+    from amaranth.back import rtlil
+    folder = Path(dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.il").write_text(rtlil.convert(component, name=name))
+    # The tools of YoWASP see their working directory only.
+    _tool(folder, [find_tool("yosys"), "-q", "-l", f"{name}.rpt", "-p",
+                   f"read_rtlil {name}.il; synth_{family} {options} -top {name} -json {name}.json; tee -o {name}.stat stat -json"])
+    cells = json.loads((folder / f"{name}.stat").read_text())["design"]["num_cells_by_type"]
+    if family == "ice40":
+        log = _tool(folder, [find_tool("nextpnr-ice40"), "--up5k", "--package", "sg48", "--json", f"{name}.json",
+                             "--pcf-allow-unconstrained", "--pack-only"])
+        cells["ICESTORM_LC"] = int(re.findall(r"ICESTORM_LC:\s+(\d+)/", log)[-1])
+    return cells
+
+
+def _tool(folder, command):
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace")
+    if done.returncode:
+        lines = [line for line in done.stdout.splitlines() if "ERROR" in line] or done.stdout.splitlines()
+        raise BuildError(f"{Path(command[0]).name} failed: {lines[-1].strip() if lines else 'it printed nothing'}")
+    return done.stdout
+
+
+@contextmanager
+def _own_yosys():
+    """Amaranth's Verilog back end asks the environment for yosys."""
+    before = {name: os.environ.get(name) for name in ("YOSYS", "AMARANTH_USE_YOSYS")}
+    os.environ.setdefault("YOSYS", find_tool("yosys"))
+    os.environ["AMARANTH_USE_YOSYS"] = "system"
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _convert(component, name):
+    from amaranth.back import verilog as back
+    with _own_yosys():
+        # No source attributes: they name files of this machine and hide the text.
+        text = back.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+    return text
+
+
+def verilog(board, isa=None, preset=None, params=None, freq=None):
+    """Verilog of a board's SoC, without pads: byte streams of the link, pins of the memory, state of the core.
+
+    Arguments as of :func:`build`. The text is the same for the same sources and arguments.
+    """
+    from ..boards import open_board
+    from ..gateware.cores import open_room
+    board = open_board(board)
+    hz = None if freq is None else round(freq * 1e6)
+    soc = board.make_soc(room=open_room(isa) if isa else None, preset=preset, params=params, clock_hz=hz)
+    return _convert(soc, f"quintet_{board.name}_{isa or 'soc'}".replace("-", "_"))
+
+
+def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, memory_size=1 << 25):
+    """Verilog of a core alone: Wishbone register block, memory port, interrupt (docs/contracts.md, sections 2 and 3).
+
+    Parameters
+    ----------
+    isa, preset, params
+        As of :func:`build`; without ``preset`` the ISA's default one.
+    family : "ecp5", "ice40" or None
+        ``None``: portable, without any vendor's cells.
+    beat_bytes, memory_size : int
+        Of the memory that the core will see.
+    """
+    from ..gateware.cores import open_room
+    from ..gateware.cores.core import CoreShell
+    room = open_room(isa)
+    values = room.params.SPACE.resolve(preset, params)
+    core = CoreShell(room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+    return _convert(core, f"quintet_{isa}")
