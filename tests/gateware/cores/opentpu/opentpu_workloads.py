@@ -60,7 +60,7 @@ def _product(name):
     rng = np.random.default_rng(int(name[1:]))
     # ReLU between the layers, the plain low byte at the end: every bit pattern occurs.
     layers = [Layer(rng.integers(-128, 128, shape).astype(np.int8), "relu" if k < len(sizes) - 2 else "none")
-              for k, shape in enumerate(zip(sizes, sizes[1:], strict=True))]
+              for k, shape in enumerate(zip(sizes, sizes[1:], strict=False))]
     matrix = rng.integers(-128, 128, (rows, sizes[0])).astype(np.int8)
     network = Network(layers, params, batch=batch)
     vectors = network.pack_inputs(matrix)
