@@ -118,12 +118,20 @@ class Prefixed(Form):
 
 @dataclass(frozen=True)
 class Named(Form):
-    """One of a set of names (a dict name -> value); ``numbers`` says whether an expression is taken as well."""
-    names: tuple                    # of (name, value), canonical name of a value first
+    """One of a set of names.
+
+    ``names`` are pairs (name, value), the canonical name of a value first; ``numbers`` says whether an expression is taken
+    as well, ``prefix`` (``$r``) whether a numbered form is; ``fold`` whether case does not matter.
+    """
+    names: tuple
     numbers: bool = True
     fold: bool = True
+    prefix: str = ""
 
     def parse(self, cursor, field):
+        number = cursor.take_prefixed(self.prefix) if self.prefix else None
+        if number is not None:
+            return number
         word = cursor.peek_name()
         if word is not None and not cursor.is_symbol(word):
             for name, value in self.names:

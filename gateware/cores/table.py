@@ -225,7 +225,7 @@ class Isa:
             found[id(instruction)] = fixed, value, rest
         return found
 
-    def zeromask(self, instruction):
+    def zero_mask(self, instruction):
         """Bits of the word that must be zero in ``instruction``, all optional fields built."""
         return self._masks[id(instruction)][2]
 
@@ -298,9 +298,14 @@ class Isa:
                 rest |= f.mask if f.unbuilt == "zero" else 0
             elif values[f.name] is None:
                 found.append((f.fault or self.field_fault, self._detail(word, f)))
-        for part in self.parts:
-            if word & rest & mask(part.hi, part.lo):
-                found.append((self.field_fault, self._detail(word, part)))
+        if word & rest:
+            left = word & rest
+            for part in self.parts:
+                if word & rest & mask(part.hi, part.lo):
+                    found.append((self.field_fault, self._detail(word, part)))
+                    left &= ~mask(part.hi, part.lo)
+            if left:
+                found.append((self.field_fault, self._detail(word, None)))
         if None not in values.values():
             for rule in instruction.rules:
                 detail = rule.check(values, params)
@@ -313,11 +318,11 @@ class Isa:
         return Decoded(instruction, values, fault, detail)
 
     def _detail(self, word, item):
-        if item.detail is not None:
+        if item is not None and item.detail is not None:
             return item.detail
         if self.fault_detail is not None:
             return self.fault_detail(word, item)
-        for part in self.parts:
+        for part in self.parts if item is not None else ():
             if part.lo <= item.lo and item.hi <= part.hi and part.detail is not None:
                 return part.detail
         return 0

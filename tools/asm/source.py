@@ -10,7 +10,8 @@ from .program import read_source
 __all__ = ["Source"]
 
 # A program of more statements than this from .rept and .include would not fit any main memory.
-_MOST_STATEMENTS = 1 << 21
+_MOST_STATEMENTS = 1 << 20
+_MOST_INCLUDES = 10_000
 _DEEPEST = 50
 
 
@@ -31,6 +32,7 @@ class Source:
         self._files = {}                # shown name -> order of first mention
         self._repeats = 0               # depth of .rept
         self._copied = 0                # statements executed beyond those written once
+        self._included = 0
 
     # Files
 
@@ -131,6 +133,9 @@ class Source:
             raise AsmError(f"'{name}' includes itself ({chain})", place=place)
         if len(self._open) >= _DEEPEST:
             raise AsmError("includes nested too deeply", place=place, expected=f"at most {_DEEPEST} levels")
+        self._included += 1
+        if self._included > _MOST_INCLUDES:
+            raise AsmError("too many includes", place=place, expected=f"at most {_MOST_INCLUDES}")
         if not path.is_file():
             raise AsmError(f"there is no file '{path}'", place=place)
         self.read_file(path, shown=str(path))
