@@ -135,7 +135,7 @@ class Engine(wiring.Component):
         program = Cat(Const(0, 4), control.program_address[4:])
         named = ("hostmem_base", "hostmem_limit", "weights_base", "weights_limit", "cfg_norm", "cfg_pool")
         m.d.comb += [
-            fetch.start.eq(control.start), fetch.stop.eq(halting), fetch.address.eq(program),
+            fetch.start.eq(decode.fetch), fetch.stop.eq(halting), fetch.address.eq(program),
             fetch.length.eq(control.program_length), decode.start.eq(control.start),
             decode.word.eq(fetch.word), decode.word_valid.eq(fetch.valid), decode.word_error.eq(fetch.error),
             decode.error_address.eq(fetch.error_address), decode.exhausted.eq(fetch.exhausted),
@@ -171,7 +171,10 @@ class Engine(wiring.Component):
         }
 
         # Issue: the decision
-        exclusive = matrix.exclusive | act.exclusive
+        exclusive, lonely = Signal(), Signal()      # one cycle longer, in which it retires
+        m.d.comb += exclusive.eq(matrix.exclusive | act.exclusive | lonely)
+        if p["ext_conv"] or p["ext_pool"]:
+            m.d.sync += lonely.eq(matrix.exclusive | act.exclusive)
         drained = Signal()
         m.d.comb += drained.eq(~rhm.active & ~rw.active & ~whm.active & ~matrix.active & (matrix.pending == 0) & ~act.active)
         convolve = cand.convolve if p["ext_conv"] else Const(0)
@@ -285,7 +288,7 @@ class Engine(wiring.Component):
                 running.eq(1), halting.eq(0), aborting.eq(0), found.eq(0), code.eq(0), pc.eq(program),
             ]
         m.d.comb += matrix.clear.eq(finished)
-        self._count(m, go, is_op, able, decode, matrix, act, rhm, rw, whm)
+        self._count(m, go, is_op, lonely, decode, matrix, act, rhm, rw, whm)
         return m
 
     def _configuration(self, m, write, cand, matrix, act):
@@ -303,14 +306,11 @@ class Engine(wiring.Component):
                 m.d.sync += held.eq(cand.begin)
             m.d.comb += port.eq(held)
 
-    def _count(self, m, go, is_op, able, decode, matrix, act, rhm, rw, whm):
+    def _count(self, m, go, is_op, lonely, decode, matrix, act, rhm, rw, whm):
         """Counters and the class of every cycle (section 7.2)."""
         p, n, control = self.params, self.params["n"], self.control
-        late = Signal()             # an MMC.C or ACT.P retires when its last row was read or written
-        if p["ext_conv"] or p["ext_pool"]:
-            before = Signal()
-            m.d.sync += before.eq(matrix.exclusive | act.exclusive)
-            m.d.comb += late.eq(before & ~matrix.exclusive & ~act.exclusive & ~control.fault_code.any())
+        # An MMC.C or ACT.P retires when its last row was read or written.
+        late = lonely & ~matrix.exclusive & ~act.exclusive & ~control.fault_code.any()
         convolve = is_op[Op.MMC] & decode.candidate.convolve if p["ext_conv"] else Const(0)
         pool = is_op[Op.ACT] & decode.candidate.pool if p["ext_pool"] else Const(0)
         retired = Signal()

@@ -77,6 +77,7 @@ class Decode(wiring.Component):
     start : In, one cycle: check the registers, then decode. After a fault or HLT nothing is decoded until a reset.
     registers : In: hostmem_base, hostmem_limit, weights_base, weights_limit, program_address, program_length, window_base,
         window_limit, cfg_norm, cfg_pool
+    fetch : Out, one cycle: the program lies in the window, fetch may begin
     word, word_valid, word_error, error_address, exhausted : In; take_word : Out: the face to :class:`~.fetch.Fetch`
     valid, take : Out, In; candidate : Out, :func:`candidate_layout`
     starved : Out: no word is there to decode
@@ -86,7 +87,7 @@ class Decode(wiring.Component):
         names = ("hostmem_base", "hostmem_limit", "weights_base", "weights_limit", "program_address", "program_length",
                  "window_base", "window_limit", "cfg_norm", "cfg_pool")
         super().__init__({
-            "start": In(1), "registers": In(data.StructLayout({name: 32 for name in names})),
+            "start": In(1), "fetch": Out(1), "registers": In(data.StructLayout({name: 32 for name in names})),
             "word": In(8 * WORD_BYTES), "word_valid": In(1), "word_error": In(1), "error_address": In(32),
             "exhausted": In(1), "take_word": Out(1),
             "valid": Out(1), "take": In(1), "candidate": Out(candidate_layout(params)), "starved": Out(1),
@@ -207,16 +208,17 @@ class Decode(wiring.Component):
                     m.d.sync += digit.eq(digit + 1)
                 m.d.sync += sevens.eq(folded[:3] + folded[3])
                 steps = (
-                    (regs.hostmem_limit, regs.hostmem_base, 1, bad_limit.eq(borrow)),
-                    (regs.hostmem_base, regs.hostmem_limit, 1, some_host.eq(borrow)),
-                    (regs.weights_limit, regs.weights_base, 1, bad_weights.eq(borrow)),
                     (regs.program_address, regs.program_length, 0, [acc.eq(total), past.eq(total[32])]),
-                    (regs.hostmem_base, acc, 1, before.eq(borrow | past)),
-                    (regs.program_address, regs.hostmem_limit, 1, crosses.eq(borrow & before & some_host)),
                     (regs.program_address, regs.window_base, 1, low.eq(borrow)),
                     (regs.window_limit, acc, 1, high.eq(borrow | past)),
                     (regs.program_address, regs.window_limit, 1, beyond.eq(~borrow)),
+                    (regs.hostmem_base, acc, 1, before.eq(borrow | past)),
+                    (regs.hostmem_base, regs.hostmem_limit, 1, some_host.eq(borrow)),
+                    (regs.program_address, regs.hostmem_limit, 1, crosses.eq(borrow & before & some_host)),
+                    (regs.hostmem_limit, regs.hostmem_base, 1, bad_limit.eq(borrow)),
+                    (regs.weights_limit, regs.weights_base, 1, bad_weights.eq(borrow)),
                 )
+                m.d.comb += self.fetch.eq(check[3] & ~low & ~high)
                 for k, (first, second, minus, result) in enumerate(steps):
                     with m.If(check[k]):
                         choose(first, second, minus)
