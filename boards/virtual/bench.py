@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A core alone, compiled, with a model of main memory that can be as fast or as contrary as the contract allows."""
+import ctypes
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from ...gateware.cores import open_room
+from ...gateware.cores.outcome import FaultReport, Outcome
+from ...gateware.cores.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from .compile import build_library
+from .core_top import BareCore, ShellCore
+from .simulation import Simulation, SimulationError
+
+__all__ = ["Behaviour", "CoreBench", "IDEAL"]
+
+_START, _ABORT, _RESET = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """How a memory port answers; by default one beat a cycle.
+
+    Attributes
+    ----------
+    latency : cycles from a request to its first beat or its acknowledgement, at least 1
+    latency_spread : up to so many more, drawn for each request
+    gap, gap_percent : up to ``gap`` idle cycles before a beat, for so many beats of a hundred
+    stall_percent : cycles of a hundred in which no request and no write beat is taken
+    depth : requests that may wait
+    answers : read beats on their way at most
+    """
+    latency: int = 1
+    latency_spread: int = 0
+    gap: int = 0
+    gap_percent: int = 0
+    stall_percent: int = 0
+    depth: int = 8
+    answers: int = 4096
+
+    @classmethod
+    def random(cls, rng, most=40):
+        """Anything from nearly ideal to ``most`` cycles before every beat."""
+        kind = rng.randrange(4)
+        if kind == 0:
+            return cls(latency=rng.randint(1, 8))
+        return cls(latency=rng.randint(1, most), latency_spread=rng.choice((0, 3, most)),
+                   gap=rng.choice((1, 4, most)), gap_percent=rng.choice((2, 10, 50, 100) if kind > 1 else (2, 10)),
+                   stall_percent=rng.choice((0, 10, 50, 90)), depth=rng.choice((1, 2, 8)),
+                   answers=rng.choice((1, 4, 64)))
+
+
+#: One beat a cycle on every port, eight cycles of latency.
+IDEAL = Behaviour(latency=8, depth=64)
+
+
+class _Behaviour(ctypes.Structure):
+    _fields_ = [(f.name, ctypes.c_uint32) for f in fields(Behaviour)]
+
+
+class _Injection(ctypes.Structure):
+    _fields_ = [("port", ctypes.c_int), ("write", ctypes.c_int), ("low", ctypes.c_uint64), ("high", ctypes.c_uint64),
+                ("skip", ctypes.c_uint64), ("count", ctypes.c_uint64)]
+
+
+_H = ctypes.c_void_p
+
+
+class CoreBench(Simulation):
+    """A core of any room under test.
+
+    Parameters
+    ----------
+    isa : name of the room, or a Room
+    preset, overrides : as for ``SPACE.resolve``
+    beat_bytes : bytes of a beat
+    memory_size : bytes of main memory, a multiple of 64; what :meth:`load` is given may be smaller
+    ports : ``"bare"``: every port of the engine has a memory of its own; ``"shell"``: the core as it stands in a SoC
+    trace, cache, progress : as :func:`~.compile.build_library`
+
+    Attributes
+    ----------
+    memory : numpy uint8 array, all of main memory; may be read and written between runs
+    """
+    FUNCTIONS = {
+        "quintet_step": (None, [_H, ctypes.c_uint64]),
+        "bench_ports": (ctypes.c_int, [_H]),
+        "bench_memory": (None, [_H, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32]),
+        "bench_window": (None, [_H, ctypes.c_uint64, ctypes.c_uint64]),
+        "bench_behave": (None, [_H, ctypes.c_int, ctypes.c_uint64, ctypes.POINTER(_Behaviour)]),
+        "bench_inject": (None, [_H, ctypes.POINTER(_Injection)]),
+        "bench_clear_injections": (None, [_H]),
+        "bench_access": (ctypes.c_uint64, [_H, ctypes.c_uint32, ctypes.c_int, ctypes.c_uint32]),
+        "bench_run": (ctypes.c_int, [_H, ctypes.c_uint64]),
+        "bench_idle": (ctypes.c_int, [_H]),
+        "bench_traffic": (None, [_H, ctypes.c_int, ctypes.c_void_p]),
+    }
+
+    def __init__(self, isa, *, preset=None, overrides=None, beat_bytes, memory_size=1 << 20, ports="bare",
+                 trace=False, cache=None, progress=None):
+        room = open_room(isa) if isinstance(isa, str) else isa
+        if ports not in ("bare", "shell"):
+            raise ValueError(f"ports must be bare or shell, not {ports!r}")
+        self.isa = room.isa.ISA
+        self.params = room.params.SPACE.resolve(preset, overrides)
+        self.beat_bytes = beat_bytes
+        top = (BareCore if ports == "bare" else ShellCore)(
+            room=room, params=self.params, beat_bytes=beat_bytes, memory_size=memory_size)
+        super().__init__(build_library(top, harness="bench.cpp", trace=trace, cache=cache, progress=progress))
+        self.port_count = self.c.bench_ports(self.handle)
+        self.memory = np.zeros(memory_size, np.uint8)
+        self._attach(memory_size)
+        self.registers = {r.name: r for r in (*COMMON_REGISTERS, *self.isa.registers)}
+        self.counters = {c.name: c.offset for c in (*COMMON_COUNTERS, *self.isa.counters)}
+        self._faults = {f.code: f.name for f in self.isa.faults}
+        self._resets = {"window_limit": memory_size}
+        if "cfg_norm" in self.registers:
+            self._resets["cfg_norm"] = self.params.get("norm_reset", 0)
+        self._written = {}
+        self.behave(IDEAL)
+        self.step(2)
+        self.reset()
+
+    def _attach(self, size):
+        self.c.bench_memory(self.handle, self.memory.ctypes.data, size, self.beat_bytes)
+
+    def behave(self, behaviour, *, seed=0, port=-1):
+        """Set how a port (-1: all of them) answers from now on. Only between runs; each run begins with the seed."""
+        values = _Behaviour(**{f.name: getattr(behaviour, f.name) for f in fields(Behaviour)})
+        if behaviour.latency < 1 or behaviour.depth < 1 or behaviour.answers < 1:
+            raise ValueError("latency, depth and answers must be at least 1")
+        if port < 0:
+            self._behaviours = {}
+        self._behaviours[port] = (seed, values)
+        self.c.bench_behave(self.handle, port, seed, values)
+
+    def inject(self, *, low=0, high=1 << 32, port=-1, write=None, skip=0, count=1):
+        """Answer beats with an error: ``count`` beats after ``skip`` others, of those that touch bytes ``low`` to
+        ``high`` (exclusive), of one port or all, of one direction or both."""
+        direction = -1 if write is None else int(write)
+        self.c.bench_inject(self.handle, _Injection(port, direction, low, high, skip, count))
+
+    def clear_injections(self):
+        self.c.bench_clear_injections(self.handle)
+
+    def load(self, image):
+        """Fill main memory with ``image`` from address 0; the memory ends with it, for the design's requests too."""
+        self.memory[:len(image)] = image
+        self._attach(len(image))
+
+    # The register block
+
+    def read_register(self, offset):
+        value = self.c.bench_access(self.handle, offset, 0, 0)
+        self.check()
+        if value >> 32:
+            raise SimulationError(f"the control block does not answer a read of {offset:#x}")
+        return value
+
+    def write_register(self, offset, value):
+        answer = self.c.bench_access(self.handle, offset, 1, value)
+        self.check()
+        if answer >> 32:
+            raise SimulationError(f"the control block does not answer a write of {offset:#x}")
+
+    def control(self, bits):
+        """Write ``control``: 1 start, 2 abort, 4 core reset."""
+        self.write_register(self.registers["control"].offset, bits)
+
+    def status(self):
+        return self.read_register(self.registers["status"].offset)
+
+    @property
+    def busy(self):
+        return bool(self.status() & 1)
+
+    def reset(self, limit=1 << 20):
+        """Core reset, and wait until it is over."""
+        self._written = {}
+        self.control(_RESET)
+        if self.wait(limit):
+            raise SimulationError(f"core reset is not over after {limit} cycles")
+
+    def recover(self):
+        """After a broken rule: forget it, and bring the core back to its reset state."""
+        self.c.bench_window(self.handle, 0, 1 << 32)
+        self.clear_error()
+        self.reset()
+        self.clear_error()
+
+    def wait(self, limit):
+        """Until the core is idle, at most ``limit`` cycles; true if it is still busy."""
+        result = self.c.bench_run(self.handle, limit)
+        self.check()
+        return result == 1
+
+    def configure(self, registers):
+        """Set every writable register: those named to their values, all others to reset."""
+        for name in registers:
+            base = name.split("[")[0]
+            if base not in self.registers or "w" not in self.registers[base].access or base == "control":
+                raise ValueError(f"no writable register {name!r}")
+        for register in self.registers.values():
+            if "w" not in register.access or register.name == "control":
+                continue
+            for index in range(register.count):
+                name = register.name if register.count == 1 else f"{register.name}[{index}]"
+                value = registers.get(name, self._resets.get(register.name, register.reset))
+                # A register that holds its value already is not written again: most are at reset.
+                if self._written.get(name, self._resets.get(register.name, register.reset)) == value:
+                    continue
+                for part in range(register.width // 32):
+                    self.write_register(register.offset + 4 * index + 4 * part, value >> 32 * part & 0xFFFF_FFFF)
+                self._written[name] = value
+        base = self._written.get("window_base", 0) & ~63
+        limit = self._written.get("window_limit", self._resets["window_limit"]) & ~63
+        # Fetch rounds the program up to beats, but never leaves the window; neither does anything else.
+        self.c.bench_window(self.handle, base, limit)
+
+    def start(self, registers):
+        self.configure(registers)
+        for port, (seed, values) in self._behaviours.items():
+            self.c.bench_behave(self.handle, port, seed, values)
+        self.control(_START)
+
+    def run(self, registers, cycle_limit=10_000_000, *, patience=100_000):
+        """One run: registers, start, wait. Past ``cycle_limit`` it is aborted.
+
+        Raises
+        ------
+        SimulationError
+            The core does not end within ``patience`` cycles after the abort, or leaves something owed on a port.
+        """
+        self.start(registers)
+        if self.wait(cycle_limit):
+            self.abort(patience)
+        return self.outcome()
+
+    def abort(self, patience=100_000):
+        self.control(_ABORT)
+        if self.wait(patience):
+            raise SimulationError(f"the core is still busy {patience} cycles after an abort")
+
+    def counter(self, name):
+        offset = self.counters[name]
+        return self.read_register(offset) | self.read_register(offset + 4) << 32
+
+    def outcome(self):
+        """The :class:`Outcome` of the run that ended."""
+        if not self.c.bench_idle(self.handle):
+            raise SimulationError("the run ended with something outstanding on a memory port")
+        read = {name: self.read_register(self.registers[name].offset)
+                for name in ("status", "fault_code", "fault_pc", "fault_detail")}
+        status = "aborted" if read["status"] & 8 else "fault" if read["status"] & 4 else "done"
+        fault = None
+        if read["fault_code"]:
+            fault = FaultReport(read["fault_code"], self._faults.get(read["fault_code"], "?"), read["fault_pc"],
+                                read["fault_detail"])
+        values = {r.name: self.read_register(r.offset) for r in self.isa.registers
+                  if "w" not in r.access and r.count == 1 and r.width == 32}
+        return Outcome(status, fault, {name: self.counter(name) for name in self.counters}, values)
+
+    def traffic(self, port):
+        """(read requests, write requests, read beats, write beats) of a port since the last call."""
+        totals = (ctypes.c_uint64 * 4)()
+        self.c.bench_traffic(self.handle, port, totals)
+        return tuple(totals)

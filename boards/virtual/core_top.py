@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the core bench compiles: a core in its shell, or its engine and control block with every memory port bare."""
+from amaranth import Module, ResetInserter
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...gateware.bus.soclib import wishbone
+from ...gateware.cores.control import ControlBlock
+from ...gateware.cores.core import CoreShell
+from ...gateware.cores.parameters import params_hash
+from ...gateware.memory.port import MemoryPort
+
+__all__ = ["BareCore", "ShellCore"]
+
+_BUS = {"addr_width": 10, "data_width": 32, "granularity": 8}
+
+
+class ShellCore(wiring.Component):
+    """:class:`~quintet.gateware.cores.core.CoreShell` as it stands in the SoC: one memory port."""
+    def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
+        self.core = CoreShell(room=room, params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        super().__init__({"bus": In(wishbone.Signature(**_BUS)), "memory": Out(MemoryPort(beat_bytes)).array(1),
+                          "busy": Out(1), "interrupt": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.core = core = self.core
+        wiring.connect(m, wiring.flipped(self.bus), core.bus)
+        wiring.connect(m, core.memory, wiring.flipped(self.memory[0]))
+        m.d.comb += [self.busy.eq(core.busy), self.interrupt.eq(core.interrupt)]
+        return m
+
+
+class BareCore(wiring.Component):
+    """Engine and control block; every port of the engine goes to a memory of its own, and no guard stands between.
+
+    The bench itself checks that no request leaves the window. Beats may have any size. While ``core_reset`` is high
+    the bench forgets what is under way on the ports.
+    """
+    def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
+        isa = room.isa.ISA
+        self.engine = room.core.Engine(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        self.control = ControlBlock(
+            ident=isa.tag, version=isa.version, params_hash=params_hash(params), memory_size=memory_size,
+            control=self.engine.control.signature, program_align=isa.program_align,
+            absent=[r.name for r in isa.registers if r.only_if is not None and not params[r.only_if]],
+            sampled=family != "ice40")
+        super().__init__({"bus": In(wishbone.Signature(**_BUS)),
+                          "memory": Out(MemoryPort(beat_bytes)).array(len(self.engine.memory)),
+                          "busy": Out(1), "interrupt": Out(1), "core_reset": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.control = control = self.control
+        m.submodules.engine = ResetInserter(control.core_reset)(self.engine)
+        wiring.connect(m, self.engine.control, control.engine)
+        wiring.connect(m, wiring.flipped(self.bus), control.bus)
+        for asks, outside in zip(self.engine.memory, self.memory, strict=True):
+            wiring.connect(m, asks, wiring.flipped(outside))
+        m.d.comb += [control.guard_idle.eq(1), self.core_reset.eq(control.core_reset),
+                     self.busy.eq(control.busy), self.interrupt.eq(control.interrupt)]
+        return m
