@@ -44,6 +44,7 @@ class NoDeviceError(QuintetError):
 _FOREIGN = (
     ("quintet.tools.link.errors", "LinkError", Exit.LINK),
     ("quintet.tools.asm", "AsmError", Exit.BAD_INPUT),
+    ("quintet.boards", "BoardError", Exit.BAD_INPUT),
     ("quintet.boards.virtual.toolchain", "ToolMissing", Exit.NO_DEVICE),
     ("quintet.gateware.cores.parameters", "ParameterError", Exit.BAD_INPUT),
     ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),

@@ -2,6 +2,7 @@
 """A board in Python behind the face of ``LinkClient``: memory, control block, info ROM, and the golden model as its core."""
 import json
 import struct
+import time
 import zlib
 
 import numpy as np
@@ -9,13 +10,15 @@ import numpy as np
 from quintet.gateware.cores import open_room
 from quintet.gateware.cores.parameters import params_hash
 from quintet.tools.link.errors import LinkError
+from quintet.tools.link.header import InfoHeader
 
 CONTROL, SOC, INFO = 0x8000_0000, 0x8001_0000, 0x8002_0000
 CLOCK = 50_000_000
 
 
 class FakeBoard:
-    """``cycles``: how long a run takes (``None``: for ever). ``now`` is its own time: every call takes ``call_seconds``."""
+    """``cycles``: how long a run takes (``None``: for ever). Its time is its own, every call takes ``call_seconds``; with
+    ``None`` it is the host's."""
     def __init__(self, isa="opentpu", preset="sim", *, size=1 << 20, cycles=5000, call_seconds=1e-5, values=None, header=None):
         self.room = open_room(isa) if isa else None
         self.params = self.room.params.SPACE.resolve(preset) if isa else {}
@@ -52,11 +55,11 @@ class FakeBoard:
     def _call(self):
         if self.closed:
             raise LinkError("closed")
-        self.time += self.call_seconds
+        self.time = time.monotonic() if self.call_seconds is None else self.time + self.call_seconds
 
     def identify(self):
         self._call()
-        return self.header
+        return InfoHeader.decode(self.header)
 
     def read(self, address, size):
         self._call()

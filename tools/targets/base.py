@@ -32,7 +32,7 @@ class TargetInfo:
     board: str | None = None
     clock_hz: int | None = None
     memory: dict = field(default_factory=dict)
-    link: str | None = None
+    link: object = None
     version: str | None = None
 
     def as_dict(self):

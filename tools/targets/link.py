@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board behind the host link: physical or virtual, the same code."""
 import struct
-import time
 
 from ...gateware.cores import open_room, room_names
 from ...gateware.cores.outcome import FaultReport, Outcome
@@ -15,8 +14,8 @@ __all__ = ["LinkTarget"]
 
 START, ABORT = 1, 2
 BUSY, FAULT, ABORTED = 1, 4, 8
-#: Bytes of one call to the link while progress is shown; long enough that its window stays full.
-PIECE = 1 << 16
+#: Two quartz oscillators agree better than this.
+CLOCKS_DIFFER = 1.001
 #: The core ends after an abort within this many seconds of the board's time, else it counts as stuck.
 ABORT_SECONDS = 2.0
 RESET_SECONDS = 2.0
@@ -48,14 +47,16 @@ class LinkTarget(Target):
                 raise self._link_error("the info text and the core's parameter hash disagree")
         self.control = self.header.control_base
 
-    # Time is the board's: a virtual board's pipe counts simulated seconds, and passes them while it is asked to wait.
+    # Time is the board's: a virtual board's pipe counts simulated seconds, and they pass while it is read from. Nothing is
+    # outstanding then, so nothing of value can be read.
 
     def _now(self):
-        return getattr(self.client, "pipe", self.client).now()
+        return self.client.pipe.now()
 
     def _sleep(self, seconds):
-        clock = getattr(self.client, "pipe", self.client)
-        getattr(clock, "sleep", time.sleep)(seconds)
+        end = self._now() + seconds
+        while self._now() < end:
+            self.client.pipe.read(64, end - self._now())
 
     def _link_error(self, text):
         from ..link.errors import LinkError
@@ -63,20 +64,18 @@ class LinkTarget(Target):
 
     # Memory
 
+    def _check(self, address, size):
+        if address < 0 or size < 0 or address + size > 1 << 32:
+            raise TargetError(f"{self.name}: {size} bytes at {address:#x} lie outside the 32-bit addresses")
+
     def write(self, address, data, progress=None):
         data = bytes(data)
-        for start in range(0, len(data), PIECE):
-            self.client.write(address + start, data[start:start + PIECE])
-            if progress is not None:
-                progress(min(start + PIECE, len(data)), len(data))
+        self._check(address, len(data))
+        self.client.write(address, data, progress=progress and (lambda done: progress(done, len(data))))
 
     def read(self, address, size, progress=None):
-        pieces = []
-        for start in range(0, size, PIECE):
-            pieces.append(self.client.read(address + start, min(PIECE, size - start)))
-            if progress is not None:
-                progress(min(start + PIECE, size), size)
-        return b"".join(pieces)
+        self._check(address, size)
+        return self.client.read(address, size, progress=progress and (lambda done: progress(done, size)))
 
     def checksum(self, address, size):
         return self.client.checksum(address, size)
@@ -119,15 +118,18 @@ class LinkTarget(Target):
         waited, so that short runs are seen at once and long ones are not disturbed."""
         began = self._now()
         while True:
+            # The time before the question: a core that is busy at the deadline must have been so after it, however long the
+            # answer took, or the end of a run would depend on the host's speed.
+            asked = self._now()
             if not self._status() & BUSY:
                 return True
-            now = self._now()
             if tick is not None:
-                tick(now - began)
-            if deadline is not None and now >= deadline:
+                tick(asked - began)
+            if deadline is not None and asked >= deadline:
                 if trouble is None:
                     return False
                 raise self._link_error(trouble)
+            now = self._now()
             pause = min((now - began) / 8, 0.02)
             if deadline is not None:
                 pause = min(pause, deadline - now)
@@ -139,11 +141,12 @@ class LinkTarget(Target):
             raise TargetError(f"{self.name}: the core is busy; reset it first")
         for name, value in registers.items():
             self.write_register(name, value)
-        deadline = None
-        if cycle_limit is not None:
-            deadline = self._now() + cycle_limit / self.info.clock_hz
         try:
             self.write_register("control", START)
+            deadline = None
+            if cycle_limit is not None:
+                # Counted from the answer to the start, and by a clock that may be faster than the board's.
+                deadline = self._now() + cycle_limit / self.info.clock_hz * CLOCKS_DIFFER
             if not self._wait(deadline, None, tick):
                 self._abort()
         except KeyboardInterrupt:

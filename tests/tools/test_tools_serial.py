@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Jobs on a serial port: the real command line, pyserial and link client against a board in Python on a pseudo-terminal."""
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from quintet.tools import open_target
+from quintet.tools.errors import NoDeviceError, TargetError
+from quintet.tools.targets import serial_port
+
+if sys.platform == "win32":
+    pytest.skip("no pseudo-terminals", allow_module_level=True)
+
+from tools_pty_board import PtyBoard
+
+
+def test_run(quintet, small):
+    with PtyBoard() as board:
+        ran = quintet("run", small, "--on", board.path, "--json")
+        assert ran.code == 0, ran.err
+        values = ran.json
+        assert (values["status"], values["board"], values["preset"], values["cycles"]) == ("done", "fake", "sim", 5000)
+        assert np.load(small.folder / "y.npy").tobytes() == small.expected
+        ran = quintet("run", small, "--on", board.path)
+        assert "fake, 1,024 KiB" in ran.out and "100 µs at 50 MHz" in ran.out and "99.9 % of the cycles" in ran.out
+
+
+def test_verify(quintet, small):
+    with PtyBoard() as board:
+        ran = quintet("verify", small, "--on", board.path)
+        assert ran.code == 0 and "equal: all 24 bytes" in ran.out, ran.err
+
+
+def test_fault_and_limit(quintet, small):
+    with PtyBoard() as board:
+        ran = quintet("run", small.edit("hostmem_limit = 0x2040", "hostmem_limit = 0x2027"), "--on", board.path, "--json")
+        assert ran.code == 5 and ran.json["fault"]["name"] == "host_range" and ran.json["fault"]["line"] == 11
+    with PtyBoard(cycles=None) as board:
+        ran = quintet("run", small, "--on", board.path, "--json")
+        assert ran.code == 5 and ran.json["status"] == "aborted" and "limit of 10,000 cycles" in ran.err
+    assert not (small.folder / "y.npy").exists()
+
+
+def test_other_params(quintet, small):
+    with PtyBoard() as board:
+        ran = quintet("run", small.edit("n = 4", "n = 8"), "--on", board.path)
+        assert ran.code == 2 and "params.n = 8" in ran.err and "n = 4" in ran.err and len(ran.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("after", [1, 200, 30_000])
+def test_port_that_vanishes(quintet, small, after):
+    np.save(small.folder / "big.npy", np.zeros(200_000, np.uint8))
+    small.append('[[load]]\nfile = "big.npy"\nat = 0x8000\n')
+    with PtyBoard(vanish_after=after) as board:
+        began = time.monotonic()
+        ran = quintet("run", small, "--on", board.path, "--json")
+        assert ran.code == 4, (ran.code, ran.err)
+        assert board.path in ran.err and len(ran.err.splitlines()) == 1 and ran.json["exit"] == 4
+        assert time.monotonic() - began < 60        # an end there must be; how soon is the client's deadline
+    assert not (small.folder / "y.npy").exists()
+
+
+def test_nothing_answers(quintet, small):
+    with PtyBoard() as board:
+        board.device.feed = lambda data: b""
+        ran = quintet("run", small, "--on", board.path)
+        assert ran.code == 4 and "no answer to identify" in ran.err and board.path in ran.err
+
+
+def test_something_else_answers(quintet, small):
+    with PtyBoard(header=b"NONE" + bytes(60)) as board:
+        ran = quintet("run", small, "--on", board.path)
+        assert ran.code == 4 and "no quintet board" in ran.err
+
+
+def test_baud():
+    with PtyBoard() as board:
+        with open_target(f"{board.path}?baud=115200") as target:
+            assert target.client.pipe.bytes_per_second == 11520
+        with pytest.raises(TargetError, match="baud = fast: expected a number"):
+            open_target(f"{board.path}?baud=fast")
+
+
+def test_auto(monkeypatch):
+    def ports(*paths):
+        monkeypatch.setattr(serial_port, "candidates", lambda: [type("Port", (), {"device": path}) for path in paths])
+    ports()
+    with pytest.raises(NoDeviceError, match="no board found: no USB serial port is attached"):
+        open_target("auto")
+    ports("/dev/ttyQUINTET")
+    with pytest.raises(NoDeviceError, match="no board found.*ttyQUINTET.*no such port"):
+        open_target("auto")
+    with PtyBoard() as board, PtyBoard() as other:
+        ports("/dev/ttyQUINTET", board.path)
+        with open_target("auto") as target:
+            assert target.info.board == "fake" and target.name == board.path
+        ports(board.path, other.path)
+        with pytest.raises(NoDeviceError, match="several boards are attached"):
+            open_target("auto")
+
+
+def test_port_that_is_held_by_another():
+    with PtyBoard() as board, open_target(board.path):
+        with pytest.raises(NoDeviceError, match="another program holds it"):
+            open_target(board.path)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""List the boards: FPGA, memory, main clock, link, and the presets of each core that fit."""
+from ..errors import Exit
+
+
+def arguments(parser):
+    parser.add_argument("board", nargs="?", help="one board, with everything known of it")
+
+
+def run(args, console):
+    from ...boards import board_names, open_board
+    from ...gateware.cores import open_room, room_names
+    rooms = [open_room(name) for name in room_names()]
+    names = [open_board(args.board).name] if args.board else board_names()
+    boards = [describe(open_board(name), rooms) for name in names]
+    console.result({"boards": boards})
+    if args.board:
+        _show_one(boards[0], console)
+        return Exit.OK
+    console.table(("board", "title", "FPGA", "memory", ">MHz", "cores that fit (default preset)"),
+                  [(b["name"], b["title"], b["part"], _memory(b), f"{b['clock_mhz']:g}",
+                    ", ".join(f"{c['core']} ({c['default']})" for c in b["cores"])) for b in boards])
+    console.out("quintet boards BOARD says more of one.")
+    return Exit.OK
+
+
+def describe(board, rooms):
+    """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets that fit."""
+    cores = []
+    for room in rooms:
+        space = room.params.SPACE
+        preset = space.preset_for(board.fpga)
+        if preset is not None:
+            cores.append({"core": room.name, "default": preset, "presets": space.presets_for(board.fpga)})
+    return {
+        "name": board.name, "title": board.title, "fpga": board.fpga, "part": board.part, "family": board.family,
+        "memory": {"kind": board.memory.kind, "size": board.memory.size,
+                   "width": getattr(board.memory, "width", None), "part": getattr(board.memory, "part", None)},
+        "clock_mhz": board.clock_mhz, "oscillator_mhz": board.oscillator_hz / 1e6, "link": dict(board.link.info),
+        "programmers": list(board.programmers), "notes": list(board.notes), "cores": cores,
+    }
+
+
+def _memory(board):
+    size = board["memory"]["size"]
+    text = f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+    width = f", {board['memory']['width']} bit" if board["memory"]["width"] else ""
+    return f"{text} {board['memory']['kind']}{width}"
+
+
+def _show_one(board, console):
+    link = ", ".join(str(value) for value in board["link"].values())
+    for name, value in (("board", f"{board['name']}: {board['title']}"), ("FPGA", f"{board['part']} ({board['family']})"),
+                        ("memory", _memory(board)), ("main clock", f"{board['clock_mhz']:g} MHz, from "
+                                                     f"{board['oscillator_mhz']:g} MHz"),
+                        ("link", link), ("programmers", ", ".join(board["programmers"]))):
+        console.out(f"{name:12} {value}")
+    for note in board["notes"]:
+        console.out(f"{'note':12} {note}")
+    console.table(("core", "preset", ""), [(c["core"], p, "default" if p == c["default"] else "")
+                                           for c in board["cores"] for p in c["presets"]])
