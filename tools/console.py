@@ -61,19 +61,15 @@ class Console:
         bar = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(),
                        TextColumn("{task.fields[count]}"), TimeElapsedColumn(), console=Rich(file=sys.stderr),
                        transient=True)
-        tasks, began = {}, time.monotonic()
+        tasks = {}
 
         def report(what, done=0, total=None):
-            # What is over within a second needs no bar.
+            bar.start()
             if what not in tasks:
-                if not bar.live.is_started and time.monotonic() - began > 1:
-                    bar.start()
                 for other in tasks.values():
                     bar.remove_task(other)
                 tasks.clear()
                 tasks[what] = bar.add_task(what, total=total, count="")
-            elif not bar.live.is_started and time.monotonic() - began > 1:
-                bar.start()
             bar.update(tasks[what], completed=done, total=total,
                        count=f"{done / 1024:,.0f} of {total / 1024:,.0f} KiB" if total else "")
         try:

@@ -13,7 +13,8 @@ from quintet.tools.targets import serial_port
 if sys.platform == "win32":
     pytest.skip("no pseudo-terminals", allow_module_level=True)
 
-from tools_pty_board import PtyBoard
+pytest.importorskip("quintet.tools.link.client")
+from tools_pty_board import PtyBoard  # noqa: E402
 
 
 def test_run(quintet, small):

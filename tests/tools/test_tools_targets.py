@@ -256,7 +256,8 @@ def test_core_that_never_leaves_its_reset():
 
 
 @pytest.mark.parametrize("damage, word", [
-    (lambda header: b"NONE" + header[4:], "no quintet board"),
+    (lambda header: b"NONE" + header[4:], "not the info header of a quintet board"),
+    (lambda header: header[:40], "header has 40 bytes"),
     (lambda header: header[:12] + b"\0\0\0\0" + header[16:], "parameter hash disagree"),
     (lambda header: header[:40] + struct.pack("<I", 1 << 20) + header[44:], "1048576 bytes"),
     (lambda header: header[:40] + struct.pack("<I", 10) + header[44:], "info text is damaged"),

@@ -4,13 +4,13 @@ import json
 import struct
 import time
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 
 from quintet.gateware.cores import open_room
 from quintet.gateware.cores.parameters import params_hash
 from quintet.tools.link.errors import LinkError
-from quintet.tools.link.header import InfoHeader
 
 CONTROL, SOC, INFO = 0x8000_0000, 0x8001_0000, 0x8002_0000
 CLOCK = 50_000_000
@@ -44,13 +44,14 @@ class FakeBoard:
     def _put(self, offset, value, size=4):
         self.block[offset:offset + size] = int(value).to_bytes(size, "little")
 
-    # The face of LinkClient
+    # The face of LinkClient, and of its pipe's clock
 
-    def now(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.time += seconds
+    @property
+    def pipe(self):
+        def read(limit, timeout):
+            self.time += timeout
+            return b""
+        return SimpleNamespace(now=lambda: self.time, read=read)
 
     def _call(self):
         if self.closed:
@@ -59,10 +60,12 @@ class FakeBoard:
 
     def identify(self):
         self._call()
-        return InfoHeader.decode(self.header)
+        return self.header
 
-    def read(self, address, size):
+    def read(self, address, size, progress=None):
         self._call()
+        if progress:
+            progress(size)
         if address >= INFO:
             return self.text[address - INFO - 64:][:size]
         if address >= CONTROL:
@@ -70,8 +73,10 @@ class FakeBoard:
             return bytes(self.block[address - CONTROL:address - CONTROL + size])
         return self.memory[address:address + size].tobytes()
 
-    def write(self, address, data):
+    def write(self, address, data, progress=None):
         self._call()
+        if progress:
+            progress(len(data))
         self.writes.append((address, bytes(data)))
         if address == CONTROL + 0x10:
             self._control(data[0])

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a board on a serial port, a socket, or wherever ``auto`` finds one."""
-from ..errors import NoDeviceError
+import errno
+
+from ..errors import NoDeviceError, TargetError
 
 __all__ = ["candidates", "open_port"]
 
@@ -37,12 +39,13 @@ def open_port(port):
 
 def _open(port):
     from ..link.client import LinkClient
-    from ..link.pipes import open_pipe
+    from ..link.pipe import open_pipe
     from .link import LinkTarget
+    place, options = _options(port)
     try:
-        pipe = open_pipe(port)
+        pipe = open_pipe(place, **options)
     except (OSError, ValueError) as error:
-        raise NoDeviceError(f"cannot open {port}: {_reason(error, port)}") from None
+        raise NoDeviceError(f"cannot open {place}: {_reason(error)}") from None
     client = LinkClient(pipe)
     try:
         return LinkTarget(client=client, name=port)
@@ -51,14 +54,23 @@ def _open(port):
         raise
 
 
-def _reason(error, port):
-    import errno
+def _options(port):
+    """``/dev/ttyUSB0?baud=115200``: another rate than the boards' own."""
+    place, mark, query = port.rpartition("?baud=")
+    if not mark:
+        return port, {}
+    if not query.isdigit() or int(query) == 0:
+        raise TargetError(f"target {port}: baud = {query}: expected a number of bits a second")
+    return place, {"baud": int(query)}
+
+
+def _reason(error):
     number = getattr(error, "errno", None)
-    if number == errno.ENOENT or isinstance(error, FileNotFoundError):
+    if number == errno.ENOENT:
         return "no such port (quintet doctor lists the ports there are)"
     if number in (errno.EACCES, errno.EPERM):
         return "permission denied (quintet doctor says how to get it)"
-    if number == errno.EBUSY:
+    if number in (errno.EBUSY, errno.EWOULDBLOCK):
         return "another program holds it"
     return " ".join(str(error).split())
 

@@ -6,6 +6,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA, cfg_built, cfg_legal
 from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble, load_program
 

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""SDR SDRAM chip for pysim, which checks every timing rule: the twin of ``gateware/memory/chips/sdr_sdram.hpp``."""
+from collections import deque
+from types import SimpleNamespace
+
+import numpy as np
+
+from .parts import find_part
+
+__all__ = ["SDRAMChip", "SDRAMViolation"]
+
+NEVER = float("-inf")
+
+# Levels of ras_n, cas_n, we_n.
+MODE, REFRESH, PRECHARGE, ACTIVATE, WRITE, READ, STOP, NOP = range(8)
+
+
+class SDRAMViolation(AssertionError):
+    """A rule of the data sheet was broken."""
+
+
+class SDRAMChip:
+    """One chip (or two side by side) on the lines of an :class:`~.phy.SDRAMPins`.
+
+    The chip's clock is the main clock inverted: it samples the lines in the middle of a cycle, and what it drives is
+    delayed by ``dq_delay`` of its edges (output delay, access time, input delay).
+    Bytes lie in :attr:`data` in the order of the controller's addresses: row, bank, column, byte.
+
+    Parameters
+    ----------
+    part : SDRAMPart or str
+    clock_hz : float
+    pins : interface of SDRAMPins, or None when :meth:`edge` is called by hand
+    dq_delay : int
+        0 to 3; equals the controller's ``capture``.
+    powerup_ns : float
+        Time that must pass before the first command.
+    init_refreshes : int
+        Refreshes before the mode register is set.
+    postponed : int
+        Refreshes that may be owed.
+
+    Attributes
+    ----------
+    data : numpy uint8
+    counts : dict
+        Commands seen, by name.
+    """
+    def __init__(self, *, part, clock_hz, pins=None, dq_delay=1, powerup_ns=200_000, init_refreshes=8, postponed=8):
+        self.part = part = find_part(part)
+        self.period = 1e9 / clock_hz
+        self.clock_mhz = clock_hz / 1e6
+        self.pins = pins
+        self.dq_delay, self.powerup, self.init_refreshes = dq_delay, powerup_ns, init_refreshes
+        self.postponed = postponed
+        self.data = np.zeros(part.size, np.uint8)
+        self.counts = dict(read=0, write=0, activate=0, precharge=0, refresh=0)
+        self.now = 0
+        self.start = None
+        self.cas = 0
+        self.banks = [SimpleNamespace(row=None, activated=NEVER, precharged=NEVER, written=NEVER)
+                      for _ in range(1 << part.bank_bits)]
+        self.refreshed = self.mode_set = self.activated = NEVER
+        self.precharged_all = False
+        self.init_count = 0
+        self.pipe = deque([None] * 3, maxlen=3)
+        self.driven = deque([False] * 2, maxlen=2)   # last two intervals between edges, newest first
+        self.late = deque([None] * 4, maxlen=4)
+        self.dqm_before = 0
+
+    def fail(self, rule):
+        raise SDRAMViolation(f"SDRAM: {rule} (edge {self.now})")
+
+    def require(self, holds, rule):
+        if not holds:
+            self.fail(rule)
+
+    def passed(self, since, nanoseconds, rule):
+        # A thousandth of a nanosecond of slack for the rounding of the period.
+        self.require((self.now - since) * self.period >= nanoseconds - 1e-3, rule)
+
+    def edge(self, *, cke=1, cs_n=1, ras_n=1, cas_n=1, we_n=1, ba=0, a=0, dqm=0, dq=0, dq_oe=0):
+        """One rising edge of the chip's clock; returns what the FPGA sees on DQ until the next (None: not driven)."""
+        self.now += 1
+        if dq_oe:
+            self.require(not self.driven[0], "both sides drive DQ")
+            self.require(not self.driven[1], "DQ driven without a turn-around cycle after a read")
+        self.require(cke or self.start is None, "CKE low")
+        command = ras_n << 2 | cas_n << 1 | we_n
+        if not cs_n and cke and command != NOP:
+            self._execute(command, ba, a, dqm, dq, dq_oe)
+        due = self.pipe.popleft()
+        self.pipe.append(None)
+        self.driven.appendleft(due is not None)
+        if due is not None:
+            for i in range(self.part.beat_bytes):
+                if self.dqm_before >> i & 1:   # two edges from DQM to data
+                    due = due & ~(0xff << 8 * i) | 0x5a << 8 * i
+        self.dqm_before = dqm
+        self.late.appendleft(due)
+        if self.start is not None:
+            owed = (self.now - self.start) * self.period / self.part.t_refi - self.counts["refresh"]
+            self.require(owed <= self.postponed + 1, "refresh overdue")
+        return self.late[self.dq_delay]
+
+    def _idle(self, rule):
+        for bank in self.banks:
+            self.require(bank.row is None, rule)
+            self.passed(bank.precharged, self.part.t_rp, "tRP")
+
+    def _execute(self, command, ba, a, dqm, dq, dq_oe):
+        part, bank = self.part, self.banks[ba]
+        self.require(self.now * self.period >= self.powerup, "command before the power-up time")
+        self.require(self.start is not None or command in (PRECHARGE, REFRESH, MODE), "command before initialisation")
+        self.passed(self.refreshed, part.t_rfc, "tRFC")
+        self.require(self.now - self.mode_set >= part.t_mrd, "tMRD")
+        if command == ACTIVATE:
+            self.require(bank.row is None, "ACTIVATE of an open bank")
+            self.passed(bank.precharged, part.t_rp, "tRP")
+            self.passed(bank.activated, part.t_rc, "tRC")
+            self.passed(self.activated, part.t_rrd, "tRRD")
+            self.require(not a >> part.row_bits, "row out of range")
+            bank.row = a
+            bank.activated = self.activated = self.now
+            self.counts["activate"] += 1
+        elif command in (READ, WRITE):
+            name = "READ of a closed bank" if command == READ else "WRITE to a closed bank"
+            self.require(bank.row is not None, name)
+            self.passed(bank.activated, part.t_rcd, "tRCD")
+            self.require(not a >> 10 & 1, "auto-precharge is not modelled")
+            self.require(not (a & ~(1 << 10)) >> part.column_bits, "column out of range")
+            size = part.beat_bytes
+            at = ((bank.row << part.bank_bits | ba) << part.column_bits | a) * size
+            if command == READ:
+                self.pipe[self.cas - 1] = int.from_bytes(self.data[at:at + size].tobytes(), "little")
+                self.counts["read"] += 1
+            else:
+                self.require(dq_oe, "WRITE without data")
+                for i in range(size):
+                    if not dqm >> i & 1:
+                        self.data[at + i] = dq >> 8 * i & 0xff
+                bank.written = self.now
+                self.counts["write"] += 1
+        elif command == PRECHARGE:
+            for i, each in enumerate(self.banks):
+                if not (a >> 10 & 1 or i == ba):
+                    continue
+                if each.row is None:
+                    if self.start is None:
+                        each.precharged = self.now
+                    continue
+                self.passed(each.activated, part.t_ras, "tRAS")
+                self.require((self.now - each.activated) * self.period < part.t_ras_max, "tRAS(max)")
+                self.passed(each.written, part.t_wr, "tWR")
+                each.row, each.precharged = None, self.now
+            self.precharged_all |= bool(a >> 10 & 1)
+            self.counts["precharge"] += 1
+        elif command == REFRESH:
+            self.require(self.precharged_all, "REFRESH before PRECHARGE ALL")
+            self._idle("REFRESH with an open bank")
+            self.refreshed = self.now
+            if self.start is None:
+                self.init_count += 1
+            else:
+                self.counts["refresh"] += 1
+        elif command == MODE:
+            self.require(self.precharged_all, "MODE REGISTER SET before PRECHARGE ALL")
+            self.require(self.init_count >= self.init_refreshes, "MODE REGISTER SET before the initial refreshes")
+            self._idle("MODE REGISTER SET with an open bank")
+            self.require(not a & 7 and not ba, "only bursts of one beat are modelled")
+            self.cas = a >> 4 & 7
+            self.require(self.cas in (2, 3), "CAS latency")
+            self.require(self.clock_mhz <= (part.cl2_mhz if self.cas == 2 else part.cl3_mhz),
+                         "clock too fast for the CAS latency")
+            self.mode_set = self.now
+            if self.start is None:
+                self.start = self.now
+        else:
+            self.fail("command is not modelled")
+
+    def process(self, clock):
+        """Testbench process; ``clock`` is the ``clk`` signal of the main clock's domain."""
+        pins = self.pins
+
+        async def process(ctx):
+            while True:
+                await ctx.edge(clock, 0)
+                dq = self.edge(
+                    cke=ctx.get(pins.cke), cs_n=ctx.get(pins.cs_n), ras_n=ctx.get(pins.ras_n),
+                    cas_n=ctx.get(pins.cas_n), we_n=ctx.get(pins.we_n), ba=ctx.get(pins.ba), a=ctx.get(pins.a),
+                    dqm=ctx.get(pins.dqm), dq=ctx.get(pins.dq.o), dq_oe=ctx.get(pins.dq.oe))
+                ctx.set(pins.dq.i, 0xa5a5a5a5 if dq is None else dq)
+        return process

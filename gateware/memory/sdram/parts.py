@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is known of SDR SDRAM parts: geometry and timing."""
+from dataclasses import dataclass, replace
+
+__all__ = ["PARTS", "SDRAMPart", "SDRAMTiming", "find_part"]
+
+
+@dataclass(frozen=True)
+class SDRAMPart:
+    """One SDR SDRAM as the controller sees it (two chips side by side make one part).
+
+    Times are nanoseconds. The defaults are conservative: every 143 or 166 MHz part in the usual speed grades keeps them.
+
+    Attributes
+    ----------
+    name : str
+    data_bits : int
+        Width of DQ: 8, 16 or 32.
+    bank_bits, row_bits, column_bits : int
+        Widths of the addresses.
+    t_rcd, t_rp, t_wr, t_ras, t_rc, t_rfc, t_rrd : float
+        Activate to access, precharge to activate, last written data to precharge, activate to precharge, activate to
+        activate in one bank, refresh to next command, activate to activate in another bank.
+    t_mrd : int
+        Mode register set to next command, in cycles.
+    t_ras_max : float
+        Longest time that a row may stay open.
+    refreshes, refresh_ms : int
+        Number of refresh commands that ``refresh_ms`` must see.
+    cl2_mhz, cl3_mhz : float
+        Fastest clock for a CAS latency of 2 and of 3.
+    masks : bool
+        The chip's byte masks (DQM) are connected. Where they are not, ``PartialWrites`` stands in front.
+    """
+    name: str
+    data_bits: int
+    bank_bits: int
+    row_bits: int
+    column_bits: int
+    t_rcd: float = 20
+    t_rp: float = 20
+    t_wr: float = 20
+    t_ras: float = 45
+    t_rc: float = 65
+    t_rfc: float = 70
+    t_rrd: float = 15
+    t_mrd: int = 2
+    t_ras_max: float = 100_000
+    refreshes: int = 8192
+    refresh_ms: int = 64
+    cl2_mhz: float = 100
+    cl3_mhz: float = 143
+    masks: bool = True
+
+    def __post_init__(self):
+        for name, legal in (("data_bits", (8, 16, 32)), ("bank_bits", (1, 2)), ("row_bits", range(8, 14)),
+                            ("column_bits", range(8, 11)), ("t_mrd", range(1, 9))):
+            if getattr(self, name) not in legal:
+                raise ValueError(f"{name} of SDRAM part {self.name!r} must be in {tuple(legal)}, "
+                                 f"not {getattr(self, name)!r}")
+        for name in ("t_rcd", "t_rp", "t_wr", "t_ras", "t_rc", "t_rfc", "t_rrd", "refreshes", "refresh_ms",
+                     "cl2_mhz", "cl3_mhz"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
+                raise ValueError(f"{name} of SDRAM part {self.name!r} must be a positive number, not {value!r}")
+
+    @property
+    def beat_bytes(self):
+        return self.data_bits // 8
+
+    @property
+    def size(self):
+        """Bytes."""
+        return self.beat_bytes << (self.bank_bits + self.row_bits + self.column_bits)
+
+    @property
+    def t_refi(self):
+        """Average interval of refreshes in nanoseconds."""
+        return self.refresh_ms * 1e6 / self.refreshes
+
+    def timing(self, clock_hz):
+        """:class:`SDRAMTiming` at a clock; ``ValueError`` where the part cannot run at it."""
+        if not isinstance(clock_hz, (int, float)) or isinstance(clock_hz, bool) or not clock_hz > 0:
+            raise ValueError(f"Clock must be a positive number of Hz, not {clock_hz!r}")
+        if clock_hz > self.cl3_mhz * 1e6:
+            raise ValueError(f"Clock of {clock_hz / 1e6:g} MHz is above the {self.cl3_mhz:g} MHz of SDRAM part {self.name!r}")
+
+        def cycles(nanoseconds):
+            # In picoseconds and rounded up; a hundredth of a cycle of slack swallows the rounding of clock_hz.
+            return max(1, -int(-(nanoseconds * clock_hz / 1e9 - 0.001) // 1))
+
+        timing = SDRAMTiming(
+            cas=2 if clock_hz <= self.cl2_mhz * 1e6 else 3,
+            t_rcd=cycles(self.t_rcd), t_rp=cycles(self.t_rp), t_wr=cycles(self.t_wr), t_ras=cycles(self.t_ras),
+            t_rc=cycles(self.t_rc), t_rfc=cycles(self.t_rfc), t_rrd=cycles(self.t_rrd), t_mrd=self.t_mrd,
+            # Room for the refreshes that a row change may postpone, so that each row keeps its 64 ms.
+            t_refi=int(self.t_refi * clock_hz / 1e9 * self.refreshes / (self.refreshes + 16)),
+        )
+        if timing.t_refi < 4 * timing.t_rfc:
+            raise ValueError(f"Clock of {clock_hz / 1e6:g} MHz is too slow to refresh SDRAM part {self.name!r}")
+        return timing
+
+
+@dataclass(frozen=True)
+class SDRAMTiming:
+    """Cycles of a part at one clock; ``cas`` is the CAS latency, ``t_refi`` the interval of refreshes."""
+    cas: int
+    t_rcd: int
+    t_rp: int
+    t_wr: int
+    t_ras: int
+    t_rc: int
+    t_rfc: int
+    t_rrd: int
+    t_mrd: int
+    t_refi: int
+
+
+_W9825G6 = SDRAMPart("W9825G6", data_bits=16, bank_bits=2, row_bits=13, column_bits=9)
+_M12L64322A = SDRAMPart("M12L64322A", data_bits=32, bank_bits=2, row_bits=11, column_bits=8, refreshes=4096)
+
+#: The parts of the boards, by name.
+PARTS = {part.name: part for part in (
+    # 32 MB, 16 bits: ULX3S carries one or another of these.
+    _W9825G6,
+    replace(_W9825G6, name="MT48LC16M16A2"),
+    replace(_W9825G6, name="AS4C16M16SA"),
+    replace(_W9825G6, name="IS42S16160G"),
+    # 64 MB, 16 bits
+    replace(_W9825G6, name="AS4C32M16SB", column_bits=10),
+    # 8 MB, 32 bits: Colorlight 5A-75B and i5 among others, with the byte masks tied low on the board
+    replace(_M12L64322A, masks=False),
+    replace(_M12L64322A, name="EM638325", masks=False),
+)}
+
+
+def find_part(part):
+    """A part by name, or a :class:`SDRAMPart` itself."""
+    if isinstance(part, SDRAMPart):
+        return part
+    if part not in PARTS:
+        raise ValueError(f"SDRAM part must be one of {', '.join(PARTS)} or a SDRAMPart, not {part!r}")
+    return PARTS[part]

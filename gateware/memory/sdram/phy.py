@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Pins of an SDR SDRAM and the registers in the I/O cells."""
+from amaranth import Cat, Module
+from amaranth.lib import io, wiring
+from amaranth.lib.wiring import In, Out
+
+from .parts import find_part
+
+__all__ = ["SDRAMPhy", "SDRAMPins"]
+
+
+class SDRAMPins(wiring.Signature):
+    """Lines between a controller and a chip, as seen by the controller; all are active-high but for ``_n``.
+
+    Members
+    -------
+    cke, cs_n, ras_n, cas_n, we_n : Out(1)
+    ba : Out, bank; a : Out, row, or column with bit 10 for "all banks"
+    dqm : Out, 1 masks a byte
+    dq.o, dq.oe : Out, data and their output enable; dq.i : In
+    """
+    def __init__(self, part):
+        self.part = part = find_part(part)
+        super().__init__({
+            "cke": Out(1, init=1), "cs_n": Out(1, init=1), "ras_n": Out(1, init=1), "cas_n": Out(1, init=1),
+            "we_n": Out(1, init=1), "ba": Out(part.bank_bits), "a": Out(max(part.row_bits, 11)),
+            "dqm": Out(part.beat_bytes, init=(1 << part.beat_bytes) - 1),
+            "dq": Out(wiring.Signature({"o": Out(part.data_bits), "oe": Out(1), "i": In(part.data_bits)})),
+        })
+
+    def __eq__(self, other):
+        return isinstance(other, SDRAMPins) and self.part == other.part
+
+
+class SDRAMPhy(wiring.Component):
+    """One register in every line: those of the I/O cells on an FPGA, flip-flops in the virtual board.
+
+    Latency: one cycle out, one cycle in.
+
+    Parameters
+    ----------
+    part : SDRAMPart or str
+    ports : object or None
+        The board's I/O ports, ``platform.request("sdram", dir="-")`` of a platform with an amaranth-boards
+        ``SDRAMResource``: members ``cs``, ``ras``, ``cas``, ``we`` (inverted by their ports), ``ba``, ``a``, ``dq`` and,
+        where they are connected, ``clk_en`` and ``dqm``. The clock's pin is the board's affair. ``None``: the
+        behavioural twin, with the member ``pads``.
+
+    Members
+    -------
+    controller : In(SDRAMPins)
+    pads : Out(SDRAMPins), the registered lines; without ``ports`` only
+    """
+    def __init__(self, *, part, ports=None):
+        self.part = find_part(part)
+        self.ports = ports
+        if ports is not None and len(ports.dq) != self.part.data_bits:
+            raise ValueError(f"Port dq has {len(ports.dq)} pins, but SDRAM part {self.part.name!r} has "
+                             f"{self.part.data_bits}")
+        pins = SDRAMPins(self.part)
+        super().__init__({"controller": In(pins)} | ({"pads": Out(pins)} if ports is None else {}))
+
+    def elaborate(self, platform):
+        m = Module()
+        lines = self.controller
+        if self.ports is None:
+            pads = self.pads
+            for name in ("cke", "cs_n", "ras_n", "cas_n", "we_n", "ba", "a", "dqm"):
+                m.d.sync += getattr(pads, name).eq(getattr(lines, name))
+            m.d.sync += [pads.dq.o.eq(lines.dq.o), pads.dq.oe.eq(lines.dq.oe), lines.dq.i.eq(pads.dq.i)]
+            return m
+        ports = self.ports
+
+        def drive(name, value):
+            port = getattr(ports, name, None)
+            if port is not None:
+                buffer = m.submodules[name] = io.FFBuffer("o", port)
+                m.d.comb += buffer.o.eq(value)
+
+        drive("clk_en", lines.cke)
+        drive("cs", ~lines.cs_n)  # the board's ports of these four invert
+        drive("ras", ~lines.ras_n)
+        drive("cas", ~lines.cas_n)
+        drive("we", ~lines.we_n)
+        drive("ba", lines.ba)
+        drive("a", lines.a[:len(ports.a)])
+        drive("dqm", lines.dqm)
+        # An output enable for every pin: each I/O cell has its own register for it.
+        for i in range(self.part.data_bits):
+            buffer = m.submodules[f"dq_{i}"] = io.FFBuffer("io", ports.dq[i])
+            m.d.comb += [buffer.o.eq(lines.dq.o[i]), buffer.oe.eq(lines.dq.oe), lines.dq.i[i].eq(buffer.i)]
+        return m
+
+
+def command_lines(pins):
+    """The four lines that make a command, low bit first: ``we_n``, ``cas_n``, ``ras_n``, ``cs_n``."""
+    return Cat(pins.we_n, pins.cas_n, pins.ras_n, pins.cs_n)

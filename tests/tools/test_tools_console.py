@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What commands show: tables, JSON, progress on a terminal and nowhere else."""
+import io
+import json
+import sys
+
+from quintet.tools.console import Console
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_json_alone(capsys):
+    console = Console(as_json=True)
+    console.out("for people")
+    console.table(("a",), [("b",)])
+    console.note("a message")
+    console.result({"x": 1})
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"x": 1} and err == "a message\n"
+
+
+def test_table(capsys):
+    console = Console()
+    console.table(("name", ">value"), [("region_base[0]", 1), ("x" * 300, 23)], title="A table")
+    console.result({"x": 1})
+    lines = capsys.readouterr().out.splitlines()
+    assert "region_base[0]" in "".join(lines) and any("x" * 300 in line and line.rstrip().endswith("23") for line in lines)
+    assert "{" not in "".join(lines)
+
+
+def test_progress(monkeypatch, capsys):
+    with Console().progress() as report:
+        report("write", 1, 2)
+    assert capsys.readouterr().err == ""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with Console().progress() as report:
+        report("compile [bold]x[/bold]")
+        report("write load[0]", 1024, 2048)
+        report("write load[0]", 2048, 2048)
+        report("run")
+    assert "[bold]x" in terminal.getvalue()
