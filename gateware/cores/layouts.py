@@ -18,9 +18,9 @@ def _shape(width, parts):
 def word_layout(isa):
     """Layout of any word of ``isa``: its parts, as wide as a word.
 
-    Bit 0 is the least significant bit of the word, whatever the byte order in memory: the fetcher puts the bytes in order
-    (for a big-endian ISA the first byte of an instruction is the top of the word). Parts with parts of their own are
-    layouts again.
+    Bit 0 is the least significant bit of the word, whatever the byte order in memory: the fetcher puts the bytes in
+    order (for a big-endian ISA the first byte of an instruction is the top of the word). Parts with parts of their own
+    are layouts again.
 
     Parameters
     ----------

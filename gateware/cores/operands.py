@@ -120,8 +120,8 @@ class Prefixed(Form):
 class Named(Form):
     """One of a set of names.
 
-    ``names`` are pairs (name, value), the canonical name of a value first; ``numbers`` says whether an expression is taken
-    as well, ``prefix`` (``$r``) whether a numbered form is; ``fold`` whether case does not matter.
+    ``names`` are pairs (name, value), the canonical name of a value first; ``numbers`` says whether an expression is
+    taken as well, ``prefix`` (``$r``) whether a numbered form is; ``fold`` whether case does not matter.
     """
     names: tuple
     numbers: bool = True

@@ -2,8 +2,8 @@
 """The table of an instruction set: every instruction declared once. Pure Python.
 
 The assembler, the disassembler, the decoder's layouts, the random programs of the tests and the reference pages are
-made of what stands here. An instruction is a *word*, an integer with bit 0 the least significant, whatever its width; how
-words lie in memory (18 bits in four bytes, 112 bits big-endian, two sizes in one stream) is the affair of a
+made of what stands here. An instruction is a *word*, an integer with bit 0 the least significant, whatever its width;
+how words lie in memory (18 bits in four bytes, 112 bits big-endian, two sizes in one stream) is the affair of a
 :class:`Storage`.
 """
 from collections.abc import Callable, Mapping

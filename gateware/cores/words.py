@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words for tests, made of an ISA's table: random ones, the extremes of every field, everything illegal. Pure Python."""
+"""Words for tests, made of an ISA's table: random ones, extremes of every field, everything illegal. Pure Python."""
 import random
 
 from .table import Instruction, TableError, built
@@ -85,8 +85,8 @@ def _damage(isa, word, rng):
 def extreme_words(isa, instruction, params=None):
     """Legal words of ``instruction`` (an :class:`Instruction` or a mnemonic), without repetition.
 
-    All fields lowest, all highest, each field at each end while the others are lowest; where that is illegal (because of a
-    rule on several fields, or of ``params``), while the others have values that make it legal, if any are found.
+    All fields lowest, all highest, each field at each end while the others are lowest; where that is illegal (because
+    of a rule on several fields, or of ``params``), while the others have values that make it legal, if any are found.
     """
     if not isinstance(instruction, Instruction):
         instruction = _candidates(isa, params, (instruction,))[0]

@@ -5,5 +5,5 @@ from .disassembler import disassemble
 from .errors import AsmError, AsmWarning
 from .program import Program, SourceLine, load_program, save_program
 
-__all__ = ["AsmError", "AsmWarning", "Program", "SourceLine", "assemble", "assemble_text", "disassemble", "load_program",
-           "save_program"]
+__all__ = ["AsmError", "AsmWarning", "Program", "SourceLine", "assemble", "assemble_text", "disassemble",
+           "load_program", "save_program"]

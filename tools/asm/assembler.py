@@ -89,9 +89,8 @@ class Assembler(Source):
         except ValueError as error:
             raise AsmError(str(error), place=place) from None
         decoded = self.isa.decode(self.section.storage.load(stored)[0], self.params)
-        legal = decoded.instruction is not None and decoded.fault is None
-        self.section.items.append(Item(decoded.instruction if legal else None, decoded.values if legal else {}, word, place,
-                                       raw=True))
+        instruction, values = (decoded.instruction, decoded.values) if decoded.fault is None else (None, {})
+        self.section.items.append(Item(instruction, values, word, place, raw=True))
 
     def lay_out(self, section, base=0):
         """The bytes of ``section``, to lie at offset ``base`` of the image; their source lines are noted."""
@@ -153,7 +152,8 @@ class Assembler(Source):
             known = sorted(isa.mnemonics)
             close = difflib.get_close_matches(isa.fold(name), known, 4) if len(known) > 16 else known
             cursor.fail(f"unknown mnemonic '{name}'", place=place, expected=", ".join(close or known))
-        flags = self._flags(name, letters, entries, place) if letters or place.column + len(name) < self._end(cursor) else {}
+        dotted = place.column + len(name) < self._end(cursor)
+        flags = self._flags(name, letters, entries, place) if dotted else {}
         furthest, begin = None, cursor.index
         for entry in entries:
             cursor.index = begin
@@ -217,8 +217,8 @@ class Assembler(Source):
         for f in entry.fields:
             if f.only_if and values[f.name] and not built(self.params, f.only_if):
                 then = "it is ignored" if f.unbuilt == "ignored" else f"fault {self.isa.field_fault}"
-                self.warn(place, f"{'flag ' + f.flag if f.flag else f.title} of {entry.mnemonic} is not built with these "
-                                 f"parameters: {then}")
+                what = f"flag {f.flag}" if f.flag else f.title
+                self.warn(place, f"{what} of {entry.mnemonic} is not built with these parameters: {then}")
 
     # The end
 

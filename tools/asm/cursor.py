@@ -101,7 +101,7 @@ class Cursor:
         return name in self.symbols
 
     def take_prefixed(self, prefix):
-        """Reads ``prefix`` and a decimal number written together (``$a12``); ``None``, nothing read, if it is not there."""
+        """Reads ``prefix`` and a decimal number written together (``$a12``); without them reads nothing: ``None``."""
         tokens, text, index = self.statement.tokens, "", self.index
         while index < len(tokens) and (not text or tokens[index].column == tokens[index - 1].end):
             text += tokens[index].text

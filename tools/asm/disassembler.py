@@ -11,8 +11,8 @@ __all__ = ["disassemble", "instruction_text"]
 def disassemble(isa, data, params=None):
     """Canonical text of a binary program, one line a word; assembled again it gives the same bytes.
 
-    Words that are no legal instructions, or that the assembler would code otherwise, become ``.word``, with the fault they
-    raise as a comment.
+    Words that are no legal instructions, or that the assembler would code otherwise, become ``.word``, with the fault
+    they raise as a comment.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def disassemble(isa, data, params=None):
     while offset < len(data):
         taken = storage.load(data, offset)
         if taken is None:
-            raise AsmError(f"{len(data)} bytes are no whole number of words", expected=f"a multiple of {storage.size} bytes"
-                           if len(isa.storage) == 1 else "a whole last word")
+            wanted = f"a multiple of {storage.size} bytes" if len(isa.storage) == 1 else "a whole last word"
+            raise AsmError(f"{len(data)} bytes are no whole number of words", expected=wanted)
         word, size = taken
         lines.append(instruction_text(isa, word, data[offset:offset + size], storage, params))
         offset += size
@@ -51,9 +51,11 @@ def instruction_text(isa, word, stored, storage, params=None):
             mnemonic = f"{instruction.mnemonic}.{flags}" if flags else instruction.mnemonic
             return f"{mnemonic} {format_operands(instruction, values)}".rstrip()
     raw = int.from_bytes(stored, storage.order)
-    meaning = f"{decoded.fault} {decoded.detail}" if decoded.fault else f"{instruction.mnemonic}, not as it is assembled"
-    return f".word 0x{raw:0{(min(len(stored) * 8, max(isa.bits, raw.bit_length())) + 3) // 4}x}" \
-           f"  {isa.syntax.comments[0]} {meaning}"
+    meaning = f"{decoded.fault} {decoded.detail}"
+    if decoded.fault is None:
+        meaning = f"{instruction.mnemonic}, not as it is assembled"
+    digits = (min(len(stored) * 8, max(isa.bits, raw.bit_length())) + 3) // 4
+    return f".word 0x{raw:0{digits}x}  {isa.syntax.comments[0]} {meaning}"
 
 
 def _would_assemble(isa, instruction, values, stored, storage):

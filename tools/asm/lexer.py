@@ -27,7 +27,7 @@ _LONGEST_NUMBER = 4000
 
 
 class Token(NamedTuple):
-    """``kind`` is ``float``, ``number``, ``name``, ``string`` or ``sign``; ``value`` is ``None`` for a malformed number."""
+    """``kind`` is ``float``, ``number``, ``name``, ``string`` or ``sign``; a bad number has ``value`` ``None``."""
     kind: str
     text: str
     line: int

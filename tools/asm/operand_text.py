@@ -8,8 +8,8 @@ __all__ = ["format_operands", "read_operands"]
 def read_operands(entry, cursor, *, named=False):
     """``(values, places)`` by field name, of the operands at ``cursor``, up to the end of the statement.
 
-    ``entry`` is an instruction or macro. Raises :class:`AsmError`; of several syntaxes the error is that of the one which
-    went furthest.
+    ``entry`` is an instruction or macro. Raises :class:`AsmError`; of several syntaxes the error is that of the one
+    which went furthest.
     """
     begin, furthest = cursor.index, None
     for tree in entry.syntaxes:
@@ -60,7 +60,8 @@ def _read_named(entry, tree, cursor):
         if word is not None and cursor.accept("="):
             keyed = True
             if word not in order:
-                cursor.fail(f"{entry.mnemonic} has no operand '{word}'", place=place, expected=", ".join(order) or "none")
+                cursor.fail(f"{entry.mnemonic} has no operand '{word}'", place=place,
+                            expected=", ".join(order) or "none")
             if word in values:
                 cursor.fail(f"{word} is given twice", place=place)
         else:

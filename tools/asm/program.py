@@ -45,7 +45,7 @@ class Program:
 
 
 def suffix_of(isa, path):
-    """The longest suffix in ``isa.forms`` that the name of ``path`` ends in; raises :class:`AsmError` if there is none."""
+    """The longest suffix in ``isa.forms`` that the name of ``path`` ends in; :class:`AsmError` if there is none."""
     name = Path(path).name
     fitting = [suffix for suffix in isa.forms if name.endswith(suffix)]
     if not fitting:

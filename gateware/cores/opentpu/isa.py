@@ -35,7 +35,7 @@ def cfg_legal(number, value):
 # Fields
 
 def _length():
-    return Field("length", 95, 88, coding=Modulo(256), label="n", doc="1 to 256; 256 is coded 0")
+    return Field("length", 95, 88, coding=Modulo(256), label="n", doc="256 is coded 0")
 
 
 def _ub(label):
@@ -79,7 +79,8 @@ def _cfg(values, params):
 def _past(what, parameter, first):
     def text(values, params):
         last = values[first] + values["length"] - 1
-        return f"{what} {values[first]} to {last} pass the last one of this build, expected 0 to {params[parameter] - 1}"
+        return (f"{what} {values[first]} to {last} pass the last one of this build, "
+                f"expected 0 to {params[parameter] - 1}")
     return text
 
 

@@ -9,8 +9,8 @@ _DEFAULT_TILES = 4
 def lint(items, params):
     """Pairs (index of the instruction or ``None``, message), the first of each kind with a count of the others.
 
-    ``items`` have ``instruction`` (``None`` for what is no legal instruction) and ``values``. Words behind the first HLT
-    are never executed and not looked at.
+    ``items`` have ``instruction`` (``None`` for what is no legal instruction) and ``values``. Words behind the first
+    HLT are never executed and not looked at.
     """
     capacity = (params or {}).get("wfifo_tiles", _DEFAULT_TILES) + 1
     found = {}
