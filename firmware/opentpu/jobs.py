@@ -82,8 +82,11 @@ def network_job(folder, name, layers, inputs, params, *, batch=None, comment="",
     ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm. The npz also holds
     ``batch`` and ``rows``: with them :meth:`.network.Network.unpack_outputs` reads the saved vectors.
     """
-    network = Network(layers, params, batch=batch)
     rows = len(inputs)
+    if batch is None:       # as few batches as fit, of equal size
+        batches = -(-rows // Network(layers, params).batch)
+        batch = -(-rows // batches)
+    network = Network(layers, params, batch=batch)
     vectors = network.pack_inputs(inputs)
     wanted = {"n": params["n"], "ub_rows": params["ub_rows"], "acc_rows": params["acc_rows"]}
     if any(layer.norm is not None for layer in layers):

@@ -24,6 +24,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+
 from quintet.gateware.cores.opentpu.params import SPACE
 
 from ..jobs import network_job

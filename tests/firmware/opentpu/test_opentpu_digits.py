@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from quintet.firmware.opentpu import digits
 from quintet.firmware.opentpu.network import Network
 from quintet.firmware.opentpu.train_digits import prepare, split
@@ -35,8 +36,10 @@ def run_job(path, params, program, memory_size):
 def test_shipped_job(n, norm):
     preset, memory = digits.SHIPPED[n, norm]
     params = SPACE.resolve(preset)
-    program = Network(digits.layers(norm), params).program(540)
     path = digits.job(n, norm)
+    with np.load(path.with_suffix(".npz"), allow_pickle=False) as file:
+        batch = int(file["batch_rows_outputs"][0])
+    program = Network(digits.layers(norm), params, batch=batch).program(540)
     text = [line for line in path.with_suffix(".a").read_text().splitlines() if not line.startswith("#")]
     assert text == program.text().splitlines()
     outputs, outcome = run_job(path, params, program.data(), memory or 1 << 20)

@@ -5,6 +5,7 @@ from collections import deque
 
 import numpy as np
 from amaranth.sim import Simulator
+
 from quintet.gateware.cores.opentpu.core import Engine
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.outcome import FaultReport, Outcome

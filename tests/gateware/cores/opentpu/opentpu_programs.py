@@ -9,6 +9,7 @@ import random
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from quintet.firmware.opentpu.program import Program, Word
 from quintet.gateware.cores.opentpu.arithmetic import conv_rows, pool_rows
 from quintet.gateware.cores.opentpu.isa import ISA

@@ -2,6 +2,7 @@
 """The acceptance workloads of section 10.3 as :class:`opentpu_programs.Case`; :func:`workload` makes them by name."""
 import numpy as np
 from opentpu_programs import Case, align
+
 from quintet.firmware.opentpu.network import Layer, Network
 from quintet.firmware.opentpu.program import Program, array_time
 from quintet.gateware.cores.opentpu.params import SPACE

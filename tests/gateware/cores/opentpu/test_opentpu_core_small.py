@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from opentpu_bench import EngineBench
+
 from quintet.gateware.cores.opentpu.core import Engine
 from quintet.gateware.cores.opentpu.params import SPACE
 

@@ -7,7 +7,7 @@ import pytest
 from opentpu_programs import FAULTS, case_of, random_case
 from opentpu_workloads import workload
 
-from quintet.firmware.opentpu.program import Program, Word
+from quintet.firmware.opentpu.program import Word
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE

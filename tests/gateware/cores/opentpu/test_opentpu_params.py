@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Parameters and presets of section 8."""
 import pytest
+
 from quintet.gateware.cores.opentpu.params import NO_DSP_LIMIT, SPACE, norm_legal
 from quintet.gateware.cores.parameters import ParameterError
 
