@@ -71,7 +71,7 @@ def counter_rows(result):
         return f"{100 * count / cycles:.1f} % of the cycles" if cycles else ""
 
     if cycles is not None:
-        time = f", {_time(cycles / clock)} at {clock / 1e6:g} MHz" if clock else ""
+        time = f", {time_text(cycles / clock)} at {clock / 1e6:g} MHz" if clock else ""
         rows.append(("cycles", f"{cycles:,}", f"from start to end of the run{time}"))
     for name, meaning in (("instructions", "retired"), ("operations", "MACs or element operations")):
         if name in counters:
@@ -104,7 +104,8 @@ def _join(*parts):
     return ", ".join(part for part in parts if part)
 
 
-def _time(seconds):
+def time_text(seconds):
+    """``1.23 ms``."""
     for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if seconds >= scale:
             return f"{seconds / scale:.3g} {unit}"

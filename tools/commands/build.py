@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Build a bitstream, with a report of clock and area. Exit code 1 if the clock asked for was not reached.
+
+The folder then holds the bitstream, report.json, and the logs of the tools.
+"""
+from ..errors import Exit, InputError
+from .options import add_sizes, sizes
+
+
+def arguments(parser):
+    parser.add_argument("board", help="name of the board (quintet boards lists them)")
+    parser.add_argument("isa", help="name of the core (quintet cores lists them)")
+    add_sizes(parser)
+    parser.add_argument("--freq", type=float, metavar="MHZ", help="main clock (default: the preset's or the board's)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the placement (default: 1)")
+    parser.add_argument("-o", dest="out", metavar="DIR", help="folder (default: out/build/BOARD-ISA-PRESET-SEED)")
+
+
+def run(args, console):
+    given = sizes(args)
+    if args.freq is not None and not 0 < args.freq < 1000:
+        raise InputError(f"--freq {args.freq:g}: expected a clock in MHz, more than 0 and less than 1000")
+    if args.seed < 0:
+        raise InputError(f"--seed {args.seed}: expected a number from 0")
+    # Names and sizes before anything that takes time; the messages are those of what they name.
+    from ...boards import open_board
+    from ...gateware.cores import open_room
+    board, room = open_board(args.board), open_room(args.isa)
+    room.params.SPACE.resolve(args.preset or room.params.SPACE.preset_for(board.fpga), given)
+    from ..build import build
+    with console.progress() as progress:
+        def say(text):
+            console.note(text)
+            progress(text)
+        report = build(args.board, args.isa, preset=args.preset, params=given, freq=args.freq, seed=args.seed, dir=args.out,
+                       progress=say)
+    _show(report, console)
+    console.result(report)
+    return Exit.OK if report["clock_reached_mhz"] >= report["clock_asked_mhz"] else Exit.NO
+
+
+def _show(report, console):
+    console.table(("clock", ">asked, MHz", ">reached, MHz", ""),
+                  [(name, f"{c['asked_mhz']:.2f}", f"{c['reached_mhz']:.2f}",
+                    "" if c["reached_mhz"] >= c["asked_mhz"] else "NOT REACHED") for name, c in report["clocks"].items()])
+    available = report.get("available", {})
+    rows = []
+    for name, title in (("luts", "logic cells (LUTs)"), ("ffs", "flip-flops"), ("dsps", "DSPs"), ("brams", "block RAMs"),
+                        ("sprams", "single-port RAMs")):
+        if name in report:
+            of = available.get(name)
+            rows.append((title, f"{report[name]:,}", f"{of:,}" if of else "", f"{100 * report[name] / of:.0f} %" if of else ""))
+    console.table(("resource", ">used", ">of", ">"), rows)
+    console.out(f"{report['bitstream']}: {report['board']}, {report['isa']} {report['preset']}, seed {report['seed']}, "
+                f"{report['seconds']:.0f} s")

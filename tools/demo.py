@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The first minute: handwritten digits, classified by the OpenTPU core of a virtual board, checked against the golden model."""
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .job import Job
+from .runner import run_job
+from .targets import open_target
+from .verify import compare
+
+__all__ = ["NetworkRun", "run_demo"]
+
+
+@dataclass
+class NetworkRun:
+    """One network on the target.
+
+    ``title``, ``images``, ``correct``, ``equal`` (bit for bit with the golden model, counters included), ``troubles``,
+    ``result`` (:class:`~.runner.JobResult`), ``peak`` (operations a cycle that the array can do),
+    ``float_accuracy`` (of the network before quantisation), ``seconds`` (wall time of the run).
+    """
+    title: str
+    images: int
+    correct: int
+    equal: bool
+    troubles: list
+    result: object
+    peak: int
+    float_accuracy: float
+    seconds: float
+
+    @property
+    def accuracy(self):
+        return self.correct / self.images
+
+    def as_dict(self):
+        from .report import run_object
+        return {"network": self.title, "images": self.images, "correct": self.correct, "accuracy": self.accuracy,
+                "float_accuracy": self.float_accuracy, "equals_model": self.equal, "troubles": self.troubles, "run": run_object(self.result)}
+
+
+def run_demo(name, say=lambda text: None, progress=None):
+    """Classify all held-out images on the target ``name`` with each shipped network that it can hold.
+
+    Parameters
+    ----------
+    say : callable(str), told each step as it begins
+    progress : callable(what, done, total), optional
+
+    Returns
+    -------
+    target_info : TargetInfo
+    runs : list of NetworkRun
+    """
+    from ..firmware.opentpu import digits
+    say(f"opening {name}" + (" (compiles the SoC the first time)" if name.startswith("sim:") else ""))
+    with open_target(name, progress=progress) as target, tempfile.TemporaryDirectory(prefix="quintet-demo-") as folder:
+        if target.info.isa is None and target.info.kind == "model":
+            from .targets.model import ModelTarget
+            target = ModelTarget(name=name, isa="opentpu")
+        info = target.info
+        clock = f", {info.clock_hz / 1e6:g} MHz" if info.clock_hz else ""
+        say(f"found {info.board or 'the golden model'}: core {info.isa}, preset {info.preset or 'of your own'}, "
+            f"{info.memory_size >> 10:,} KiB of memory{clock}")
+        runs = [_run(digits, norm, target, Path(folder), say, progress)
+                for norm in ((False, True) if info.params["ext_norm"] else (False,))]
+    return info, runs
+
+
+def _run(digits, norm, target, folder, say, progress):
+    title = "with normalisation" if norm else "unmodified instruction set"
+    say(f"network for {'the core with normalisation' if norm else 'the unmodified instruction set'}: assembling its program")
+    path = digits.make_job(folder, target.info.params, norm=norm, memory=target.info.memory_size)
+    job = Job.load(path)
+    size = sum(load.size for load in job.loads)
+    say(f"streaming program, weights and {len(digits.labels())} images ({size / 1024:,.0f} KiB) into memory, "
+        "checking them, running the core, reading the results")
+    began = time.monotonic()
+    result = run_job(job, target, progress=progress, tick=progress and (lambda seconds: progress("run")))
+    seconds = time.monotonic() - began
+    say("running the same job on the golden model, comparing every bit")
+    with open_target(f"model:{job.core}") as model:
+        comparison = compare(job, result, run_job(job, model, like=result.info))
+    correct = images = 0
+    if result.outcome.status == "done":
+        found = digits.evaluate(path, next(iter(result.tensors.values())))
+        correct, images = found.correct, found.total
+        if not np.array_equal(found.logits, digits.logits(norm)):
+            comparison.troubles.append("the results are not those of the network in plain numpy")
+    else:
+        images = len(digits.labels())
+        from .report import describe_outcome
+        comparison.troubles.append(describe_outcome(result))
+    say(f"{correct} of {images} images recognised; "
+        + ("every result equals the golden model's" if comparison.equal else f"DIFFERENT: {comparison.troubles[0]}"))
+    return NetworkRun(title, images, correct, comparison.equal, comparison.troubles, result, target.info.params["n"] ** 2,
+                      digits.float_accuracy(), seconds)
