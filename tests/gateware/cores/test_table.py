@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from amaranth import Shape, signed, unsigned
 from mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM
+
 from quintet.gateware.cores.layouts import instruction_layout, word_layout
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.operands import Either, Log2, Modulo, Signed, number_text

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM
+
 from quintet.gateware.cores.words import extreme_words, illegal_words, random_word
 from quintet.tools.asm import AsmError, assemble_text, disassemble
 from quintet.tools.asm.disassembler import instruction_text

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.tools.asm import AsmError, Program, assemble, assemble_text, disassemble, load_program, save_program
 
