@@ -19,6 +19,8 @@ TOP = "top"
 # router1 was seen to crawl on dense designs; a higher timing weight of the placer gains some percent.
 _NEXTPNR = {"ecp5": "--router router2 --placer-heap-timingweight 50", "ice40": ""}
 _SYNTH = {"ecp5": "", "ice40": "-dsp"}
+# Memories of that name are never read and written at one address in one cycle: yosys need not add logic for that case.
+_AFTER_READ = r"setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:MEMID=*_disjoint %i"
 # Cells that the report counts, by nextpnr's names.
 _CELLS = {"ecp5": {"luts": "TRELLIS_COMB", "ffs": "TRELLIS_FF", "dsps": "MULT18X18D", "brams": "DP16KD"},
           "ice40": {"luts": "ICESTORM_LC", "dsps": "ICESTORM_DSP", "brams": "ICESTORM_RAM", "sprams": "ICESTORM_SPRAM"}}
@@ -95,7 +97,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = _platform(board).prepare(
-        top, TOP, do_build=False, synth_opts=_SYNTH[board.family],
+        top, TOP, do_build=False, script_after_read=_AFTER_READ, synth_opts=_SYNTH[board.family],
         nextpnr_opts=f"{_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
     plan.execute_local(folder, run_script=False)
@@ -173,9 +175,11 @@ def synthesise(component, family, dir, name=TOP, options=""):
     folder = Path(dir)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.il").write_text(rtlil.convert(component, name=name))
+    (folder / f"{name}.ys").write_text(
+        f"read_rtlil {name}.il\n{_AFTER_READ}\nsynth_{family} {options or _SYNTH[family]} -top {name} -json {name}.json\n"
+        f"tee -q -o {name}.stat stat -json\n")
     # The tools of YoWASP see their working directory only.
-    _tool(folder, [find_tool("yosys"), "-q", "-l", f"{name}.rpt", "-p",
-                   f"read_rtlil {name}.il; synth_{family} {options} -top {name} -json {name}.json; tee -o {name}.stat stat -json"])
+    _tool(folder, [find_tool("yosys"), "-q", "-l", f"{name}.rpt", f"{name}.ys"])
     cells = json.loads((folder / f"{name}.stat").read_text())["design"]["num_cells_by_type"]
     if family == "ice40":
         log = _tool(folder, [find_tool("nextpnr-ice40"), "--up5k", "--package", "sg48", "--json", f"{name}.json",

@@ -21,12 +21,11 @@ _COUNTED = {Stall.WORK: "work", Stall.FETCH: "stall_fetch", Stall.OPERAND: "stal
             Stall.WRITE: "stall_write", Stall.OTHER: "stall_other"}
 
 
-class _Step(enum.Enum, shape=3):
+class _Step(enum.Enum, shape=2):
     SWEEP = 0    # after a reset: every word of the RAM gets its reset value
     SLOT = 1     # waits for the bus
     SERVE = 2    # one bus cycle
     ROUND = 3    # every prescaler is added to its counter, once
-    FAULT = 4    # code, program counter and detail of the end of a run
 
 
 class _Run(enum.Enum, shape=3):
@@ -40,12 +39,12 @@ class _Run(enum.Enum, shape=3):
 class ControlBlock(wiring.Component):
     """Register block of a core (docs/contracts.md, section 3; docs/control-block.md).
 
-    One block RAM, 16 bits wide, holds constants, the copies of writable registers that the bus reads, fault registers
-    and counters. One adder serves it: while a run lasts, prescalers are added to their counters in turn, and between
-    two rounds one bus cycle is served; after the run one more round makes the counters whole before the bus is served
-    again. So a bus cycle takes 5 cycles while the core is idle, and at most two rounds (8 cycles a counter each) plus
-    30 cycles while it is not or right after a run; after a core reset it waits for the sweep of the RAM (2 cycles a
-    half word).
+    One block RAM, 16 bits wide, holds constants, the copies of writable registers that the bus reads, and counters. One
+    adder serves it: a start begins with a round that clears the counters; while the run lasts, prescalers are added to
+    their counters in turn, and between two rounds one bus cycle is served; after the run one more round makes the counters
+    whole before the bus is served again. So a bus cycle takes 5 cycles while the core is idle, and at most two rounds (8
+    cycles a counter each) plus 10 cycles while it is not or right after a run; after a core reset it waits for the sweep of
+    the RAM (2 cycles a half word).
 
     Only whole words are written: a write with any ``sel`` bit low is ignored.
 
@@ -67,6 +66,8 @@ class ControlBlock(wiring.Component):
         Names of ISA registers that this build lacks: they read 0, ignore writes, and the engine sees their reset value.
     sampled : bool
         A register between engine and counters, for clocks above some 50 MHz.
+    address_bits : int
+        Bits that program and window registers keep; those above read 0.
 
     Members
     -------
@@ -82,7 +83,7 @@ class ControlBlock(wiring.Component):
         Constructor arguments out of range, registers that collide or do not fit.
     """
     def __init__(self, *, ident, version, params_hash, memory_size, control, features=3, program_align=4, absent=(),
-                 sampled=False):
+                 sampled=False, address_bits=32):
         if not isinstance(control, EngineControl):
             raise ValueError(f"Engine control must be an EngineControl, not {control!r}")
         if not isinstance(ident, str) or len(ident) != 4 or not ident.isascii():
@@ -99,7 +100,11 @@ class ControlBlock(wiring.Component):
         self.control = control
         self._sampled = sampled
         self._absent = frozenset(absent)
-        self._masks = {"program_address": 0xFFFF_FFFF & -program_align}
+        if not isinstance(address_bits, int) or not 8 <= address_bits <= 32 or memory_size >> address_bits:
+            raise ValueError(f"Address bits must be 8 to 32 and hold the memory size, not {address_bits!r}")
+        top = (1 << address_bits) - 1
+        self._masks = {"program_address": top & -program_align, "program_length": top,
+                       "window_base": top & -64, "window_limit": top & -64}
         self._resets = {"window_limit": memory_size}
         self._constants = {"ident": int.from_bytes(ident.encode(), "little"), "version": version[0] << 16 | version[1],
                            "params_hash": params_hash, "features": features}
@@ -171,8 +176,8 @@ class ControlBlock(wiring.Component):
                 resets[offset // 2], resets[offset // 2 + 1] = reset & 0xFFFF, reset >> 16
         for address, value in resets.items():
             init[address] = value
-        # What is read in the cycle of a write to the same address is never used.
-        m.submodules.ram = ram = memory.Memory(shape=16, depth=depth, init=init, attrs={"no_rw_check": 1})
+        # What is read in the cycle of a write to the same address is never used; the name tells the build flow so.
+        m.submodules.ram_disjoint = ram = memory.Memory(shape=16, depth=depth, init=init)
         ram_write = ram.write_port()
         ram_read = ram.read_port()
 
@@ -181,19 +186,16 @@ class ControlBlock(wiring.Component):
         write_phase = Signal()              # each half word: a cycle to read, a cycle to write
         address = Signal(range(depth), init=_OFFSET["control"] // 2)  # of the half word now
         following = Signal.like(address)
-        word = address[1:]
         half = address[0]
         held = Signal(16)                   # the half word read
         addend = Signal(16)
         carry = Signal()
         total = Signal(17)
-        low = Signal(16)
         m.d.comb += [
-            following.eq(address),
             total.eq(held + addend + carry),
             ram_write.addr.eq(address), ram_write.data.eq(total[:16]),
             ram_read.addr.eq(following), ram_read.en.eq(1),
-            bus.dat_r.eq(Cat(low, held)),
+            bus.dat_r.eq(Cat(addend, held)),
         ]
         m.d.sync += [address.eq(following), write_phase.eq(~write_phase)]
 
@@ -203,7 +205,6 @@ class ControlBlock(wiring.Component):
         closing = Signal()                  # the run is over, its counters are not whole yet
         clearing = Signal()                 # the first round of a run starts the counters from 0
         swept = Signal()
-        code_zero = Signal()
         locked = Signal()
         strobe = Signal()                   # the one cycle of a bus write in which flip-flops change
         command = Signal(3)
@@ -214,7 +215,7 @@ class ControlBlock(wiring.Component):
             command.eq(bus.dat_w[:3] & (strobe & (bus.adr == _OFFSET["control"] // 4)).replicate(3)),
             self.busy.eq(busy), self.fault.eq(fault), self.interrupt.eq(raised & irq_enable),
             self.core_reset.eq(run == _Run.RESET),
-            engine.start.eq((run == _Run.WAIT) & engine.ready & ~abort),
+            engine.start.eq((run == _Run.WAIT) & engine.ready & ~clearing & ~abort),
             engine.abort.eq((run == _Run.RUN) & abort),
         ]
         with m.If((run == _Run.RUN) & engine.interrupt):
@@ -238,12 +239,12 @@ class ControlBlock(wiring.Component):
                 with m.If(abort):
                     m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), unstarted.eq(1), raised.eq(1),
                                  done.eq(1), aborted.eq(1)]
-                with m.Elif(engine.ready):
+                with m.Elif(engine.ready & ~clearing):
                     m.d.sync += run.eq(_Run.RUN)
             with m.Case(_Run.RUN):
                 with m.If(engine.finish):
                     m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), raised.eq(1), done.eq(1),
-                                 code_zero.eq(engine.fault_code == 0), aborted.eq(engine.fault_code == ABORTED),
+                                 aborted.eq(engine.fault_code == ABORTED),
                                  fault.eq((engine.fault_code != 0) & (engine.fault_code != ABORTED))]
         with m.If(command[2]):
             m.d.sync += [run.eq(_Run.RESET), swept.eq(0)]
@@ -275,6 +276,11 @@ class ControlBlock(wiring.Component):
             else:
                 live.append((offset // 4, value))
         live.append((_OFFSET["status"] // 4, Cat(busy, done, fault, aborted)))
+        # The engine holds the fault registers; a run that never started has none, and a good end leaves them 0.
+        told = Signal()
+        m.d.comb += told.eq((fault | aborted) & ~unstarted)
+        faults = {_OFFSET[name] // 4: getattr(engine, name) for name in ("fault_code", "fault_pc", "fault_detail")}
+        live.append((_OFFSET["fault_code"] // 4, Mux(unstarted & aborted, ABORTED, 0)))
         for r in self.control.registers:
             if r.storage == "block" and "w" not in r.access and r.name not in self._absent:
                 for index in range(r.width // 32):
@@ -311,16 +317,29 @@ class ControlBlock(wiring.Component):
                         m.d.comb += clip.eq(Mux(half, mask >> 16, mask & 0xFFFF))
         with m.If(strobe):
             m.d.sync += permit.eq(writable & ~locked)
-        special = Signal(16)
-        from_ram = Signal()
-        m.d.comb += from_ram.eq(~outside)
-        with m.Switch(bus.adr):
-            for index, value in live:
-                with m.Case(index):
-                    m.d.comb += [special.eq(Cat(value, Const(0, 32)).word_select(half, 16)), from_ram.eq(0)]
+        serving = step == _Step.SERVE
+        go_round, go_slot, go_sweep = Signal(), Signal(), Signal()
+        never_ran = Signal()                # its fault_pc is the program address, which lies in the RAM
+        m.d.comb += never_ran.eq(unstarted & aborted & (bus.adr == _OFFSET["fault_pc"] // 4))
+        # Where a bus cycle reads from is decided while it is taken up, a cycle before its first half word.
+        take_ram = Signal()
+        look_engine = Signal()
+        lookable = Signal()
+        m.d.comb += lookable.eq(((step == _Step.SLOT) | serving) & ~go_round)
+        special = Const(0, 16)
+        in_flops = Const(0)
+        for index, value in [*live, *faults.items()]:
+            is_fault = index in faults and value is faults[index]
+            hit, look = Signal(name=f"hit_{4 * index:x}"), Signal(name=f"look_{4 * index:x}{'_fault' * is_fault}")
+            m.d.comb += hit.eq(bus.adr == index)
+            m.d.sync += look.eq(hit & lookable & (told if is_fault else 1))
+            in_flops = in_flops | (hit & ~never_ran if index == _OFFSET["fault_pc"] // 4 else hit)
+            special = special | Cat(value, Const(0, 32)).word_select(half, 16) & look.replicate(16)
         if hasattr(engine, "bus"):
-            with m.If(engine_read):
-                m.d.comb += [special.eq(engine.bus.read_data.word_select(half, 16)), from_ram.eq(0)]
+            in_flops = in_flops | engine_read
+            m.d.sync += look_engine.eq(engine_read & lookable)
+            special = special | engine.bus.read_data.word_select(half, 16) & look_engine.replicate(16)
+        m.d.sync += take_ram.eq(lookable & ~outside & ~in_flops)
 
         m.submodules.prescalers = prescalers = Prescalers(
             bits={"cycles": 1, "instructions": 1, "operations": self.control.operations_bits, "work": 1,
@@ -329,12 +348,13 @@ class ControlBlock(wiring.Component):
                   **{c.name: c.bits for c in self.control.counters}},
             gap=self.gap, sampled=self._sampled)
         increment = prescalers.increment
+        rounding = step == _Step.ROUND
+        token = Signal(len(self.counters))  # of the counter whose turn it is
         m.d.comb += [
             prescalers.counting.eq(run == _Run.RUN),
-            prescalers.clear.eq(step == _Step.SWEEP),
             prescalers.half.eq(address[:2]),
-            prescalers.take.eq((step == _Step.ROUND) & ~write_phase),
-            prescalers.select.eq(Cat(address[2:] == c.offset // 8 for c in self.counters)),
+            prescalers.take.eq(~write_phase & (address[:2] < prescalers.halves)),
+            prescalers.select.eq(token),
             increment.cycles.eq(1), increment.instructions.eq(engine.retired),
             increment.operations.eq(engine.operations),
             increment.bytes_read.eq(engine.bytes_read), increment.bytes_written.eq(engine.bytes_written),
@@ -342,96 +362,80 @@ class ControlBlock(wiring.Component):
             *(increment[c.name].eq(engine.inc[c.name]) for c in self.control.counters),
         ]
 
-        code, pc, detail = (_OFFSET[name] // 4 for name in ("fault_code", "fault_pc", "fault_detail"))
-        final = Signal()
-        go_round = Signal()
-        go_slot = Signal()
+        reset_value = Signal(16)
+        with m.If(step == _Step.SWEEP):
+            with m.Switch(address):
+                for index, value in resets.items():
+                    if value:
+                        with m.Case(index):
+                            m.d.comb += reset_value.eq(value)
+        with m.If(~write_phase):
+            m.d.sync += [
+                held.eq(ram_read.data & (rounding | take_ram).replicate(16) | special),
+                # Of a read the first half waits here for the second.
+                addend.eq(prescalers.value | reset_value | held & (serving & half & ~bus.we).replicate(16)
+                          | clip & bus.dat_w.word_select(half, 16) & (serving & bus.we).replicate(16)),
+            ]
+            with m.If((step == _Step.SWEEP) | serving & bus.we | rounding & clearing):
+                m.d.sync += held.eq(0)
+            with m.If(rounding & (clearing | (address[:2] >= prescalers.halves))):
+                m.d.sync += addend.eq(0)
+
+        # --- what is done in turn ---
+        final = Signal()                    # this round makes the counters whole
         carried = Signal()
+        last = Signal()
+        m.d.comb += [
+            following.eq(address + write_phase),
+            last.eq(write_phase & token[-1] & address[:2].all()),
+        ]
         with m.Switch(step):
             with m.Case(_Step.SWEEP):
-                with m.If(~write_phase):
-                    m.d.sync += [held.eq(0), addend.eq(0)]
-                    with m.Switch(address):
-                        for index, value in resets.items():
-                            if value:
-                                with m.Case(index):
-                                    m.d.sync += addend.eq(value)
-                with m.Else():
-                    m.d.comb += [following.eq(address + 1), ram_write.en.eq(1)]
-                    with m.If(address == depth - 1):
-                        m.d.sync += swept.eq(1)
-                        m.d.comb += go_slot.eq(1)
+                m.d.comb += ram_write.en.eq(write_phase)
+                with m.If(write_phase & (address == depth - 1)):
+                    m.d.sync += swept.eq(1)
+                    m.d.comb += go_slot.eq(1)
             with m.Case(_Step.SLOT):
                 m.d.comb += following.eq(Cat(Const(0, 1), bus.adr))
+                with m.If(never_ran):
+                    m.d.comb += following.eq(_OFFSET["program_address"] // 2)
                 m.d.sync += write_phase.eq(0)
                 with m.If(bus.cyc & bus.stb):
                     m.d.sync += step.eq(_Step.SERVE)
                 with m.Elif(locked):
                     m.d.comb += go_round.eq(1)
             with m.Case(_Step.SERVE):
-                with m.If(~write_phase):
-                    m.d.sync += [held.eq(Mux(from_ram, ram_read.data, special)),
-                                 addend.eq(bus.dat_w.word_select(half, 16) & clip)]
-                    with m.If(bus.we):
-                        m.d.sync += held.eq(0)
-                with m.Else():
-                    m.d.comb += [following.eq(address | 1), ram_write.en.eq(permit & bus.we)]
-                    with m.If(~half):
-                        m.d.sync += low.eq(held)
-                    with m.Else():
-                        m.d.comb += [bus.ack.eq(1), go_round.eq(locked), go_slot.eq(~locked)]
+                with m.If(write_phase):
+                    m.d.comb += ram_write.en.eq(permit)
+                    with m.If(half):
+                        m.d.comb += [bus.ack.eq(1), go_sweep.eq(~swept), go_round.eq(swept & locked),
+                                     go_slot.eq(swept & ~locked)]
                         m.d.sync += permit.eq(0)
-                        with m.If(~swept):
-                            m.d.sync += step.eq(_Step.SWEEP)
-                            m.d.comb += [following.eq(_OFFSET["control"] // 2), go_round.eq(0), go_slot.eq(0)]
             with m.Case(_Step.ROUND):
-                with m.If(~write_phase):
-                    m.d.sync += [held.eq(ram_read.data), addend.eq(prescalers.value)]
-                    with m.If(clearing):
-                        m.d.sync += held.eq(0)
-                with m.Else():
-                    m.d.comb += [following.eq(address + 1), ram_write.en.eq(1), carried.eq(total[16] & ~address[:2].all())]
-                    for c, after in zip(self.counters, self.counters[1:], strict=False):
-                        if after.offset != c.offset + 8:
-                            with m.If(address == c.offset // 2 + 3):
-                                m.d.comb += following.eq(after.offset // 2)
-                    with m.If(address == self.counters[-1].offset // 2 + 3):
-                        m.d.sync += clearing.eq(0)
-                        with m.If(final):
-                            m.d.sync += step.eq(_Step.FAULT)
-                            m.d.comb += following.eq(2 * code)
-                        with m.Else():
-                            m.d.comb += [go_round.eq(closing), go_slot.eq(~closing)]
-            with m.Case(_Step.FAULT):
-                with m.If(~write_phase):
-                    m.d.sync += [held.eq(0), addend.eq(0)]
-                    with m.If(unstarted):
-                        # The program address lies in the RAM already.
-                        with m.If(word == pc):
-                            m.d.sync += held.eq(ram_read.data)
-                        with m.If((word == code) & ~half):
-                            m.d.sync += addend.eq(ABORTED)
-                    with m.Elif(~code_zero):
-                        with m.If((word == code) & ~half):
-                            m.d.sync += addend.eq(engine.fault_code)
-                        with m.If(word == pc):
-                            m.d.sync += addend.eq(engine.fault_pc.word_select(half, 16))
-                        with m.If(word == detail):
-                            m.d.sync += addend.eq(engine.fault_detail.word_select(half, 16))
-                with m.Else():
-                    m.d.comb += [following.eq(address + 1), ram_write.en.eq(1)]
-                    with m.If(unstarted):
-                        m.d.comb += ram_read.addr.eq(Cat(following[0], Const(_OFFSET["program_address"] // 4, len(word))))
-                    with m.If(address == 2 * detail + 1):
+                with m.If(write_phase):
+                    m.d.comb += [ram_write.en.eq(1), carried.eq(total[16] & ~address[:2].all())]
+                    with m.If(address[:2].all()):
+                        m.d.sync += token.eq(token << 1)
+                for i, (c, after) in enumerate(zip(self.counters, self.counters[1:], strict=False)):
+                    if after.offset != c.offset + 8:
+                        with m.If(write_phase & token[i] & address[:2].all()):
+                            m.d.comb += following.eq(after.offset // 2)
+                with m.If(last):
+                    m.d.sync += clearing.eq(0)
+                    with m.If(final):
                         m.d.sync += closing.eq(0)
-                        m.d.comb += go_slot.eq(1)
+                    m.d.comb += [go_round.eq(closing & ~final), go_slot.eq(~closing | final)]
         with m.If(write_phase):
             m.d.sync += carry.eq(carried)
         with m.If(go_round):
             m.d.sync += [step.eq(_Step.ROUND), final.eq(closing), write_phase.eq(0)]
+            m.d.sync += token.eq(1)
             m.d.comb += following.eq(first_counter)
         with m.If(go_slot):
             m.d.sync += step.eq(_Step.SLOT)
+        with m.If(go_sweep):
+            m.d.sync += step.eq(_Step.SWEEP)
+            m.d.comb += following.eq(_OFFSET["control"] // 2)
         # A reset that falls into the closing of a run: nothing is left of the run.
         with m.If(command[2]):
             m.d.sync += [closing.eq(0), clearing.eq(0)]

@@ -26,12 +26,15 @@ class Prescalers(wiring.Component):
     Members
     -------
     counting : In, increments of this cycle count
-    clear : In, drops everything
     increment : In, one field an event
-    select : In, one-hot: the event whose ``value`` is looked at
-    half : In, 2 bits: which 16 bits of it
+    select : In, one-hot or 0: the event whose ``value`` is looked at
+    half : In, 2 bits: which 16 bits of it; below ``halves``
     take : In, remove ``value`` from the selected event
     value : Out, 16 bits, in the same cycle
+
+    Attributes
+    ----------
+    halves : int, number of half words of the widest event
     """
     def __init__(self, *, bits, gap, sampled=False):
         if not bits:
@@ -43,11 +46,15 @@ class Prescalers(wiring.Component):
             raise ValueError(f"Gap between takings must be a positive integer, not {gap!r}")
         self._bits, self._gap, self._sampled = dict(bits), gap, sampled
         super().__init__({
-            "counting": In(1), "clear": In(1),
+            "counting": In(1),
             "increment": In(data.StructLayout({name: unsigned(width) for name, width in bits.items()})),
             "select": In(len(bits)), "half": In(2), "take": In(1),
             "value": Out(16),
         })
+
+    @property
+    def halves(self):
+        return max((self.width(name) + 15) // 16 for name in self._bits)
 
     def width(self, name):
         """Bits of the prescaler of event ``name``."""
@@ -59,23 +66,24 @@ class Prescalers(wiring.Component):
         if self._sampled:
             increment = Signal.like(self.increment)
             counting = Signal()
-            m.d.sync += [increment.eq(self.increment), counting.eq(self.counting & ~self.clear)]
-        seen = Const(0, 16)
+            m.d.sync += [increment.eq(self.increment), counting.eq(self.counting)]
+        parts = []
         for index, name in enumerate(self._bits):
             count = Signal(self.width(name), name=f"count_{name}")
             halves = (len(count) + 15) // 16
             chosen = Signal(name=f"chosen_{name}")
+            if len(increment[name]) == 1:
+                gained, moves = increment[name] & counting, Const(1)
+            else:
+                gained, moves = increment[name], counting
             if halves == 1:
                 # The taken value is the whole: what remains is this cycle's increment alone.
-                taken = Signal(name=f"taken_{name}")
-                m.d.comb += [chosen.eq(self.select[index] & (self.half == 0)), taken.eq(chosen & self.take | self.clear)]
-                with m.If(taken & ~counting):
-                    m.d.sync += count.eq(0)
-                with m.Elif(taken):
-                    m.d.sync += count.eq(increment[name])
-                with m.Elif(counting):
-                    m.d.sync += count.eq(count + increment[name])
-                part = Mux(chosen, count, 0)
+                m.d.comb += chosen.eq(self.select[index] & (self.half == 0) if self.halves > 1 else self.select[index])
+                with m.If(chosen & self.take):
+                    m.d.sync += count.eq(Mux(moves, gained, 0))
+                with m.Elif(moves):
+                    m.d.sync += count.eq(count + gained)
+                parts.append(count & chosen.replicate(len(count)))
             else:
                 m.d.comb += chosen.eq(self.select[index])
                 rest = Signal.like(count, name=f"rest_{name}")
@@ -87,10 +95,10 @@ class Prescalers(wiring.Component):
                         m.d.comb += part.eq(count[field])
                         with m.If(self.take):
                             m.d.comb += rest[field].eq(0)
-                with m.If(self.clear):
-                    m.d.sync += count.eq(0)
-                with m.Else():
-                    m.d.sync += count.eq(rest + Mux(counting, increment[name], 0))
-            seen = seen | part
+                m.d.sync += count.eq(rest + Mux(moves, gained, 0))
+                parts.append(part)
+        while len(parts) > 1:
+            parts = [parts[i] | parts[i + 1] if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
+        seen = parts[0]
         m.d.comb += self.value.eq(seen)
         return m
