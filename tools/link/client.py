@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The host's side of the link: calls, made of requests that are repeated until they are answered (docs/link.md)."""
+import random
+import struct
+
+from quintet.gateware.link.protocol import INFO_BYTES, MAX_DATA, VERSION, Operation, Status
+
+from .call import Call
+from .crc import combine
+from .errors import BoardError, LinkError
+from .frames import Answer, Decoder, Request
+
+__all__ = ["LinkClient"]
+
+#: What is below is main memory, where a write may be made again.
+MEMORY_END = 0x8000_0000
+
+#: Of the control block (docs/contracts.md, section 3): registers and bits for a reset of the core.
+CONTROL, CORE_RESET = 0x10, 4
+STATUS, BUSY = 0x14, 1
+
+
+class LinkClient:
+    """Talks to a board.
+
+    Parameters
+    ----------
+    pipe : Pipe
+        Where to.
+    timeout : float
+        Seconds, in the pipe's time, that a call waits for an answer to any of its requests; then it ends with a :class:`LinkError`.
+    retry : float
+        Seconds of silence after which the unanswered requests are sent again. To it is added what the line needs for the bytes in flight.
+    window : int
+        Bytes of data in flight; limited to what the line carries in 30 ms.
+    chunk : int
+        Data bytes of a request, at most 512 for a write; reads are twice as long.
+    seed : int or None
+        For the choice of sessions; ``None``: by chance.
+
+    Attributes
+    ----------
+    repeats : int
+        Requests sent again so far.
+    damaged : int
+        Frames that came in damaged so far.
+    """
+    def __init__(self, pipe, *, timeout=2.0, retry=0.1, window=8192, chunk=MAX_DATA, seed=None):
+        for name, value in (("timeout", timeout), ("retry", retry), ("window", window)):
+            if not value > 0:
+                raise ValueError(f"{name} must be positive, not {value!r}")
+        if not 1 <= chunk <= MAX_DATA:
+            raise ValueError(f"chunk must be 1 to {MAX_DATA}, not {chunk!r}")
+        self.pipe = pipe
+        self.repeats = 0
+        self._timeout = timeout
+        self._retry = retry
+        self._window = window
+        self._chunk = chunk
+        if pipe.bytes_per_second:
+            # A board whose host dies answers what was in flight before it hears the next host.
+            self._window = min(window, int(pipe.bytes_per_second * 0.03))
+            self._chunk = max(16, min(chunk, self._window // 4))
+        self._random = random.Random(seed)
+        self._decoder = Decoder()
+        self._nonce = self._random.randrange(1, 256)
+        self._session = None     # two bytes, once identify was answered
+        self._next = 0           # number of the next request
+        self._turn = 0
+        self._idle = True        # nothing was sent since the last call: noise may stand before the next frame
+        self._header = None
+
+    @property
+    def damaged(self):
+        return self._decoder.damaged
+
+    def close(self):
+        """Closes the pipe."""
+        self.pipe.close()
+
+    # Calls
+
+    def identify(self):
+        """Opens a new session and returns the 64 bytes of the board's info header.
+
+        Raises
+        ------
+        LinkError
+            No answer in time, no quintet board, or a protocol of another version.
+        """
+        self._session = None
+        header = self._open(new=True).data
+        if len(header) != INFO_BYTES or header[:4] != b"QNTT":
+            raise LinkError(f"what answers at {self.pipe.name} is no quintet board: its info header begins with "
+                            f"{header[:4].hex(' ')}")
+        version, = struct.unpack_from("<H", header, 4)
+        if version != VERSION:
+            raise LinkError(f"the board at {self.pipe.name} speaks version {version} of the link protocol, this program "
+                            f"version {VERSION}")
+        self._header = header
+        return header
+
+    def read(self, address, size, *, progress=None):
+        """``size`` bytes from ``address``, memory or registers.
+
+        ``progress``, if given, is called with the number of bytes that have arrived, again and again.
+
+        Raises
+        ------
+        BoardError
+            The bus answered with an error (``address`` names the word).
+        LinkError
+            No answer in time.
+        """
+        self._check(address, size)
+        chunk = 2 * self._chunk
+        requests = [Request(Operation.READ, address + at, min(chunk, size - at)) for at in range(0, size, chunk)]
+        return b"".join(self._call(requests, progress))
+
+    def write(self, address, data, *, progress=None):
+        """Writes ``data`` (any bytes-like) at ``address``. Raises as :meth:`read`."""
+        data = bytes(data)
+        self._check(address, len(data))
+        requests = [Request(Operation.WRITE, address + at, data=data[at:at + self._chunk])
+                    for at in range(0, len(data), self._chunk)]
+        self._call(requests, progress)
+
+    def checksum(self, address, size, *, progress=None):
+        """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes from ``address``, computed on the board. Raises as :meth:`read`."""
+        self._check(address, size)
+        crc = 0
+        requests = [Request(Operation.CHECKSUM, address + at, min(65536, size - at)) for at in range(0, size, 65536)]
+        for request, data in zip(requests, self._call(requests, progress, limit=4), strict=True):
+            crc = combine(crc, int.from_bytes(data, "little"), request.length)
+        return crc
+
+    def read_word(self, address):
+        """A 32-bit register or word."""
+        return int.from_bytes(self.read(address, 4), "little")
+
+    def write_word(self, address, value):
+        """Writes a 32-bit register or word."""
+        self.write(address, (value & 0xFFFF_FFFF).to_bytes(4, "little"))
+
+    def reset_core(self):
+        """Resets the core and waits until it is ready.
+
+        Raises
+        ------
+        LinkError
+            The board has no core, or the core stays busy for ``timeout``.
+        """
+        control, size = struct.unpack_from("<2I", self._header or self.identify(), 24)
+        if not size:
+            raise LinkError("the board has no core to reset")
+        self.write_word(control + CONTROL, CORE_RESET)
+        end = self.pipe.now() + self._timeout
+        while self.read_word(control + STATUS) & BUSY:
+            if self.pipe.now() > end:
+                raise LinkError(f"the core is still busy {self._timeout:g} s after its reset")
+
+    @staticmethod
+    def _check(address, size):
+        if not 0 <= address < 2 ** 32:
+            raise ValueError(f"address must be 0 to 0xffffffff, not {address:#x}")
+        if not 0 <= size <= 2 ** 32 - address:
+            raise ValueError(f"size must be 0 to {2 ** 32 - address} at address {address:#x}, not {size}")
+
+    # Sessions
+
+    def _open(self, *, new):
+        """Has identify answered, by a new session or by the one there is; returns the answer."""
+        if new:
+            self._nonce = self._nonce % 255 + 1
+        request = Request(Operation.IDENTIFY, length=INFO_BYTES)
+        start = self.pipe.now()
+        sent, tries, stopped = None, 0, 0
+        while True:
+            now = self.pipe.now()
+            if now - start >= self._timeout:
+                raise LinkError(f"no answer to identify from {self.pipe.name} for {now - start:.3g} s ({tries} tries): is the "
+                                "board configured, and are port and rate right?")
+            if sent is None or now - sent >= self._retry:
+                self._idle = True
+                self._send(request.encode(bytes([self._nonce, 0]), 0))
+                self.repeats += tries > 0
+                tries += 1
+                sent = now
+            for answer in self._receive(min(sent + self._retry, start + self._timeout)):
+                if answer.operation != Operation.IDENTIFY or answer.session[0] != self._nonce:
+                    continue
+                if not new:
+                    return answer
+                if answer.status == Status.OK:
+                    self._session, self._next = answer.session, answer.sequence
+                    return answer
+                # By chance the last host used the same byte, and its session has stopped; or there is no info ROM.
+                stopped += 1
+                if stopped > 1:
+                    raise BoardError("the board cannot read its info ROM: bus error at "
+                                     f"{answer.address & ~3:#010x}", address=answer.address & ~3)
+                self._nonce = self._nonce % 255 + 1
+                sent = None
+                break
+
+    def _send(self, encoded):
+        self.pipe.write(b"\0" + encoded if self._idle else encoded)
+        self._idle = False
+
+    def _receive(self, until):
+        """Answers that came in, after a wait that ends at ``until`` at the latest."""
+        # A wait too short for the clock to show it would never reach its end.
+        received = self.pipe.read(65536, max(1e-4, until - self.pipe.now()))
+        answers = (Answer.decode(contents) for contents in self._decoder.feed(received))
+        return [answer for answer in answers if answer is not None]
+
+    # Requests in flight
+
+    def _call(self, requests, progress=None, limit=64):
+        """Has all requests (of one kind) executed in order; returns their answers' data, in order."""
+        results, lost = [], 0
+        while len(results) < len(requests):
+            if self._session is None:
+                self._open(new=True)
+            call = Call(self, requests[len(results):], limit, self._session, self._next, progress,
+                        sum(request.span for request in requests[:len(results)]))
+            # Whatever ends this call early: what is in flight may still be executed, and a new session keeps it
+            # apart from what follows.
+            session, self._session = self._session, None
+            results += call.run()
+            if call.complete:
+                self._session, self._next = session, call.following_number
+                continue
+            # Another session: the board was reset, or another host came. What was written before may be gone then,
+            # but that is known only above: here a request is lost if it cannot simply be made again.
+            lost += 1
+            request = requests[len(results)]
+            if lost > 3 or request.operation == Operation.WRITE and request.address + request.span > MEMORY_END:
+                raise LinkError(f"{self.pipe.name}: the board was reset, or another program opened its link; whether the "
+                                f"{request} was executed is not known")
+        return results

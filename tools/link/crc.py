@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The CRC-32 of two pieces put together, from those of the pieces."""
+
+__all__ = ["combine"]
+
+POLYNOMIAL = 0xEDB88320
+
+
+def _multiply(a, b):
+    """Product of two polynomials modulo that of the CRC, bits reversed (bit 31 is x^0)."""
+    product = 0
+    for bit in range(31, -1, -1):
+        if a >> bit & 1:
+            product ^= b
+        b = b >> 1 ^ (POLYNOMIAL if b & 1 else 0)
+    return product
+
+
+def combine(first, second, length):
+    """CRC-32 of ``A + B`` from those of A and of B, which has ``length`` bytes.
+
+    Appending to A multiplies its CRC by x^(8 * length); the constants at the two ends of the CRC cancel.
+    """
+    power, square = 1 << 31, 1 << 23  # x^0, x^8
+    while length:
+        if length & 1:
+            power = _multiply(power, square)
+        square = _multiply(square, square)
+        length >>= 1
+    return _multiply(power, first) ^ second
