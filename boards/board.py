@@ -3,7 +3,7 @@
 import importlib
 from dataclasses import dataclass, field
 
-__all__ = ["FPGA_FAMILY", "BlockRAMPart", "Board", "SDRAMPart", "SPRAMPart", "UARTLink"]
+__all__ = ["FPGA_FAMILY", "SDRAM", "SPRAM", "BlockRAM", "Board", "UARTLink"]
 
 #: FPGA code of presets -> family of primitives.
 FPGA_FAMILY = {"85f": "ecp5", "45f": "ecp5", "25f": "ecp5", "up5k": "ice40", "hx8k": "ice40"}
@@ -23,25 +23,30 @@ class UARTLink:
 
 
 @dataclass(frozen=True)
-class SDRAMPart:
-    """SDR SDRAM chip: ``part`` names its timing, ``width`` bits of data, ``size`` bytes."""
+class SDRAM:
+    """SDR SDRAM chip: ``part`` of ``gateware/memory/sdram/parts.py``, on the platform's ``resource``."""
     part: str
-    width: int
-    size: int
     resource: str = "sdram"
-    kind: str = "SDR SDRAM"
+    kind: str = "SDRAM"
+
+    @property
+    def size(self):
+        """Bytes."""
+        from ..gateware.memory.sdram.parts import find_part
+        return find_part(self.part).size
 
     def usable(self, room, params):
         """Bytes of main memory beside this core."""
         return self.size
 
     def backing(self, *, clock_hz, family, size):
-        from ..gateware.memory.sdram import SDRAMController
-        return SDRAMController(part=self.part, width=self.width, size=size, clock_hz=clock_hz)
+        """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
+        from ..gateware.memory.sdram.controller import SDRAMController
+        return SDRAMController(part=self.part, clock_hz=clock_hz)
 
 
 @dataclass(frozen=True)
-class SPRAMPart:
+class SPRAM:
     """The single-port RAM of an UP5K: four blocks of 32 KiB, less those that a core's preset takes."""
     size: int = 131072
     beat_bytes: int = 4
@@ -54,12 +59,13 @@ class SPRAMPart:
         return self.size - 32768 * getattr(room.core.Engine, "spram_blocks", lambda params: 0)(params)
 
     def backing(self, *, clock_hz, family, size):
+        """The component of docs/contracts.md, section 2."""
         from ..gateware.memory.spram import SPRAMMemory
         return SPRAMMemory(family=family, size=size, beat_bytes=self.beat_bytes)
 
 
 @dataclass(frozen=True)
-class BlockRAMPart:
+class BlockRAM:
     """Main memory in block RAM, for boards without any other."""
     size: int
     beat_bytes: int = 4
@@ -70,6 +76,7 @@ class BlockRAMPart:
         return self.size
 
     def backing(self, *, clock_hz, family, size):
+        """The component of docs/contracts.md, section 2."""
         from ..gateware.memory.blockram import BlockRAMMemory
         return BlockRAMMemory(size=size, beat_bytes=self.beat_bytes)
 
@@ -87,7 +94,7 @@ class Board:
     platform : str, ``module:class`` of amaranth-boards, or of a file of ours
     oscillator : str, clock resource of the platform; ``oscillator_hz`` its frequency
     clock_mhz : float, main clock where the preset names none
-    memory : SDRAMPart, SPRAMPart or BlockRAMPart
+    memory : SDRAM, SPRAM or BlockRAM
     link : UARTLink
     programmers : tuple of str, programs that can load it, the first one preferred
     busy_led, fault_led : (resource, number)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What stands around the SoC on a physical board: PLL, reset, UART, LEDs, memory pins."""
 from amaranth import ClockDomain, Elaboratable, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import io, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
 from ..gateware.link.uart import UARTReceiver, UARTTransmitter
+from ..gateware.memory.sdram.phy import SDRAMPhy
 from ..gateware.primitives.pll import PLL
 
 __all__ = ["BoardTop", "MainClock", "SerialLink"]
@@ -104,5 +105,13 @@ class BoardTop(Elaboratable):
         m.d.comb += [platform.request(*board.busy_led).o.eq(soc.busy | soc.led),
                      platform.request(*board.fault_led).o.eq(soc.fault | soc.led)]
         if hasattr(soc, "memory_pins"):
-            board.memory.connect(m, platform, soc)
+            self._sdram(m, platform)
         return m
+
+    def _sdram(self, m, platform):
+        ports = platform.request(self.board.memory.resource, dir="-")
+        phy = m.submodules.phy = SDRAMPhy(part=self.board.memory.part, ports=ports)
+        wiring.connect(m, self.soc.memory_pins, phy.controller)
+        # The chip's clock is ours, inverted: its rising edge falls into the middle of what the I/O registers drive.
+        clock = m.submodules.sdram_clock = io.DDRBuffer("o", ports.clk)
+        m.d.comb += [clock.o[0].eq(0), clock.o[1].eq(1)]

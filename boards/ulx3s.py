@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Radiona ULX3S: ECP5 with 32 MiB of 16-bit SDR SDRAM and an FT231X."""
-from .board import Board, SDRAMPart, UARTLink
+from .board import SDRAM, Board, UARTLink
 
 __all__ = ["BOARDS"]
 
-# The smallest chip that ULX3S boards were made with; larger ones work with these numbers too.
-_SDRAM = SDRAMPart(part="generic", width=16, size=32 << 20)
+# The smallest and slowest chip that ULX3S boards were made with; the others work with its numbers too.
+_SDRAM = SDRAM(part="W9825G6")
 
 
 def _board(size, fpga):
