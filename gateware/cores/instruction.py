@@ -162,6 +162,9 @@ def _usage(items, fields):
 
 class Written:
     """What instructions and macros share: fields, and the text they are written as."""
+    def __repr__(self):
+        return f"<{type(self).__name__} {self.mnemonic}>"
+
     @cached_property
     def by_name(self):
         return {f.name: f for f in self.fields}
@@ -190,7 +193,7 @@ class Written:
         return f"{self.mnemonic}{flags} {_usage(self.syntaxes[0], self.by_name)}".strip()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Instruction(Written):
     """One instruction; several may share a mnemonic (the assembler takes the first whose ``syntax`` fits).
 
@@ -225,7 +228,7 @@ class Instruction(Written):
         return {f.name: f.extract(word) for f in self.fields}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Macro(Written):
     """A mnemonic that stands for several words.
 

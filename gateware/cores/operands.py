@@ -121,7 +121,8 @@ class Named(Form):
     """One of a set of names.
 
     ``names`` are pairs (name, value), the canonical name of a value first; ``numbers`` says whether an expression is
-    taken as well, ``prefix`` (``$r``) whether a numbered form is; ``fold`` whether case does not matter.
+    taken as well, ``prefix`` (``$r``) whether a numbered form is; ``fold`` whether case does not matter. A constant of
+    the same name is hidden.
     """
     names: tuple
     numbers: bool = True
@@ -133,11 +134,10 @@ class Named(Form):
         if number is not None:
             return number
         word = cursor.peek_name()
-        if word is not None and not cursor.is_symbol(word):
-            for name, value in self.names:
-                if word == name or self.fold and word.lower() == name.lower():
-                    cursor.advance()
-                    return value
+        for name, value in self.names if word is not None else ():
+            if word == name or self.fold and word.lower() == name.lower():
+                cursor.advance()
+                return value
         if not self.numbers or word is not None and not cursor.is_symbol(word):
             choice = ", ".join(name for name, _ in self.names)
             cursor.fail(f"unknown {field.title} {cursor.shown()}", expected=f"one of {choice}"

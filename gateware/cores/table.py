@@ -96,7 +96,7 @@ class FileForm:
     """A form of program file. ``kind`` ``"assembly"`` and ``"binary"`` (the bytes as they lie in memory) are built in.
 
     Any other brings ``read(isa, path, params)``, which gives a program, and if it can be written
-    ``write(isa, program, path)``.
+    ``write(isa, program, path)``. The suffix ``"/"`` stands for a folder.
     """
     kind: str
     read: Callable | None = None
@@ -112,7 +112,7 @@ class Decoded(NamedTuple):
     detail: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Isa:
     """An instruction set.
 
@@ -156,6 +156,9 @@ class Isa:
 
     def __post_init__(self):
         check_table(self)
+
+    def __repr__(self):
+        return f"<Isa {self.name}>"
 
     # What others look up
 
@@ -222,12 +225,12 @@ class Isa:
             for hi, lo in instruction.ignored:
                 used |= mask(hi, lo)
             rest = ((1 << self.bits) - 1) & ~used if self.rest == "zero" else 0
-            found[id(instruction)] = fixed, value, rest
+            found[instruction] = fixed, value, rest
         return found
 
     def zero_mask(self, instruction):
         """Bits of the word that must be zero in ``instruction``, all optional fields built."""
-        return self._masks[id(instruction)][2]
+        return self._masks[instruction][2]
 
     # Words
 
@@ -252,7 +255,7 @@ class Isa:
             if name not in instruction.by_name:
                 raise TableError(f"{instruction.mnemonic} has no operand {name!r}; it has "
                                  f"{', '.join(instruction.by_name) or 'none'}")
-        word = self._masks[id(instruction)][1]
+        word = self._masks[instruction][1]
         for f in instruction.fields:
             value = values.get(f.name, 0 if f.flag else f.default)
             if value is None:
@@ -266,7 +269,7 @@ class Isa:
         """The instruction whose opcode and fixed bits ``word`` has, or ``None``."""
         part = self.opcode_part
         for instruction in self._by_opcode.get(word >> part.lo & mask(part.width - 1, 0), ()):
-            fixed, value, _ = self._masks[id(instruction)]
+            fixed, value, _ = self._masks[instruction]
             if word & fixed == value:
                 return instruction
         return None
@@ -291,7 +294,7 @@ class Isa:
         values, found = instruction.unpack(word), []
         if word >> self.bits:
             found.append((self.field_fault, self._detail(word, self.opcode_part)))
-        rest = self._masks[id(instruction)][2]
+        rest = self._masks[instruction][2]
         for f in instruction.fields:
             if not built(params, f.only_if):
                 values[f.name] = 0

@@ -69,7 +69,7 @@ def _read_named(entry, tree, cursor):
             if keyed:
                 cursor.fail("an operand without a name after one with a name", place=place, expected="name=value")
             if len(values) == len(order):
-                cursor.fail(f"too many operands for {entry.mnemonic}", place=place, expected=entry.usage)
+                cursor.expect_end(expected=f"end of line after {entry.usage}")
             word = order[len(values)]
         places[word] = cursor.place
         values[word] = entry.by_name[word].form.parse(cursor, entry.by_name[word])

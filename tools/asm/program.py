@@ -46,6 +46,8 @@ class Program:
 
 def suffix_of(isa, path):
     """The longest suffix in ``isa.forms`` that the name of ``path`` ends in; :class:`AsmError` if there is none."""
+    if "/" in isa.forms and (str(path).endswith("/") or Path(path).is_dir()):
+        return "/"
     name = Path(path).name
     fitting = [suffix for suffix in isa.forms if name.endswith(suffix)]
     if not fitting:

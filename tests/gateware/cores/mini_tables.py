@@ -54,8 +54,8 @@ OPU = mini("opu", "OPU1", storage=(Storage(32, 4),), parts=(Part("opcode", 5, 0)
     Instruction("conv", 4, _CONV, "ifm:[{h},{w}], ker:{n}"),
     Instruction("conv.acc", 6, _CONV, "ifm:[{h},{w}], ker:{n}"),
     Instruction("pad", 8, (_unit(27, 6), Field("p", 31, 28))),
-    Instruction("@shape.ifm", 16, (*_hw((12, 6), (19, 13), range(1, 128)), Field("c", 26, 20, coding=Log2(4, 6), label="γ")),
-                "[{h},{w},{c}]", rules=(_AREA,)),
+    Instruction("@shape.ifm", 16, (*_hw((12, 6), (19, 13), range(1, 128)),
+                                   Field("c", 26, 20, coding=Log2(4, 6), label="γ")), "[{h},{w},{c}]", rules=(_AREA,)),
     Instruction("@shape.ker", 18, (Field("n", 11, 6, legal=range(1, 37)),)),
     Instruction("@mem.ofm", 22, (Field("addr", 9, 6), *_hw((19, 10), (29, 20), range(1, 1024))), "{addr}, [{h},{w}]"),
     Instruction("@shift", 24, (Field("f", 13, 6, coding=Signed()), Field("b", 21, 14, coding=Signed()))),
@@ -166,20 +166,23 @@ PIM = mini("pim", "PIM1", storage=(Storage(64, 8), Packed(64, 8, name="packed"))
                            Field("offset_value", 63, 35, coding=Signed(), default=0)), "{rd}, {rs1}<, {offset_value}>"),
     Instruction("saddi", 6, (_reg("rd", 6), _reg("rs1", 11), _IMM)),
     Instruction("setbw", 8, (Field("ibiw", 10, 6, coding=Modulo(32)), Field("obiw", 15, 11, coding=Modulo(32)))),
-    Instruction("mvmul", 9, (_reg("rd", 6), _reg("rs1", 11), Field("mbiw", 20, 16, coding=Modulo(32)), Field("relu", 31, 31),
-                             Field("group", 30, 21))),
+    Instruction("mvmul", 9, (_reg("rd", 6), _reg("rs1", 11), Field("mbiw", 20, 16, coding=Modulo(32)),
+                             Field("relu", 31, 31), Field("group", 30, 21))),
     Instruction("vvadd", 10, _VECTOR, "{rd}, {rs1}, {rs2}, {len}<, {offset}>"),
     Instruction("vvsub", 11, _VECTOR, "{rd}, {rs1}, {rs2}, {len}<, {offset}>", aliases=("vvsb",)),
     Instruction("vvdmul", 13, _VECTOR, "{rd}, {rs1}, {rs2}, {len}<, {offset}>"),
     Instruction("wait", 31, (Field("event", 10, 6), Field("value", 20, 11)), ("{event}, {value}", "{event} {value}")),
 ), link=_image, syntax=Syntax(comments=(";", "#", "//"), fold=True, macros=(
     Macro("gaddr", (_reg("e", 0, range(0, 31, 2)), Field("value", 63, 0)), lambda v, assembler: (
-        ("sldi", {"rd": v["e"], "imm": v["value"] >> 32}), ("sldi", {"rd": v["e"] + 1, "imm": v["value"] & 0xFFFF_FFFF}))),
-    Macro("mov", (_reg("d", 0), _reg("s", 0)), lambda v, assembler: (("saddi", {"rd": v["d"], "rs1": v["s"], "imm": 0}),)),
+        ("sldi", {"rd": v["e"], "imm": v["value"] >> 32}),
+        ("sldi", {"rd": v["e"] + 1, "imm": v["value"] & 0xFFFF_FFFF}))),
+    Macro("mov", (_reg("d", 0), _reg("s", 0)), lambda v, assembler: (
+        ("saddi", {"rd": v["d"], "rs1": v["s"], "imm": 0}),)),
 ), directives=(Directive(".core", _core), Directive(".mode", _mode))))
 
 PIM_GOLDEN = {
-    "nop": 0, "sldi $1, 0x1234": 0x0000123400000041, "sldi $31, -1": 0xFFFFFFFF000007C1, "sld $3, $4, 8": 0x00000040000020C2,
+    "nop": 0, "sldi $1, 0x1234": 0x0000123400000041, "sldi $31, -1": 0xFFFFFFFF000007C1,
+    "sld $3, $4, 8": 0x00000040000020C2,
     "saddi $1, $2, -4": 0xFFFFFFFC00001046, "setbw 16, 16": 0x8408, "setbw 8, 32": 0x208,
     "mvmul $1, $0, 8, 1, 5": 0x80A80049, "mvmul $1, $0, 8, 0, 18": 0x02480049,
     "vvadd $6, $4, $5, 16, @8:d1": 0x000000430205218A, "vvsub $6, $4, $5, 2047, @-1:d12": 0xFFFFFFFFFFE5218B,

@@ -3,6 +3,7 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
+
 from quintet.gateware.cores.control import ControlBlock
 from quintet.gateware.cores.engine import EngineControl, Stall
 from quintet.gateware.cores.registers import COMMON_COUNTERS, COMMON_REGISTERS, Counter, Register

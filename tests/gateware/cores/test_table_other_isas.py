@@ -139,7 +139,8 @@ def test_imagine_text():
     assert error(IMAGINE, "mv_write adr=1, data=2") == "x.s:1:10: mv_write has no operand 'adr', expected addr, data"
     assert error(IMAGINE, "mv_write addr=1, 2") == \
         "x.s:1:18: an operand without a name after one with a name, expected name=value"
-    assert error(IMAGINE, "mv_write 1, 2, 3") == "x.s:1:16: mv_write takes 2 operands, not 3, expected mv_write addr, data"
+    assert error(IMAGINE, "mv_write 1, 2, 3") == \
+        "x.s:1:16: mv_write takes 2 operands, not 3, expected mv_write addr, data"
     assert error(IMAGINE, "mv_write 1") == "x.s:1:11: mv_write takes 2 operands, not 1, expected mv_write addr, data"
     assert error(IMAGINE, "mv_write 1 2") == "x.s:1:13: mv_write takes 2 operands, not 1, expected mv_write addr, data"
     assert error(IMAGINE, "mv_write (1,\n2") == "x.s:1:10: '(' is never closed"

@@ -5,6 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.opentpu.isa import ISA
+from quintet.gateware.cores.registers import Fault
+from quintet.gateware.cores.table import Field, FileForm, Instruction, Isa, Part, Storage, Syntax
 from quintet.tools.asm import AsmError, Program, assemble, assemble_text, disassemble, load_program, save_program
 
 
@@ -22,8 +24,9 @@ def error(text, name="x.a"):
 
 
 @pytest.mark.parametrize("text, expected", [
-    ("1 + 2 * 3", 7), ("(1 + 2) * 3", 9), ("10 - 3 - 2", 5), ("1 << 3 + 1", 16), ("0xF0 | 0x0F & 3", 0xF3), ("100 / 5 / 4", 5),
-    ("17 % 5", 2), ("-(-7)", 7), ("- -7", 7), ("+7", 7), ("-8 / -4", 2), ("-7 % 4", 1), ("256 >> 4", 16), ("5 >> 100000", 0),
+    ("1 + 2 * 3", 7), ("(1 + 2) * 3", 9), ("10 - 3 - 2", 5), ("1 << 3 + 1", 16), ("0xF0 | 0x0F & 3", 0xF3),
+    ("100 / 5 / 4", 5), ("17 % 5", 2), ("-(-7)", 7), ("- -7", 7), ("+7", 7), ("-8 / -4", 2), ("-7 % 4", 1),
+    ("256 >> 4", 16), ("5 >> 100000", 0),
     ("0 << 100000", 0), ("0b1010", 10), ("0o17", 15), ("0xdead_beef", 0xDEADBEEF), ("1_000", 1000), ("007", 7),
     ("(1 << 200) >> 190", 1024), ("0XaB", 0xAB), ("0B11", 3), ("0O7", 7), ("((((((3))))))", 3), ("6/2%2", 1),
     ("1<<2|1<<0", 5), ("6&3|8", 10),
@@ -119,8 +122,8 @@ def test_messages(text, message, tmp_path, monkeypatch):
 def test_repetition_bombs_are_refused(monkeypatch):
     monkeypatch.setattr("quintet.tools.asm.source._MOST_STATEMENTS", 5000)
     nested = ".rept 1000\n" * 4 + "NOP\n" + ".endr\n" * 4
-    assert error(nested) == ("x.a:4:1: the program is too long, expected at most 5000 statements from .rept and repeated "
-                             ".include")
+    assert error(nested) == (
+        "x.a:4:1: the program is too long, expected at most 5000 statements from .rept and repeated .include")
     empty = ".rept 4000\n" * 3 + ".endr\n" * 3
     assert "the program is too long" in error(empty)
 
@@ -192,7 +195,8 @@ def test_program_files_by_suffix(tmp_path):
         save_program(ISA, program, tmp_path / name)
         assert (tmp_path / name).read_bytes() == program.data
         assert load_program(ISA, str(tmp_path / name)) == Program(program.data)
-    with pytest.raises(AsmError, match=r"p\.elf: no program form of opentpu has this suffix, expected \.a, \.s, \.out, \.bin"):
+    with pytest.raises(AsmError, match=r"p\.elf: no program form of opentpu has this suffix, expected \.a, \.s, "
+                                       r"\.out, \.bin"):
         load_program(ISA, tmp_path / "p.elf")
     with pytest.raises(AsmError, match=r"p\.s: this form is only read, expected \.out, \.bin"):
         save_program(ISA, program, tmp_path / "p.s")
@@ -231,3 +235,76 @@ def test_any_text_gives_a_program_or_one_clear_line(text):
         assert str(caught).startswith("<text>:") and "\n" not in str(caught)
     else:
         assert assemble_text(ISA, disassemble(ISA, program.data)).data == program.data
+
+
+# Forms, images and storages of an ISA's own
+
+class Short(Storage):
+    """Refuses words with a bit above the eighth."""
+    def store(self, word):
+        if word >> 12 == 2 and word & 0xF00:
+            raise ValueError("this form has eight bits, expected 0 to 255")
+        return super().store(word)
+
+
+def own(**options):
+    """A tiny ISA with a form of its own, a folder of programs, and an image with a header."""
+    def read(isa, path, params):
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        return Program(b"".join(bytes.fromhex(f.read_text()) for f in files))
+
+    def write(isa, program, path):
+        path.write_text(program.data.hex())
+    return Isa(**{
+        "name": "own", "title": "Own", "tag": "OWN1", "version": (1, 0), "program_align": 1, "storage": (Short(16, 2),),
+        "parts": (Part("opcode", 15, 12), Part("low", 11, 0, detail=9)),
+        "faults": (Fault(1, "illegal_opcode", "", ""), Fault(2, "bad_field", "", "")),
+        "instructions": (Instruction("a", 1, (Field("x", 3, 0, legal=range(9)),)),
+                         Instruction("b", 2, (Field("y", 11, 0),)),
+                         Instruction("c", 3, (Field("p", 3, 0), Field("q", 7, 4, default=2), Field("r", 11, 8)),
+                                     "{p}<, {q}>, {r}")),
+        "forms": {".s": FileForm("assembly"), ".hex": FileForm("hex", read, write), "/": FileForm("folder", read)},
+        "syntax": Syntax(named=True), **options})
+
+
+def test_forms_of_an_isas_own(tmp_path):
+    isa = own()
+    program = assemble_text(isa, "a 3")
+    save_program(isa, program, tmp_path / "p.hex")
+    assert (tmp_path / "p.hex").read_text() == "0310"
+    assert load_program(isa, tmp_path / "p.hex").data == program.data
+    (tmp_path / "parts").mkdir()
+    for name in ("1.hex", "2.hex"):
+        save_program(isa, program, tmp_path / "parts" / name)
+    assert load_program(isa, tmp_path / "parts").data == program.data * 2
+    with pytest.raises(AsmError, match=r"parts: this form is only read, expected \.hex"):
+        save_program(isa, program, tmp_path / "parts")
+
+
+def test_images_of_an_isas_own():
+    isa = own(link=lambda assembler: b"HEAD" + assembler.lay_out(assembler.section, 4),
+              listing=lambda isa, data, params: f"# {len(data)} bytes\n")
+    program = assemble_text(isa, "a 3\na 4")
+    assert program.data == bytes.fromhex("4845414403100410")
+    assert list(program.lines) == [4, 6]
+    assert disassemble(isa, program.data) == "# 8 bytes\n"
+
+
+def test_storages_of_an_isas_own():
+    isa = own()
+    with pytest.raises(AsmError) as caught:
+        assemble_text(isa, "a 1\nb 256", name="x.s")
+    assert str(caught.value) == "x.s:2:1: this form has eight bits, expected 0 to 255"
+    # A word without a form in its storage is printed raw, and an illegal field carries the detail of its part.
+    assert disassemble(isa, isa.storage[0].raw(0x2100)) == ".word 0x2100  # b, not as it is assembled\n"
+    assert disassemble(isa, isa.storage[0].raw(0x100F)) == ".word 0x100f  # bad_field 9\n"
+    two = own(storage=(Storage(16, 2), Short(16, 4)))
+    with pytest.raises(AsmError, match="3 bytes are no whole number of words, expected a whole last word"):
+        disassemble(two, bytes(3))
+
+
+def test_named_operands_that_are_missing():
+    with pytest.raises(AsmError) as caught:
+        assemble_text(own(), "c p=1, q=2", name="x.s")
+    assert str(caught.value) == "x.s:1:11: r is missing, expected c p[, q], r"
+    assert own().encode("c", p=1, r=2) == 0x3221

@@ -3,11 +3,15 @@
 import itertools
 import random
 
+import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA, cfg_built, cfg_legal
+from quintet.gateware.cores.opentpu.model import Model
+from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.gateware.cores.words import illegal_words, random_word
 from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble, load_program
 
 GOLDEN = {
@@ -95,7 +99,8 @@ def test_lengths_1_255_256():
 
 def test_published_quirks_of_text():
     data = bytes.fromhex(GOLDEN["RW 0xab"])
-    for text in ("RW 0xab", "\t RW\t0xAB  \r\n", "rw 0xab#tight", "RW 0b10101011", "RW 0o253", "RW 1_71", "\n\n#c\nRW 171"):
+    for text in ("RW 0xab", "\t RW\t0xAB  \r\n", "rw 0xab#tight", "RW 0b10101011", "RW 0o253", "RW 1_71",
+                 "\n\n#c\nRW 171"):
         assert assemble_text(ISA, text).data == data
 
 
@@ -266,13 +271,15 @@ def test_warnings():
         "x.a:6:1: warning: more tiles pending than the weight queue holds (5): fault weight_overflow"]
     assert warnings("RW 0\n" * 5 + "HLT") == []
     assert warnings("RW 0\n" * 4 + "HLT", {"wfifo_tiles": 1}) == [
-        "x.a:3:1: warning: more tiles pending than the weight queue holds (2): fault weight_overflow (1 more of this kind)"]
+        "x.a:3:1: warning: more tiles pending than the weight queue holds (2): fault weight_overflow "
+        "(1 more of this kind)"]
     assert warnings("RW 0\nMMC.S 0,0,1\nMMC.S 0,0,1\nHLT") == [
         "x.a:3:1: warning: MMC.S with no tile pending: fault weight_underflow"]
     assert warnings("ACT.RQ 0,0,1\nHLT") == ["x.a:1:1: warning: ACT with both R and Q means neither (func 3)"]
     assert warnings("RHM 0,0,256\nHLT") == [
         "x.a:1:1: warning: length 256 is coded 0, which the published functional simulator takes as nothing"]
-    assert warnings("CFG norm, 0x30000\nHLT") == ["x.a:1:11: warning: 0x30000 is no legal value of norm: fault bad_config"]
+    assert warnings("CFG norm, 0x30000\nHLT") == [
+        "x.a:1:11: warning: 0x30000 is no legal value of norm: fault bad_config"]
     # Words behind HLT are never executed.
     assert warnings("HLT\nMMC 0,0,1") == []
 
@@ -321,3 +328,29 @@ def test_legal_words_never_print_as_word():
     for _ in range(300):
         text = f"MMC.S {rng.randrange(1 << 24)}, {rng.randrange(1 << 16)}, {rng.randrange(1, 257)}"
         assert disassemble(ISA, assemble_text(ISA, text).data) == text + "\n"
+
+
+STATIC = ("bad_config", "illegal_opcode", "bad_field", "ub_range", "acc_range")
+
+
+@pytest.mark.parametrize("preset", ("sim", "sim-ext", "sim-plain"))
+def test_table_and_model_agree_on_every_fault_of_a_word_alone(preset):
+    params = SPACE.resolve(preset)
+    rng = random.Random(preset)
+    words = [random_word(ISA, rng, legal=legal, params=given) for given in (None, params)
+             for legal in (True, False, False) for _ in range(60)] + [word for word, _ in illegal_words(ISA, params)]
+    seen = set()
+    for word in words:
+        memory = numpy.zeros(0x8000, dtype=numpy.uint8)
+        memory[0x1000:0x101C] = list(ISA.store([word, ISA.encode("HLT")]))
+        outcome = Model(params, memory).run({
+            "program_address": 0x1000, "program_length": 28, "hostmem_base": 0x2000, "hostmem_limit": 0x8000,
+            "weights_base": 0x2000, "weights_limit": 0x8000})
+        decoded = ISA.decode(word, params)
+        running = decoded.fault is None and (decoded.values.get("convolve") or decoded.values.get("pool"))
+        if decoded.fault is not None:
+            assert (outcome.fault.name, outcome.fault.pc, outcome.fault.detail) == (decoded.fault, 0x1000, decoded.detail)
+        elif not running:
+            assert outcome.fault is None or outcome.fault.name not in STATIC, f"{word:#x}"
+        seen.add(decoded.fault)
+    assert seen >= {None, "illegal_opcode", "bad_field", "ub_range"}
