@@ -7,18 +7,19 @@ import numpy as np
 
 from .network import Network
 
-__all__ = ["network_job", "write_job"]
+__all__ = ["network_job", "write_job", "write_text"]
 
 
 def _align(address, step=64):
     return -(-address // step) * step
 
 
-def _write(path, data):
-    """Whole or not at all: a reader never sees half a file."""
+def write_text(path, text):
+    """Write ``text`` whole or not at all (a reader never sees half a file) and return ``path``."""
     part = path.with_name(path.name + ".part")
-    part.write_bytes(data)
+    part.write_bytes(text.encode())
     os.replace(part, path)
+    return path
 
 
 def _npz(path, **arrays):
@@ -40,7 +41,7 @@ def write_job(folder, name, program, params, hostmem, tiles, results, *, comment
         What the job asks of its target, as ``[params]``: ``n`` at least.
     hostmem : int8 [vectors, n], host memory from its vector 0
     tiles : int8 [tiles, n, n], weight memory
-    results : (first host vector, number of vectors) to save as ``logits.npy``... the name is ``<name>_out.npy``
+    results : (first host vector, number of vectors) to save, as ``<name>_out.npy``
     comment : first lines of the job and the program
     extra : further arrays for the npz
     memory : bytes of main memory that the job must fit, or ``None``
@@ -71,9 +72,8 @@ def write_job(folder, name, program, params, hostmem, tiles, results, *, comment
         f"shape = [{count}, {n}]",
         "[limits]", f"cycles = {cycles}", ""]
     _npz(folder / f"{name}.npz", hostmem=np.ascontiguousarray(hostmem), tiles=tiles, **(extra or {}))
-    _write(folder / f"{name}.a", program.text(comment).encode())
-    _write(folder / f"{name}.toml", "\n".join(lines).encode())
-    return folder / f"{name}.toml"
+    write_text(folder / f"{name}.a", program.text(comment))
+    return write_text(folder / f"{name}.toml", "\n".join(lines))
 
 
 def network_job(folder, name, layers, inputs, params, *, batch=None, comment="", cycles=100_000_000, memory=None, extra=None):

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The functional simulator, in 8-bit integer and in 32-bit float mode (specification, section 7.3).
+
+``python -m quintet.firmware.opentpu.functional PROG HOSTMEM.npy WEIGHTS.npy --out DIR`` runs a program twice and writes
+host memory as it is afterwards: ``int8.npy`` and ``float32.npy``, both [vectors, n].
+"""
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from quintet.gateware.cores.opentpu.isa import ISA
+from quintet.gateware.cores.opentpu.model import Model
+from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.gateware.cores.parameters import ParameterError
+from quintet.tools.asm import AsmError, load_program
+
+__all__ = ["FunctionalError", "main", "simulate", "vectors_used"]
+
+_MOST_VECTORS = 1 << 22
+
+
+class FunctionalError(Exception):
+    """Data that do not fit the program, or a run that ended with a fault; the message says which."""
+
+
+def vectors_used(program):
+    """Host vectors that RHM and WHM of ``program`` (bytes) name: one more than the highest."""
+    highest = 0
+    for at in range(0, len(program), 14):
+        word = program[at:at + 14]
+        if word[0] == ISA.opcodes["HLT"]:
+            break
+        if word[0] in (ISA.opcodes["RHM"], ISA.opcodes["WHM"]):
+            highest = max(highest, int.from_bytes(word[3:11], "big") + (word[2] or 256))
+    if highest > _MOST_VECTORS:
+        raise FunctionalError(f"the program names host vector {highest - 1:#x}; at most {_MOST_VECTORS} are simulated")
+    return highest
+
+
+def _align(address):
+    return -(-address // 64) * 64
+
+
+def simulate(program, hostmem, weights, params, *, mode="int8", registers=None):
+    """Run ``program`` and return host memory as it is afterwards.
+
+    Parameters
+    ----------
+    program : bytes
+    hostmem : [vectors, n], int8 (or float32 in float mode); grown with zeros to what the program names
+    weights : [tiles, n, n], likewise
+    params : dict of build parameters
+    mode : ``"int8"`` or ``"float32"``
+    registers : dict, optional
+        Further registers (``sigmoid_compat``, ``cfg_*``).
+
+    Returns
+    -------
+    (numpy.ndarray, Outcome)
+
+    Raises
+    ------
+    FunctionalError
+        Shapes that do not fit, or a fault: its name, the instruction and the detail.
+    """
+    n = params["n"]
+    dtype = np.int8 if mode == "int8" else np.float32
+    for name, array, shape in (("host memory", hostmem, (n,)), ("weights", weights, (n, n))):
+        if array.shape[1:] != shape:
+            raise FunctionalError(f"{name} must have the shape [..., {', '.join(map(str, shape))}], not {list(array.shape)}")
+        if mode == "int8" and array.dtype != np.int8:
+            raise FunctionalError(f"{name} must be int8 in integer mode, not {array.dtype}")
+    host = np.zeros((max(len(hostmem), vectors_used(program)), n), dtype)
+    host[:len(hostmem)] = hostmem
+    tiles = np.ascontiguousarray(weights, dtype)
+    base = _align(len(program))
+    limit = base + host.shape[0] * n
+    tiles_at = _align(limit)
+    memory = np.zeros(_align(tiles_at + len(tiles) * n * n + 64), np.uint8)
+    memory[:len(program)] = np.frombuffer(program, np.uint8)
+    values = {"program_address": 0, "program_length": len(program), "hostmem_base": base, "hostmem_limit": limit,
+              "weights_base": tiles_at, "weights_limit": tiles_at + len(tiles) * n * n, **(registers or {})}
+    if mode == "int8":
+        memory[base:limit] = host.view(np.uint8).ravel()
+        memory[tiles_at:tiles_at + tiles.size] = tiles.view(np.uint8).ravel()
+        outcome = Model(params, memory).run(values)
+        host = memory[base:limit].view(np.int8).reshape(-1, n).copy()
+    else:
+        outcome = Model(params, memory, mode=mode, hostmem=host, weights=tiles).run(values)
+    if outcome.fault is not None:
+        fault = outcome.fault
+        raise FunctionalError(f"{fault.name} at instruction {fault.pc // 14} ({mode}), detail {fault.detail:#x}")
+    return host, outcome
+
+
+def _load(path, what):
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise FunctionalError(f"{path}: {what} cannot be read as .npy ({error})") from None
+    if not isinstance(array, np.ndarray):
+        raise FunctionalError(f"{path}: {what} must be one array (.npy), not an archive")
+    return array
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="functional", description="Simulate an OpenTPU program in int8 and float32.")
+    parser.add_argument("program", type=Path, help="assembly (.a, .s) or binary (.out, .bin)")
+    parser.add_argument("hostmem", type=Path, help=".npy, int8 [vectors, n]")
+    parser.add_argument("weights", type=Path, help=".npy, int8 [tiles, n, n]")
+    parser.add_argument("--out", type=Path, default=Path("."), help="folder of int8.npy and float32.npy")
+    parser.add_argument("--float-hostmem", type=Path, help="float inputs; otherwise the int8 ones, taken as numbers")
+    parser.add_argument("--float-weights", type=Path, help="float weights, likewise")
+    parser.add_argument("--preset", help="sizes (default: the room's default preset); n is the data's")
+    parser.add_argument("-P", dest="params", action="append", default=[], metavar="NAME=VALUE", help="build parameter")
+    parser.add_argument("--sigmoid-compat", action="store_true", help="sigmoid of negative values is 255, as published")
+    options = parser.parse_args(argv)
+    try:
+        hostmem, weights = _load(options.hostmem, "host memory"), _load(options.weights, "weights")
+        if hostmem.ndim != 2:
+            raise FunctionalError(f"{options.hostmem}: host memory must be [vectors, n], not {list(hostmem.shape)}")
+        given = dict(item.split("=", 1) if "=" in item else (item, "") for item in options.params)
+        params = SPACE.resolve(options.preset, {"n": int(hostmem.shape[1]), **given})
+        program = load_program(ISA, options.program, params).data
+        float_host = _load(options.float_hostmem, "float inputs") if options.float_hostmem else hostmem
+        float_weights = _load(options.float_weights, "float weights") if options.float_weights else weights
+        registers = {"sigmoid_compat": int(options.sigmoid_compat)}
+        results = {"int8": simulate(program, hostmem, weights, params, registers=registers),
+                   "float32": simulate(program, float_host, float_weights, params, mode="float32", registers=registers)}
+    except (FunctionalError, AsmError, ParameterError) as error:
+        print(f"functional: {error}", file=sys.stderr)
+        return 2
+    options.out.mkdir(parents=True, exist_ok=True)
+    for mode, (host, outcome) in results.items():
+        np.save(options.out / f"{mode}.npy", host)
+        print(f"{options.out / f'{mode}.npy'}: {len(host)} vectors, {outcome.counters['instructions']} instructions")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The simple two-layer network: trains it, quantises it, writes its job (specification, section 7.3; workload W12).
+
+    python -m quintet.firmware.opentpu.simple_nn --path simple_train.npy --label simple_train_label.npy
+    python -m quintet.firmware.opentpu.simple_nn --path ... --label ... --test simple_test.npy --job DIR
+
+Writes ``simple_nn.npz``: ``tiles`` int8 [2, n, n] (both layers as they lie in weight memory), ``float_tiles`` the same in
+float32, ``w1``, ``w2`` float32, ``results`` float32 [rows, outputs], what the float network makes of the training data (or
+of ``--test``). With ``--job`` also program, data and job for the test vectors, in batches.
+"""
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from quintet.gateware.cores.opentpu.params import SPACE
+
+from .jobs import network_job
+from .layout import pack_weights
+from .network import Layer
+
+__all__ = ["apply", "main", "quantise", "train"]
+
+
+def apply(weights, inputs):
+    """The float network: ReLU after the first layer, nothing after the second; float32 throughout."""
+    hidden = np.maximum(inputs.astype(np.float32) @ weights[0], np.float32(0))
+    return hidden @ weights[1]
+
+
+def train(inputs, labels, *, epochs=2000, rate=0.01, seed=0, hidden=None, limits=None):
+    """Least squares by Adam on the whole set: float32 weights [n, hidden] and [hidden, outputs].
+
+    ``inputs`` [rows, n], ``labels`` [rows, outputs]; ``hidden``: units, by default n. With ``limits`` the weights of the two
+    layers are whole numbers up to these (rounded in the forward pass, gradients straight through), and sums that come near
+    the ends of -128..127 cost.
+    """
+    rng = np.random.default_rng(seed)
+    n = inputs.shape[1]
+    hidden = hidden or n
+    x, y = inputs.astype(np.float32), labels.astype(np.float32)
+    deviations = (1 / n, 1) if limits is None else [0.4 * limit for limit in limits]
+    weights = [rng.normal(0, d, shape).astype(np.float32)
+               for d, shape in zip(deviations, ((n, hidden), (hidden, y.shape[1])), strict=True)]
+    first, second = ([np.zeros_like(w) for w in weights] for _ in range(2))
+    scale = limits or (1, 1)
+
+    def used():
+        if limits is None:
+            return weights
+        return [np.clip(np.rint(w), -m, m) for w, m in zip(weights, limits, strict=True)]
+
+    for step in range(1, epochs + 1):
+        w1, w2 = used()
+        sums = x @ w1
+        units = np.maximum(sums, 0)
+        results = units @ w2
+        error = results - y
+        back = np.zeros_like(sums)
+        if limits is not None:
+            error = error + 4 * (np.maximum(results - 100, 0) + np.minimum(results + 100, 0))
+            back = 0.1 * (np.maximum(sums - 100, 0) + np.minimum(sums + 100, 0))
+        slopes = x.T @ ((error @ w2.T) * (sums > 0) + back) / len(x), units.T @ error / len(x)
+        speed = rate if limits is None else rate * (1.01 - step / epochs)
+        for k, slope in enumerate(slopes):
+            first[k] = 0.9 * first[k] + 0.1 * slope
+            second[k] = 0.999 * second[k] + 0.001 * slope * slope
+            move = (first[k] / (1 - 0.9 ** step)) / (np.sqrt(second[k] / (1 - 0.999 ** step)) + 1e-8)
+            weights[k] -= speed * scale[k] * move
+            if limits is not None:
+                weights[k] = np.clip(weights[k], -limits[k] - 0.49, limits[k] + 0.49)
+    return used()
+
+
+def quantise(weights, inputs):
+    """int8 weights scaled so that no sum of ``inputs`` leaves a byte, and the factor from float to integer results.
+
+    Without normalisation a sum is its own result: each layer gets the largest scale whose rounded sums stay in -128..127.
+    """
+    values, result, factor = inputs.astype(np.int64), [], 1.0
+    for k, w in enumerate(weights):
+        scale = 127 / max(float(np.abs(w).max()), 1e-30)
+        while True:
+            whole = np.rint(w * scale).astype(np.int8)
+            sums = values @ whole.astype(np.int64)
+            if np.abs(sums).max() <= 127:
+                break
+            scale *= 0.95
+        values = np.maximum(sums, 0) if k == 0 else sums
+        result.append(whole)
+        factor *= scale
+    return result, factor
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="simple_nn", description="Train the simple two-layer network.")
+    parser.add_argument("--path", type=Path, required=True, help="training data, .npy int8 [rows, n]")
+    parser.add_argument("--label", type=Path, required=True, help="labels, .npy int8 [rows, outputs]")
+    parser.add_argument("--out", type=Path, default=Path("simple_nn.npz"))
+    parser.add_argument("--test", type=Path, help="vectors for the results and the job, .npy int8 [rows, n]")
+    parser.add_argument("--job", type=Path, help="folder to write the job simple_nn_n<n>.toml into")
+    parser.add_argument("--preset", default="sim", help="sizes of the job (default: sim); n is the data's")
+    parser.add_argument("--epochs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(argv)
+    try:
+        data = {"--path": np.load(options.path, allow_pickle=False), "--label": np.load(options.label, allow_pickle=False)}
+        if options.test:
+            data["--test"] = np.load(options.test, allow_pickle=False)
+        for name, array in data.items():
+            if array.dtype != np.int8 or array.ndim != 2:
+                raise ValueError(f"{name} must be int8 [rows, columns], not {array.dtype} {list(array.shape)}")
+        inputs, labels = data["--path"], data["--label"]
+        n = inputs.shape[1]
+        if len(inputs) != len(labels) or labels.shape[1] > n:
+            raise ValueError(f"--label must have {len(inputs)} rows and at most {n} columns, not {list(labels.shape)}")
+        test = data.get("--test", inputs)
+        if test.shape[1] != n:
+            raise ValueError(f"--test must have {n} columns, not {test.shape[1]}")
+        params = SPACE.resolve(options.preset, {"n": n})
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    weights = train(inputs, labels, epochs=options.epochs, seed=options.seed)
+    whole, factor = quantise(weights, np.concatenate([inputs, test]))
+    results = apply(weights, test)
+    np.savez_compressed(options.out, tiles=np.concatenate([pack_weights(w, n) for w in whole]),
+                        float_tiles=np.concatenate([pack_weights(w, n) for w in weights]), w1=weights[0], w2=weights[1],
+                        results=results, scale=np.float32(factor))
+    error = np.abs(apply(weights, inputs) - labels).max()
+    print(f"{options.out}: training error at most {error:.3f}, an integer result is {factor:.3f} times the float one")
+    if options.job:
+        layers = [Layer(whole[0], "relu"), Layer(whole[1], "none")]
+        print(network_job(options.job, f"simple_nn_n{n}", layers, test, params, cycles=1_000_000,
+                          comment=f"The source's simple two-layer network, N = {n}.\n"
+                                  "Written by python -m quintet.firmware.opentpu.simple_nn"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
