@@ -58,7 +58,7 @@ class Comparison:
 
 
 def compare(job, a, b):
-    """Compare two runs: end, fault, saved bytes and the counters that both must agree on."""
+    """Compare two runs: end, fault, saved bytes, and the counters and read-only registers that both must agree on."""
     troubles, difference = [], None
     if a.outcome.status != b.outcome.status:
         troubles.append(f"{a.target} ended {a.outcome.status}, {b.target} ended {b.outcome.status}")
@@ -81,6 +81,11 @@ def compare(job, a, b):
         counters[name] = {"a": left, "b": right, "must_agree": fixed}
         if fixed and left != right:
             troubles.append(f"counter {name} differs: {left:,} on {a.target}, {right:,} on {b.target}")
+    if done and models:
+        for name in a.outcome.values:
+            left, right = a.outcome.values[name], b.outcome.values.get(name, a.outcome.values[name])
+            if left != right:
+                troubles.append(f"register {name} differs: {left:#x} on {a.target}, {right:#x} on {b.target}")
     return Comparison(a, b, difference, counters, troubles)
 
 

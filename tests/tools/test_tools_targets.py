@@ -341,6 +341,9 @@ def test_verify_counters_and_status():
     comparison = compare(small_job(), result, other)
     assert comparison.troubles == ["counter bytes_read differs: 245 on /dev/fake, 244 on model"] or \
         "counter bytes_read differs" in comparison.troubles[0]
+    result.outcome.counters["bytes_read"] -= 1
+    result.outcome.values["sync_tag"] = 5
+    assert compare(small_job(), result, other).troubles == ["register sync_tag differs: 0x5 on /dev/fake, 0x0 on model"]
     other.outcome.status = "aborted"
     assert "ended done" in compare(small_job(), result, other).troubles[0]
 
