@@ -4,7 +4,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .port import MAX_BEATS, MemoryPort, RequestLayout, WriteLayout
+from .port import MAX_BEATS, MemoryPort, RequestLayout
 
 __all__ = ["WindowGuard"]
 

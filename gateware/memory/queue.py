@@ -23,18 +23,24 @@ class ShiftQueue(wiring.Component):
     Members
     -------
     i : In(stream), o : Out(stream)
+
+    Attributes
+    ----------
+    contents : list of (Signal, Signal)
+        Of every place, head first: whether it holds an entry, and the entry.
     """
     def __init__(self, *, shape, depth):
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
             raise ValueError(f"Depth must be a positive integer, not {depth!r}")
         self.depth = depth
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+        self._entries = [Signal(shape, name=f"entry_{i}") for i in range(depth)]
+        self._full = Signal(depth)  # thermometer: bit i is set when entry i holds something
+        self.contents = list(zip(self._full, self._entries, strict=True))
 
     def elaborate(self, platform):
         m = Module()
-        shape = self.i.payload.shape()
-        entries = [Signal(shape, name=f"entry_{i}") for i in range(self.depth)]
-        full = Signal(self.depth)  # thermometer: bit i is set when entry i holds something
+        entries, full = self._entries, self._full
         push, pop = Signal(), Signal()
         m.d.comb += [
             self.i.ready.eq(~full[-1]), self.o.valid.eq(full[0]), self.o.payload.eq(entries[0]),
