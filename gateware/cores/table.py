@@ -232,6 +232,18 @@ class Isa:
         """Bits of the word that must be zero in ``instruction``, all optional fields built."""
         return self._masks[instruction][2]
 
+    def part_masks(self, instruction, params=None):
+        """Bits that must be zero in ``instruction``, by part: ``{part name: mask}``, bit 0 the part's lowest.
+
+        Only parts with such bits appear. With ``params`` fields that are not built count as the table says of them.
+        """
+        rest = self.zero_mask(instruction)
+        for f in instruction.fields:
+            if f.unbuilt == "zero" and not built(params, f.only_if):
+                rest |= f.mask
+        masks = {part.name: rest >> part.lo & mask(part.width - 1, 0) for part in self.parts}
+        return {name: bits for name, bits in masks.items() if bits}
+
     # Words
 
     def encode(self, mnemonic, **values):
@@ -294,7 +306,7 @@ class Isa:
         values, found = instruction.unpack(word), []
         if word >> self.bits:
             found.append((self.field_fault, self._detail(word, self.opcode_part)))
-        rest = self._masks[instruction][2]
+        rest = self.zero_mask(instruction)
         for f in instruction.fields:
             if not built(params, f.only_if):
                 values[f.name] = 0

@@ -29,14 +29,16 @@ def tiny(*instructions, **options):
     (lambda: tiny(rest="kept"), "tiny: rest must be 'zero' or 'ignored', not 'kept'"),
     (lambda: tiny(parts=(Part("op", 15, 12),)), "tiny: exactly one part must be called opcode"),
     (lambda: tiny(storage=(Storage(16, 2), Storage(32, 4))), "tiny: every storage must hold words of the same width"),
-    (lambda: tiny(parts=(Part("opcode", 15, 12), Part("rest", 12, 0))), "tiny: parts: rest [12:0] overlaps another range"),
+    (lambda: tiny(parts=(Part("opcode", 15, 12), Part("rest", 12, 0))),
+     "tiny: parts: rest [12:0] overlaps another range"),
     (lambda: tiny(parts=(Part("opcode", 16, 12),)), "tiny: parts: opcode [16:12] lies outside the 16-bit word"),
     (lambda: tiny(faults=(*FAULTS, Fault(2, "other", "", ""))), "tiny: a fault number or name stands twice"),
     (lambda: tiny(faults=FAULTS[:1]), "tiny: no fault is called 'bad_field'"),
     (lambda: tiny(Instruction("a", 16)), "tiny: opcode 16 of a does not fit its part"),
     (lambda: tiny(Instruction("a", 1, (Field("x", 12, 0),))), "tiny: a: x [12:0] overlaps another range"),
     (lambda: tiny(Instruction("a", 1, fixed=((16, 0, 0),))), "tiny: a: fixed [16:0] lies outside the 16-bit word"),
-    (lambda: tiny(Instruction("a", 1, (Field("x", 3, 0), Field("x", 7, 4)))), "tiny: two fields of a have the same name"),
+    (lambda: tiny(Instruction("a", 1, (Field("x", 3, 0), Field("x", 7, 4)))),
+     "tiny: two fields of a have the same name"),
     (lambda: tiny(Instruction("a", 1, (Field("x", 3, 0, fault="oops"),))), "tiny: a raises 'oops', which is no fault"),
     (lambda: tiny(Instruction("a", 1, rules=(Rule("oops", None, ""),))), "tiny: a raises 'oops', which is no fault"),
     (lambda: tiny(Instruction("a", 1, unbuilt="b")), "tiny: a acts as 'b', which is no instruction"),
@@ -100,6 +102,15 @@ def test_what_is_ignored_and_what_must_be_zero():
     assert detailed.decode(0x2000)[2:] == ("illegal_opcode", 0x2000)
 
 
+def test_part_masks():
+    act = ISA.match(ISA.encode("ACT", addr=0, ub=0, length=1))
+    assert ISA.part_masks(act) == {"flags": 0b1100_0111}
+    assert ISA.part_masks(act, {"ext_pool": False}) == {"flags": 0b1110_0111}
+    mmc = ISA.match(ISA.encode("MMC", addr=0, ub=0, length=1))
+    assert ISA.part_masks(mmc, {"ext_conv": False}) == {"flags": 0b1111_1000}      # C is ignored
+    assert ISA.part_masks(ISA.match(0)) == {"flags": 0xFF, "length": 0xFF, "addr": 2**64 - 1, "ub": 2**24 - 1}
+
+
 @pytest.mark.parametrize("isa", ALL, ids=lambda isa: isa.name)
 def test_random_words_are_what_was_asked(isa):
     rng = random.Random(1)
@@ -156,7 +167,7 @@ def test_word_layout():
 
 def test_instruction_layout():
     layout = instruction_layout(OPU, "@shift")
-    assert dict((name, field.shape) for name, field in layout) == {"opcode": unsigned(6), "f": signed(8), "b": signed(8)}
+    assert {name: field.shape for name, field in layout} == {"opcode": unsigned(6), "f": signed(8), "b": signed(8)}
     view = layout.from_bits(OPU.encode("@shift", f=-4, b=6))
     assert (view.opcode, view.f, view.b) == (24, -4, 6)
     assert Shape.cast(instruction_layout(IMAGINE, "mv_write")).width == 32

@@ -349,7 +349,8 @@ def test_table_and_model_agree_on_every_fault_of_a_word_alone(preset):
         decoded = ISA.decode(word, params)
         running = decoded.fault is None and (decoded.values.get("convolve") or decoded.values.get("pool"))
         if decoded.fault is not None:
-            assert (outcome.fault.name, outcome.fault.pc, outcome.fault.detail) == (decoded.fault, 0x1000, decoded.detail)
+            fault = outcome.fault
+            assert (fault.name, fault.pc, fault.detail) == (decoded.fault, 0x1000, decoded.detail)
         elif not running:
             assert outcome.fault is None or outcome.fault.name not in STATIC, f"{word:#x}"
         seen.add(decoded.fault)
