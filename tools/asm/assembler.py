@@ -76,6 +76,10 @@ class Assembler(Source):
         if not any(w.place[:2] == place[:2] and w.message == message for w in self.warnings[-64:]):
             self.warnings.append(AsmWarning(place, message))
 
+    def fail(self, place, message, expected=""):
+        """Raises an error."""
+        raise AsmError(message, place=place, expected=expected)
+
     def emit(self, mnemonic, values, place):
         """Appends an instruction given by its values, checked like a written one."""
         entries = self.isa.mnemonics[self.isa.fold(mnemonic)]
@@ -108,7 +112,7 @@ class Assembler(Source):
     # Statements
 
     def execute(self, statement):
-        cursor = Cursor(statement, self.symbols)
+        cursor = Cursor(statement, self.symbols, assembler=self)
         first = statement.tokens[0]
         if first.kind == "name" and first.text.startswith("."):
             if not self.common_directive(first.text, cursor):

@@ -22,11 +22,14 @@ class Cursor:
     ----------
     symbols : dict
         Constants by name.
+    assembler : Assembler
+        Whose ``state`` holds what an ISA's directives declared.
     """
-    def __init__(self, statement, symbols, index=0):
+    def __init__(self, statement, symbols, index=0, assembler=None):
         self.statement = statement
         self.symbols = symbols
         self.index = index
+        self.assembler = assembler
         self._depth = 0
 
     # Tokens
@@ -119,6 +122,19 @@ class Cursor:
     def expression(self):
         """Reads an integer expression: ``+ - * / % << >> & | ( )``, ``/`` exact, ``%`` with the divisor's sign."""
         return self._level(0)
+
+    def tight_expression(self):
+        """Reads an expression that ends at a blank outside parentheses, for operands separated by blanks (``4 -1``)."""
+        tokens, end, depth = self.statement.tokens, self.index, 0
+        while end < len(tokens) and (end == self.index or depth or tokens[end].column == tokens[end - 1].end):
+            depth += (tokens[end].text == "(") - (tokens[end].text == ")")
+            end += 1
+        rest = (tokens[end].line, tokens[end].column) if end < len(tokens) else self.statement.end
+        inner = Cursor(self.statement._replace(tokens=tokens[:end], end=rest), self.symbols, self.index, self.assembler)
+        value = inner.expression()
+        inner.expect_end(expected="a blank or the end of the line")
+        self.index = end
+        return value
 
     def _level(self, level):
         if level == len(_LEVELS):

@@ -193,20 +193,32 @@ PIM_GOLDEN = {
 # Cherry: 18-bit words in 32, names or prefixed numbers, nested optional operands
 
 @dataclass(frozen=True)
-class Either2(Form):
-    """A declared name or ``prefix`` and a number."""
+class Declared(Form):
+    """A name that ``.loop`` declared, or ``prefix`` and a number."""
     prefix: str
 
     def parse(self, cursor, field):
         number = cursor.take_prefixed(self.prefix)
-        return cursor.expression() if number is None else number
+        if number is not None:
+            return number
+        place, name = cursor.place, cursor.name(f"a declared name or {self.prefix}0")
+        if name not in cursor.assembler.state:
+            cursor.fail(f"'{name}' is not declared", place=place)
+        return cursor.assembler.state[name][0]
 
     def format(self, value):
         return f"{self.prefix}{value}"
 
 
 _REGS = Named((("INPUT", 0), ("WEIGHTS", 1), ("OUTPUT", 2), ("ACC", 3)), numbers=False, fold=False, prefix="$r")
-_LOOP = (Field("l", 12, 10, form=Either2("$d")),)
+def _loop(assembler, cursor):
+    """``.loop NAME COUNT [$dN]``, here with a step in place of nothing, to have two numbers in a row."""
+    name, count, step = cursor.name(), cursor.tight_expression(), cursor.tight_expression()
+    number = cursor.take_prefixed("$d")
+    assembler.state[name] = (len(assembler.state) if number is None else number, count, step)
+
+
+_LOOP = (Field("l", 12, 10, form=Declared("$d")),)
 _LENGTHS = (Field("len_y", 5, 4, coding=Modulo(4), default=4), Field("len_x", 3, 2, coding=Modulo(4), default=4))
 _REDUCE = (Field("acc", 12, 12), Field("axis", 11, 10, legal=range(3), default=0),
            Field("count", 9, 8, coding=Modulo(4), default=4), Field("target", 7, 6, default=0))
@@ -215,14 +227,14 @@ CHERRY = mini("cherry", "CHRY", storage=(Storage(18, 4),), parts=(Part("opcode",
     Instruction("matmul", 0),
     Instruction("max", 7, _REDUCE, "{acc}<, {axis}<, {count}<, {target}>>>"),
     Instruction("copy", 13, (Field("dst", 12, 11, form=_REGS), Field("src", 10, 9, form=_REGS))),
-    Instruction("load", 15, (Field("apu", 12, 8, form=Either2("$a")), Field("reg", 7, 6, form=_REGS), *_LENGTHS,
+    Instruction("load", 15, (Field("apu", 12, 8, form=Declared("$a")), Field("reg", 7, 6, form=_REGS), *_LENGTHS,
                              Field("zero", 1, 1, default=0), Field("skip", 0, 0, default=0)),
                 "{apu}, {reg}<, {len_y}, {len_x}<, {zero}, {skip}>>"),
-    Instruction("store", 16, (Field("apu", 12, 8, form=Either2("$a")), Field("reg", 7, 6, form=_REGS), *_LENGTHS),
+    Instruction("store", 16, (Field("apu", 12, 8, form=Declared("$a")), Field("reg", 7, 6, form=_REGS), *_LENGTHS),
                 "{apu}, {reg}<, {len_y}, {len_x}>"),
     Instruction("start_loop", 18, _LOOP, ("{l}", "({l})")),
     Instruction("end_loop_or_jump_if_needed", 19, _LOOP, ("{l}", "({l})"), aliases=("end_loop",)),
-), syntax=Syntax(comments=(";",), fold=True))
+), syntax=Syntax(comments=(";",), fold=True, directives=(Directive(".loop", _loop),)))
 
 CHERRY_GOLDEN = {
     "matmul": 0x00000, "max 0": 0x0E000, "max 1": 0x0F000, "max 1, 1, 3, 2": 0x0F780, "copy ACC, INPUT": 0x1B800,

@@ -115,7 +115,12 @@ def test_pim_sections_and_packed_form():
 
 
 def test_cherry_text():
-    assert words(CHERRY, ".equ m 0\nstart_loop (m)\nend_loop $d2") == [0x24000, 0x26800]
+    assert words(CHERRY, ".loop m 4 -1\nstart_loop (m)\nend_loop $d2") == [0x24000, 0x26800]
+    assert words(CHERRY, ".equ K 3\n.loop k (1 + K)*2 K-1 $d7\nstart_loop k") == [0x24000 | 7 << 10]
+    assert error(CHERRY, "start_loop m") == "x.s:1:12: 'm' is not declared"
+    assert error(CHERRY, ".loop m 4*") == "x.s:1:11: unexpected end of line, expected a number"
+    assert error(CHERRY, ".loop m 4)2 1") == "x.s:1:10: unexpected ')', expected a blank or the end of the line"
+    assert error(CHERRY, ".loop m 4") == "x.s:1:10: unexpected end of line, expected a number"
     assert words(CHERRY, "COPY $r3, INPUT") == [0x1B800]
     assert CHERRY.store(0x3FFFF) == bytes.fromhex("ffff0300")
     assert CHERRY.decode(0x40000).fault == "bad_field"      # bits above the word

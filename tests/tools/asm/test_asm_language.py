@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What all assembly texts share: expressions, constants, includes, repetition, files, and every message of theirs."""
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +15,7 @@ from hypothesis import strategies as st
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.registers import Fault
 from quintet.gateware.cores.table import Field, FileForm, Instruction, Isa, Part, Storage, Syntax
+from quintet.gateware.cores.words import random_word
 from quintet.tools.asm import AsmError, Program, assemble, assemble_text, disassemble, load_program, save_program
 
 
@@ -235,6 +244,38 @@ def test_any_text_gives_a_program_or_one_clear_line(text):
         assert str(caught).startswith("<text>:") and "\n" not in str(caught)
     else:
         assert assemble_text(ISA, disassemble(ISA, program.data)).data == program.data
+
+
+def test_the_guide_is_right():
+    guide = Path(__file__).resolve().parents[3] / "docs" / "assembler.md"
+    source, code = re.findall(r"```\w*\n(.*?)```", guide.read_text(), re.DOTALL)
+    assert len(assemble_text(ISA, source, params={"ub_rows": 64, "acc_rows": 64}).data) == 14 * (1 + 2 * 4 + 1)
+    exec(code, {})
+
+
+def test_tables_and_assembler_need_no_fpga_tool():
+    check = ("import sys, quintet.tools.asm, quintet.gateware.cores.opentpu.isa; "
+             "sys.exit(', '.join({'amaranth', 'numpy', 'quintet.gateware.cores.layouts'} & set(sys.modules)) or 0)")
+    assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True).stderr == ""
+
+
+@pytest.mark.long
+def test_long_round_trips_and_fuzzed_sources():
+    seed, end = int(os.environ["QUINTET_SEED"]), time.monotonic() + 60 * float(os.environ["QUINTET_MINUTES"]) / 20
+    rng = random.Random(seed)
+    rounds = 0
+    while time.monotonic() < end or not rounds:
+        words = [random_word(ISA, rng, legal=rng.random() < 0.7) for _ in range(200)]
+        text = disassemble(ISA, ISA.store(words))
+        assert assemble_text(ISA, text).data == ISA.store(words)
+        for _ in range(20):
+            place, extra = rng.randrange(len(text)), rng.choice("RM.S,0x9-+/()<\n# \"") * rng.randrange(3)
+            damaged = text[:place] + extra + text[place + rng.randrange(3):]
+            try:
+                assemble_text(ISA, damaged)
+            except AsmError as caught:
+                assert "\n" not in str(caught)
+        rounds += 1
 
 
 # Forms, images and storages of an ISA's own
