@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs cases on OpenTPU's gateware and on its model, and says every way in which they differ."""
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+import opentpu_programs as programs
+
+from quintet.boards.virtual.bench import Behaviour, CoreBench
+from quintet.gateware.cores.opentpu.model import Model
+
+__all__ = ["CYCLES", "Campaign", "builds", "check_aborted", "check_bus_error", "check_case", "open_build", "sanitised"]
+
+#: No case of these tests takes so many cycles unless it hangs.
+CYCLES = 4_000_000
+MEMORY = 1 << 17
+WORD = 14
+
+#: name -> (preset, overrides, beat bytes, ports). Those of `make test` are the first three.
+BUILDS = {
+    "plain4": ("sim-plain", {}, 2, "shell"),
+    "ext8": ("85f-8x8", {"ext_conv": True, "ext_pool": True}, 8, "bare"),
+    "wide12": ("85f-12x12", {}, 12, "bare"),
+    "sim4": ("sim", {}, 4, "bare"),
+    "ext4": ("sim-ext", {}, 4, "shell"),
+    "chainless8": ("85f-8x8", {"chain": False, "ext_conv": True, "ext_pool": True, "ub_rows": 512}, 4, "shell"),
+    "onebank4": ("sim-ext", {"banks": 1}, 2, "shell"),
+    "onebank12": ("85f-12x12", {"banks": 1, "chain": False}, 4, "shell"),
+    "pairs8": ("85f-8x8", {"multiplier": "dsp_pair", "ext_norm": False, "norm_reset": 0x10103}, 8, "shell"),
+    "up5k": ("up5k-4x4", {}, 2, "shell"),
+}
+
+
+def builds():
+    return tuple(BUILDS)
+
+
+def open_build(name):
+    """The bench of a build; compiled once per machine."""
+    preset, overrides, beat, ports = BUILDS[name]
+    return CoreBench("opentpu", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
+
+
+def _registers(case):
+    """A case's main memory ends with its image; the build's is larger."""
+    return {"window_limit": case.memory.size, **case.registers}
+
+
+def _model(case, limit=None):
+    memory = case.memory.copy()
+    return Model(case.params, memory).run(_registers(case), cycle_limit=limit), memory
+
+
+def _first_difference(got, expected):
+    at = np.nonzero(got != expected)[0]
+    if not at.size:
+        return None
+    return f"{at.size} bytes of memory differ, the first at {int(at[0]):#x}: {got[at[0]]:#04x}, expected {expected[at[0]]:#04x}"
+
+
+def _counters(outcome, problems):
+    c = outcome.counters
+    classes = c["work"] + c["stall_fetch"] + c["stall_operand"] + c["stall_write"] + c["stall_other"]
+    if classes != c["cycles"]:
+        problems.append(f"work and stalls are {classes} of {c['cycles']} cycles")
+
+
+def check_case(bench, case, behaviour=None, seed=0):
+    """Differences between gateware and model in one run: outcome, fault, memory, counters. Empty: none.
+
+    Returns ``(problems, outcome of the gateware)``.
+    """
+    if behaviour is not None:
+        bench.behave(behaviour, seed=seed)
+    expected, memory = _model(case)
+    bench.load(case.memory)
+    got = bench.run(_registers(case), CYCLES)
+    problems = []
+    if got.status != expected.status:
+        problems.append(f"status {got.status}, expected {expected.status}")
+    if got.fault != expected.fault:
+        problems.append(f"fault {got.fault}, expected {expected.fault}")
+    difference = _first_difference(bench.memory[:case.memory.size], memory)
+    if difference:
+        problems.append(difference)
+    if got.values != expected.values:
+        problems.append(f"values {got.values}, expected {expected.values}")
+    # An instruction that faults while it runs (C and P) may have counted what it did.
+    partial = expected.fault is not None and expected.fault.name in ("ub_range", "acc_range")
+    for name, value in expected.counters.items():
+        if got.counters[name] != value and not (partial and name == "operations" and got.counters[name] > value):
+            problems.append(f"counter {name} {got.counters[name]}, expected {value}")
+    _counters(got, problems)
+    return problems, got
+
+
+def _index(case, pc, problems):
+    """Index of the word at ``pc``."""
+    base = case.registers["program_address"]
+    if (pc - base) % WORD or not 0 <= pc - base <= len(case.program):
+        problems.append(f"pc {pc:#x} is no word of the program at {base:#x}")
+        return None
+    return (pc - base) // WORD
+
+
+def check_aborted(bench, case, cycle, behaviour, seed):
+    """Abort a run at ``cycle``: it ends, no instruction from pc on has changed memory, and every older one is whole."""
+    bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    bench.start(_registers(case))
+    bench.step(cycle)
+    if bench.busy:
+        bench.abort()
+    outcome = bench.outcome()
+    problems = []
+    _counters(outcome, problems)
+    if outcome.status != "aborted":
+        return problems, outcome
+    if outcome.fault.code != 8 or outcome.fault.detail != 0:
+        problems.append(f"fault {outcome.fault}")
+    index = _index(case, outcome.fault.pc, problems)
+    if index is not None:
+        # Words that issued before may have been cut short at a burst's end: their rows may be old or new.
+        _, memory = _model(case, index)
+        changed = np.nonzero((bench.memory[:case.memory.size] != memory) &
+                             (bench.memory[:case.memory.size] != case.memory))[0]
+        if changed.size:
+            # ... or, where several of them write the same byte, any of theirs.
+            seen = _intermediate(case, index, changed)
+            wrong = [int(a) for a in changed if int(bench.memory[a]) not in seen[int(a)]]
+            if wrong:
+                problems.append(f"memory at {wrong[0]:#x} holds {bench.memory[wrong[0]]:#04x}, which no word before pc wrote")
+        if outcome.counters["instructions"] > index:
+            problems.append(f"{outcome.counters['instructions']} instructions retired, {index} issued")
+    return problems, outcome
+
+
+def _intermediate(case, index, addresses):
+    """Values each of ``addresses`` ever had in the first ``index`` words."""
+    memory = case.memory.copy()
+    seen = {int(a): {int(memory[a])} for a in addresses}
+
+    def trace(pc, address, size):
+        for a in seen:
+            if address <= a < address + size:
+                seen[a].add(int(memory[a]))
+    Model(case.params, memory).run(_registers(case), cycle_limit=index, trace=trace)
+    return seen
+
+
+def check_bus_error(bench, case, address, write, behaviour, seed):
+    """Every access of a kind to the beat at ``address`` fails: older words complete, nothing younger shows."""
+    bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    bench.clear_injections()
+    bench.inject(low=address, high=address + 1, write=write, count=1 << 40)
+    try:
+        got = bench.run(_registers(case), CYCLES)
+    finally:
+        bench.clear_injections()
+    problems = []
+    _counters(got, problems)
+    memory_now = bench.memory[:case.memory.size]
+    expected, memory = _model(case)
+    if got.fault is None or got.fault.code != 6:
+        # Nothing that counts touched the beat.
+        if got.status != expected.status or got.fault != expected.fault:
+            problems.append(f"{got.status} {got.fault}, expected {expected.status} {expected.fault} or a bus error")
+        difference = _first_difference(memory_now, memory)
+        if difference:
+            problems.append(difference)
+        return problems, got
+    index = _index(case, got.fault.pc, problems)
+    if index is None:
+        return problems, got
+    _, memory = _model(case, index)
+    different = np.nonzero(memory_now != memory)[0]
+    low, high = _target(case, index)
+    if different.size and not (low <= different[0] and different[-1] < high):
+        outside = [int(a) for a in different if not low <= a < high]
+        problems.append(f"fault {got.fault}: memory at {outside[0]:#x} differs from what the {index} older words leave")
+    if not got.fault.detail <= address + bench.beat_bytes:
+        problems.append(f"detail {got.fault.detail:#x} lies behind the failing beat {address:#x}")
+    if got.counters["instructions"] != index:
+        problems.append(f"{got.counters['instructions']} instructions retired, expected {index}")
+    return problems, got
+
+
+def _target(case, index):
+    """Bytes of main memory that the word at ``index`` writes."""
+    op, _, count, addr = (case.program[index * WORD:index * WORD + 14][k] if k < 3 else 0 for k in range(4))
+    if index * WORD >= len(case.program) or op != 1:
+        return 0, 0
+    addr = int.from_bytes(case.program[index * WORD + 3:index * WORD + 11], "big")
+    n = case.params["n"]
+    low = case.registers["hostmem_base"] + n * addr
+    return low, low + n * (count or 256)
+
+
+def sanitised(case, words):
+    """``case`` with another program of the same meaning, which may be longer: it moves behind everything else."""
+    data = b"".join(word.pack() for word in words)
+    at = programs.align(case.memory.size, 48 * 64)
+    memory = np.zeros(programs.align(at + len(data) + 64, 64), np.uint8)
+    memory[:case.memory.size] = case.memory
+    memory[at:at + len(data)] = np.frombuffer(data, np.uint8)
+    registers = {**case.registers, "program_address": at, "program_length": len(data)}
+    registers.pop("window_base", None)
+    registers.pop("window_limit", None)
+    return programs.Case(case.name, case.params, data, registers, memory, case.ranges, words=list(words))
+
+
+class Campaign:
+    """A long campaign: runs seeds for QUINTET_MINUTES from QUINTET_SEED on, goes on where the last one stopped.
+
+    Totals are kept in ``campaigns/<name>.json`` below the cache folder; ``docs/campaigns.md`` says what they were.
+    """
+    def __init__(self, name, share=1.0):
+        from quintet.boards.virtual.cache import default_folder
+        self.path = Path(default_folder()) / "campaigns" / f"{name}.json"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.base = int(os.environ.get("QUINTET_SEED", "1"))
+        self.until = time.monotonic() + 60 * float(os.environ.get("QUINTET_MINUTES", "20")) * share
+        self.totals = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.name = name
+
+    def seeds(self, build):
+        """Seeds not run yet for ``build`` and this base, until the time is over."""
+        key = f"{build}/{self.base}"
+        while time.monotonic() < self.until:
+            done = self.totals.get(key, 0)
+            yield self.base * 10_000_000 + done
+            self.totals[key] = done + 1
+            if done % 50 == 49:
+                self.save()
+        self.save()
+
+    def save(self):
+        work = self.path.with_suffix(f".{os.getpid()}")
+        work.write_text(json.dumps(self.totals, indent=1, sort_keys=True))
+        work.replace(self.path)
+
+
+def random_behaviour(seed):
+    return Behaviour.random(random.Random(f"behaviour {seed}"))
