@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Harness for a virtual board: the SoC, its memory chip, and the host's end of the link.
+#include "design.cc"
+#include "ports.hpp"
+#include "uart_line.hpp"
+#include <deque>
+#if BOARD_SDRAM
+#include "sdr_sdram.hpp"
+#include <memory>
+#endif
+
+using namespace quintet;
+
+struct BoardConfig {
+	double cycles_per_bit;
+	uint32_t data_bits, bank_bits, row_bits, column_bits, t_mrd, dq_delay;
+	uint64_t period_ps, cl2_period_ps, cl3_period_ps, t_rcd_ps, t_rp_ps, t_ras_ps, t_rc_ps, t_rfc_ps, t_wr_ps, t_rrd_ps;
+	uint64_t t_ras_max_ps, powerup_ps, refresh_ps;
+};
+
+struct Board : Simulation {
+	std::deque<uint8_t> to_board, from_board;
+	uint64_t last_byte = 0;      // cycle in which the board sent its last byte
+	unsigned reset_left = 0;
+	UartLine line;
+#if BOARD_SDRAM
+	std::unique_ptr<SdrSdram> chip;
+#endif
+
+	void configure(const BoardConfig &c) {
+		line.cycles_per_bit = c.cycles_per_bit;
+#if BOARD_SDRAM
+		SdrSdram::Config s;
+		s.data_bits = c.data_bits, s.bank_bits = c.bank_bits, s.row_bits = c.row_bits, s.column_bits = c.column_bits;
+		s.period_ps = c.period_ps, s.cl2_period_ps = c.cl2_period_ps, s.cl3_period_ps = c.cl3_period_ps;
+		s.t_rcd_ps = c.t_rcd_ps, s.t_rp_ps = c.t_rp_ps, s.t_ras_ps = c.t_ras_ps, s.t_rc_ps = c.t_rc_ps;
+		s.t_rfc_ps = c.t_rfc_ps, s.t_wr_ps = c.t_wr_ps, s.t_rrd_ps = c.t_rrd_ps, s.t_ras_max_ps = c.t_ras_max_ps;
+		s.t_mrd = c.t_mrd, s.powerup_ps = c.powerup_ps, s.refresh_ps = c.refresh_ps, s.dq_delay = c.dq_delay;
+		chip.reset(new SdrSdram(s));
+#endif
+	}
+
+	inline void cycle_once() {
+#if BOARD_SDRAM
+		// The chip's edge lies in the middle of the cycle; the pads are registers, so they stand already.
+		chip->edge(flag(top.p_pads____cke), flag(top.p_pads____cs__n), flag(top.p_pads____ras__n),
+		           flag(top.p_pads____cas__n), flag(top.p_pads____we__n), chunks(top.p_pads____ba)[0],
+		           chunks(top.p_pads____a)[0], chunks(top.p_pads____dqm)[0], chunks(top.p_pads____dq____o)[0],
+		           flag(top.p_pads____dq____oe));
+		chunks(top.p_pads____dq____i)[0] = chip->dq();
+#endif
+#if BOARD_WIRE
+		flag(top.p_rx__line, line.send(cycle, to_board));
+#endif
+		tick([this] {
+#if BOARD_WIRE
+			uint8_t byte;
+			if (line.take(cycle, flag(top.p_tx__line), byte)) from_board.push_back(byte), last_byte = cycle;
+#else
+			if (flag(top.p_rx____valid) && flag(top.p_rx____ready)) to_board.pop_front();
+			if (flag(top.p_tx____valid)) from_board.push_back(uint8_t(chunks(top.p_tx____payload)[0])), last_byte = cycle;
+#endif
+			if (flag(top.p_reset__request)) reset_left = 1024;
+		});
+#if !BOARD_WIRE
+		bool valid = !to_board.empty();
+		flag(top.p_rx____valid, valid);
+		if (valid) chunks(top.p_rx____payload)[0] = to_board.front();
+#endif
+		if (reset_left) {
+			reset_left--;
+			reset(reset_left != 0);
+		}
+	}
+
+	// Up to `cycles`; stops with `wanted` bytes from the board, or when it has sent some and then been silent for
+	// `silence` cycles. Returns the bytes that wait.
+	uint64_t run(uint64_t cycles, uint64_t wanted, uint64_t silence) {
+		while (cycles-- && error.empty()) {
+			cycle_once();
+			if (!from_board.empty() && (from_board.size() >= wanted || cycle - last_byte >= silence)) break;
+		}
+#if BOARD_SDRAM
+		if (chip->violation()) fail(std::string("SDRAM chip: ") + chip->violation());
+#endif
+		return from_board.size();
+	}
+};
+
+#define HARNESS Board
+#include "exports.hpp"
+
+extern "C" {
+
+void board_configure(Board *h, const BoardConfig *c) {
+	h->configure(*c);
+#if !BOARD_WIRE
+	flag(h->top.p_tx____ready, true);
+#else
+	flag(h->top.p_rx__line, true);
+#endif
+	h->reset(true);
+	for (int i = 0; i < 4; i++) h->cycle_once();
+	h->reset(false);
+}
+
+uint64_t board_run(Board *h, uint64_t cycles, uint64_t wanted, uint64_t silence) { return h->run(cycles, wanted, silence); }
+
+void board_write(Board *h, const uint8_t *data, uint64_t size) { h->to_board.insert(h->to_board.end(), data, data + size); }
+
+// Bytes that the host wrote and the board has not taken.
+uint64_t board_waiting(Board *h) { return h->to_board.size() + h->line.sending(); }
+
+uint64_t board_read(Board *h, uint8_t *data, uint64_t limit) {
+	uint64_t n = h->from_board.size() < limit ? h->from_board.size() : limit;
+	for (uint64_t i = 0; i < n; i++) data[i] = h->from_board[i];
+	h->from_board.erase(h->from_board.begin(), h->from_board.begin() + n);
+	return n;
+}
+
+uint64_t board_available(Board *h) { return h->from_board.size(); }
+void board_forget(Board *h) { h->to_board.clear(), h->from_board.clear(); }
+int board_busy(Board *h) { return flag(h->top.p_busy); }
+int board_fault(Board *h) { return flag(h->top.p_fault); }
+uint64_t board_framing_errors(Board *h) { return h->line.framing_errors; }
+
+// Contents of the memory chip, where there is one.
+uint8_t *board_chip(Board *h, uint64_t *size) {
+#if BOARD_SDRAM
+	*size = h->chip->size();
+	return h->chip->data();
+#else
+	(void)h;
+	*size = 0;
+	return nullptr;
+#endif
+}
+
+// activates, precharges, reads, writes, refreshes
+void board_chip_counts(Board *h, uint64_t *counts) {
+#if BOARD_SDRAM
+	SdrSdram &c = *h->chip;
+	counts[0] = c.activates, counts[1] = c.precharges, counts[2] = c.reads, counts[3] = c.writes, counts[4] = c.refreshes;
+#else
+	(void)h, (void)counts;
+#endif
+}
+
+} // extern "C"

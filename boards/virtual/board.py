@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The virtual board: the SoC of a bitstream, compiled, between models of the memory chip and of the host's wires."""
+import ctypes
+from pathlib import Path
+
+import numpy as np
+
+from ...gateware.cores import open_room
+from .. import open_board
+from .compile import build_library
+from .simulation import Simulation
+from .top import VirtualTop
+
+__all__ = ["BoardSimulation", "VirtualBoard", "VirtualPipe", "open_virtual"]
+
+#: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
+SILENCE = 64
+_CHIPS = Path(__file__).resolve().parents[2] / "gateware" / "memory" / "chips"
+_U32, _U64, _H = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+_PARTS = ("data_bits", "bank_bits", "row_bits", "column_bits", "t_mrd")
+_TIMES = ("t_rcd", "t_rp", "t_ras", "t_rc", "t_rfc", "t_wr", "t_rrd", "t_ras_max")
+
+
+class _Config(ctypes.Structure):
+    _fields_ = [("cycles_per_bit", ctypes.c_double), *((name, _U32) for name in _PARTS), ("dq_delay", _U32),
+                *((name, _U64) for name in ("period_ps", "cl2_period_ps", "cl3_period_ps")),
+                *((f"{name}_ps", _U64) for name in _TIMES), ("powerup_ps", _U64), ("refresh_ps", _U64)]
+
+
+class BoardSimulation(Simulation):
+    """One virtual board's compiled design (``board.cpp``)."""
+    FUNCTIONS = {
+        "board_configure": (None, [_H, ctypes.POINTER(_Config)]),
+        "board_run": (_U64, [_H, _U64, _U64, _U64]),
+        "board_write": (None, [_H, ctypes.c_char_p, _U64]),
+        "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
+        "board_waiting": (_U64, [_H]),
+        "board_available": (_U64, [_H]),
+        "board_forget": (None, [_H]),
+        "board_busy": (ctypes.c_int, [_H]),
+        "board_fault": (ctypes.c_int, [_H]),
+        "board_framing_errors": (_U64, [_H]),
+        "board_chip": (ctypes.c_void_p, [_H, ctypes.POINTER(_U64)]),
+        "board_chip_counts": (None, [_H, ctypes.POINTER(_U64 * 5)]),
+    }
+
+
+class VirtualPipe:
+    """The link of a virtual board, as ``LinkClient`` uses it (docs/contracts.md, section 5).
+
+    Time is the board's: :meth:`now` counts simulated seconds, and they pass only inside :meth:`read` and :meth:`sleep`,
+    so that a run is the same every time, on every machine.
+
+    Attributes
+    ----------
+    name : str
+    bytes_per_second : float, or ``None`` for the byte pipe
+    """
+    def __init__(self, board, name, bytes_per_second):
+        self._board = board
+        self.name = name
+        self.bytes_per_second = bytes_per_second
+        bit = board.clock_hz / bytes_per_second / 10 if bytes_per_second else 0
+        self._silence = max(SILENCE, int(20 * bit))
+
+    def write(self, data):
+        """Hand bytes to the board. No time passes; they wait until it takes them."""
+        data = bytes(data)
+        simulation = self._board.simulation
+        simulation.c.board_write(simulation.handle, data, len(data))
+
+    def read(self, limit, timeout):
+        """At most ``limit`` bytes; simulates until the first of them comes, ``timeout`` simulated seconds at most."""
+        simulation = self._board.simulation
+        if not simulation.c.board_available(simulation.handle):
+            self._board.advance(max(1, round(timeout * self._board.clock_hz)), wanted=limit, silence=self._silence)
+        room = ctypes.create_string_buffer(limit)
+        count = simulation.c.board_read(simulation.handle, room, limit)
+        return room.raw[:count]
+
+    def sleep(self, seconds):
+        """Let ``seconds`` of simulated time pass."""
+        self._board.advance(max(1, round(seconds * self._board.clock_hz)))
+
+    def now(self):
+        """Simulated seconds since power-up."""
+        return self._board.simulation.cycle / self._board.clock_hz
+
+    def close(self):
+        """Switches the board off."""
+        self._board.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+class VirtualBoard:
+    """A board that is switched on. Made by :func:`open_virtual`.
+
+    Attributes
+    ----------
+    pipe : :class:`VirtualPipe`
+    soc : SoC
+    clock_hz : int
+    simulation : :class:`BoardSimulation`
+    library : :class:`~.compile.Library`
+    """
+    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None):
+        if link not in ("bytes", "wire"):
+            raise ValueError(f"link must be bytes or wire, not {link!r}")
+        baud = board.link.baud if link == "wire" else None
+        self.soc, self.clock_hz = soc, soc.clock_hz
+        top = VirtualTop(soc=soc, baud=baud)
+        self.library = build_library(
+            top, harness="board.cpp", include=[_CHIPS] if top.part else [], trace=trace is not None, cache=cache,
+            progress=progress, defines={"BOARD_SDRAM": int(top.part is not None), "BOARD_WIRE": int(baud is not None)})
+        self.simulation = BoardSimulation(self.library)
+        if trace is not None:
+            path, start = (trace, 0) if isinstance(trace, (str, Path)) else trace
+            self.simulation.trace(path, start)
+        config = _Config(cycles_per_bit=soc.clock_hz / baud if baud else 1)
+        if top.part is not None:
+            self._describe_chip(config, top.part)
+        self.simulation.c.board_configure(self.simulation.handle, config)
+        name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
+        self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
+
+    def _describe_chip(self, config, part):
+        for name in _PARTS:
+            setattr(config, name, getattr(part, name))
+        for name in _TIMES:
+            setattr(config, f"{name}_ps", round(getattr(part, name) * 1000))
+        config.dq_delay = self.soc.backing.capture
+        # Rounded up: a period a fraction of a picosecond short must not break a rule.
+        config.period_ps = -int(-1e12 // self.clock_hz)
+        config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
+        config.powerup_ps = int(self.soc.backing.powerup_ns * 1000)
+        config.refresh_ps = int(part.t_refi * 1000)
+
+    def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
+        """Simulate up to ``cycles``; stops early with ``wanted`` bytes from the board, or some and then silence.
+
+        Raises
+        ------
+        SimulationError
+            A timing rule of the memory chip, or an assertion of the gateware.
+        """
+        simulation = self.simulation
+        simulation.c.board_run(simulation.handle, cycles, wanted, silence)
+        simulation.check()
+
+    @property
+    def cycle(self):
+        return self.simulation.cycle
+
+    @property
+    def busy(self):
+        """The core is busy (the LED)."""
+        return bool(self.simulation.c.board_busy(self.simulation.handle))
+
+    @property
+    def fault(self):
+        return bool(self.simulation.c.board_fault(self.simulation.handle))
+
+    @property
+    def waiting(self):
+        """Bytes that the host wrote and the board has not taken."""
+        return self.simulation.c.board_waiting(self.simulation.handle)
+
+    @property
+    def chip(self):
+        """Contents of the memory chip as a numpy array, which may be written; ``None`` for boards without one."""
+        size = _U64()
+        address = self.simulation.c.board_chip(self.simulation.handle, size)
+        if not address:
+            return None
+        return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size.value,))
+
+    @property
+    def chip_counts(self):
+        """Commands the memory chip has seen, by name."""
+        counts = (_U64 * 5)()
+        self.simulation.c.board_chip_counts(self.simulation.handle, counts)
+        return dict(zip(("activates", "precharges", "reads", "writes", "refreshes"), counts, strict=True))
+
+    def close(self):
+        self.simulation.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None, *, clock_hz=None, cache=None,
+                 progress=None):
+    """Switch on a virtual board.
+
+    Parameters
+    ----------
+    board : name of a board, or a Board
+    isa : name of an ISA, a Room, or ``None`` for a SoC without a core
+    preset, params : of the core; without ``preset`` the board's default
+    link : ``"bytes"``: the host's bytes go straight to the link; ``"wire"``: through the UART, bit by bit, at the
+        board's rate
+    trace : path of a VCD, or (path, first cycle)
+    clock_hz : main clock, for the memory chip's timing; by default the board's
+    cache, progress : as of :func:`~.compile.build_library`
+
+    Returns
+    -------
+    VirtualBoard
+
+    Raises
+    ------
+    BoardError, RoomError, ParameterError
+        No such board, ISA, preset or size.
+    ToolMissing, CompileError
+        It cannot be compiled.
+    """
+    board = open_board(board) if isinstance(board, str) else board
+    room = open_room(isa) if isinstance(isa, str) else isa
+    soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=clock_hz, family=None)
+    return VirtualBoard(board=board, soc=soc, link=link, trace=trace, cache=cache, progress=progress)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What stands around the SoC in a virtual board: the registers of the I/O cells, and UART wires where asked for."""
+from amaranth import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["VirtualTop"]
+
+
+class VirtualTop(wiring.Component):
+    """``soc`` between its memory chip's pads and the host.
+
+    Parameters
+    ----------
+    soc : SoC
+    baud : int or None
+        ``None``: the link's byte streams are members; else its two wires, through the UART of the bitstream.
+
+    Members
+    -------
+    rx : In, tx : Out, byte streams; or rx_line : In(1), tx_line : Out(1)
+    pads : Out(SDRAMPins), where the SoC has a memory chip: lines behind the registers of the I/O cells
+    busy, fault, interrupt, reset_request : Out
+    """
+    def __init__(self, *, soc, baud=None):
+        self.soc, self.baud = soc, baud
+        members = {"busy": Out(1), "fault": Out(1), "interrupt": Out(1), "reset_request": Out(1)}
+        if baud is None:
+            members |= {"rx": In(stream.Signature(8)), "tx": Out(stream.Signature(8))}
+        else:
+            members |= {"rx_line": In(1, init=1), "tx_line": Out(1, init=1)}
+        self.part = getattr(soc.backing, "part", None) if hasattr(soc, "memory_pins") else None
+        if self.part is not None:
+            from ...gateware.memory.sdram.phy import SDRAMPins
+            members["pads"] = Out(SDRAMPins(self.part))
+        super().__init__(members)
+
+    def elaborate(self, platform):
+        m = Module()
+        soc = m.submodules.soc = self.soc
+        m.d.comb += [self.busy.eq(soc.busy), self.fault.eq(soc.fault), self.interrupt.eq(soc.interrupt),
+                     self.reset_request.eq(soc.reset_request)]
+        if self.part is not None:
+            from ...gateware.memory.sdram.phy import SDRAMPhy
+            phy = m.submodules.phy = SDRAMPhy(part=self.part)
+            wiring.connect(m, soc.memory_pins, phy.controller)
+            wiring.connect(m, phy.pads, wiring.flipped(self.pads))
+        if self.baud is None:
+            wiring.connect(m, wiring.flipped(self.rx), soc.rx)
+            wiring.connect(m, soc.tx, wiring.flipped(self.tx))
+        else:
+            from ..top import SerialLink
+            link = m.submodules.uart = SerialLink(clock_hz=soc.clock_hz, baud=self.baud)
+            wiring.connect(m, link.rx, soc.rx)
+            wiring.connect(m, soc.tx, link.tx)
+            m.d.comb += [link.rx_line.eq(self.rx_line), self.tx_line.eq(link.tx_line)]
+        return m
