@@ -1,16 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The virtual board as a target: the bitstream's own SoC, compiled, spoken to by the same link client as a board."""
 from ..errors import TargetError
+from .link import LinkTarget
 
-__all__ = ["open_sim"]
+__all__ = ["SimTarget", "open_board_of", "open_sim"]
 
 #: Deadlines in simulated seconds. Nothing disturbs a virtual board's link, so that they matter only if gateware is
 #: broken; at a board's own two seconds that would take minutes to be seen.
 TIMEOUT, RETRY = 0.25, 0.1
 
 
-def open_sim(name, progress=None):
-    """A :class:`~.link.LinkTarget` on the virtual board that ``name`` (a :class:`~.names.TargetName`) describes.
+class SimTarget(LinkTarget):
+    """A virtual board (docs/virtual-board.md): what :class:`LinkTarget` does, with a board of our own behind it.
+
+    Attributes
+    ----------
+    board : VirtualBoard
+    """
+    def __init__(self, *, client, name, board):
+        self.board = board
+        super().__init__(client=client, name=name, kind="sim")
+
+    def close(self):
+        super().close()
+        self.board.close()
+
+
+def open_board_of(parsed, progress=None):
+    """Switch on the virtual board of a :class:`~.names.TargetName`, and let its memory chip power up.
 
     Raises
     ------
@@ -21,26 +38,31 @@ def open_sim(name, progress=None):
     """
     from ...boards import open_board
     from ...gateware.cores import open_room
-    board, room = open_board(name.board), open_room(name.isa)
+    board, room = open_board(parsed.board), open_room(parsed.isa)
     space = room.params.SPACE
-    preset = name.preset or space.preset_for(board.fpga)
+    preset = parsed.preset or space.preset_for(board.fpga)
     if preset is None:
-        raise TargetError(f"target {name.text}: {room.name} has no preset that fits {board.name} ({board.fpga})")
-    space.resolve(preset, name.params)      # before anything that takes time
+        raise TargetError(f"target {parsed.text}: {room.name} has no preset that fits {board.name} ({board.fpga})")
+    space.resolve(preset, parsed.params)      # before anything that takes time
 
     from ...boards.virtual.board import open_virtual
+    trace = None
+    if "trace" in parsed.options:
+        trace = (parsed.options["trace"], int(parsed.options.get("trace_from", 0)))
+    virtual = open_virtual(board, room, preset=preset, params=parsed.params, trace=trace,
+                           link="wire" if parsed.options.get("link") == "wire" else "bytes", progress=progress)
+    # A host finds a board that has been on for a while.
+    virtual.pipe.sleep(getattr(virtual.soc.backing, "powerup_ns", 0) * 1e-9 + 20e-6)
+    return virtual
+
+
+def open_sim(parsed, progress=None):
+    """The :class:`SimTarget` of a name; errors as :func:`open_board_of`, and ``LinkError`` if it does not answer."""
     from ..link.client import LinkClient
-    from .link import LinkTarget
-    trace = name.options.get("trace")
-    if trace is not None:
-        trace = (trace, int(name.options.get("trace_from", 0)))
-    virtual = open_virtual(board, room, preset=preset, params=name.params, trace=trace,
-                           link="wire" if name.options.get("link") == "wire" else "bytes", progress=progress)
-    client = LinkClient(virtual.pipe, timeout=TIMEOUT, retry=RETRY)
+    board = open_board_of(parsed, progress)
     try:
-        target = LinkTarget(client=client, name=name.text, kind="sim")
+        # Sessions are drawn by a fixed seed: a run is the same every time.
+        return SimTarget(client=LinkClient(board.pipe, seed=1, timeout=TIMEOUT, retry=RETRY), name=parsed.text, board=board)
     except BaseException:
-        client.close()
+        board.close()
         raise
-    target.virtual = virtual
-    return target
