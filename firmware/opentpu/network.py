@@ -3,10 +3,11 @@
 
 Order of instructions (it is what the speed depends on; results do not):
 
-* Tiles are asked for two ahead, inputs one block ahead, results leave right after their activation.
+* Tiles are asked for two ahead, inputs one block ahead, results leave soon after their activation.
 * The layer whose inputs come from memory accumulates as many output blocks at a time as the accumulators hold, inner loop
-  over the outputs: an input block is used by all of them before the next one is needed. Later layers, whose inputs lie in
-  the unified buffer, do the same: ACT of one output block then runs under the products of the next.
+  over the outputs: an input block is used by all of them before the next one is needed. What is left of that layer, and
+  the later ones, whose inputs lie in the unified buffer, finish one output block after another: activation and results
+  of one then go under the products of the next.
 """
 from dataclasses import dataclass
 
@@ -120,65 +121,116 @@ class Network:
         """
         if outputs_at is None:
             outputs_at = inputs_at + rows * self.widths[0]
-        program = Program()
+        products = sum(a * b for a, b in zip(self.widths[:-1], self.widths[1:], strict=True))
+        writer = _Writer(self, products * -(-rows // self.batch))
         norm = None
-        loads = []              # input blocks of this batch that are still to be asked for, as arguments of RHM
         for start in range(0, rows, self.batch):
-            count = min(self.batch, rows - start)
+            count, left = min(self.batch, rows - start), rows - start
+            writer.loads += [] if start else self._loads(count, inputs_at)
+            following = self._loads(min(self.batch, left - count), inputs_at + (start + count) * self.widths[0])
             tile = 0
-            loads = loads if start else self._loads(count, inputs_at)
-            behind = self._loads(min(self.batch, rows - start - count), inputs_at + (start + count) * self.widths[0])
             for index, layer in enumerate(self.layers):
-                change = layer.norm if layer.norm != norm else None
+                if layer.norm is not None and layer.norm != norm:
+                    writer.program.cfg("norm", layer.norm)
+                    norm = layer.norm
                 # Inputs of the next batch come in under the later layers, where they have rows of their own.
-                stream = loads if index == 0 else behind if self._side_by_side else []
-                self._layer(program, index, layer, count, tile, change, stream, outputs_at + start * self.widths[-1])
-                norm = norm if layer.norm is None else layer.norm
+                if index == 1 and self._side_by_side:
+                    writer.loads, following = following, []
+                writer.layer(index, count, tile, outputs_at + start * self.widths[-1])
                 tile += self.widths[index] * self.widths[index + 1]
-            loads = behind
-        program.hlt()
-        return program.scheduled(min(2, self._params["wfifo_tiles"]))
+            writer.loads += following
+        return writer.finish(min(2, self._params["wfifo_tiles"]))
 
     def _loads(self, count, host):
+        """Arguments of the RHM of each input block of a batch."""
         return [(host + k * count, self._regions[0] + k * count, count) for k in range(self.widths[0])] if count else []
 
-    def _layer(self, program, index, layer, count, first_tile, norm, stream, outputs_at):
-        down, across = self.widths[index], self.widths[index + 1]
-        source, target = self._regions[index], self._regions[index + 1]
-        group = min(across, self._params["acc_rows"] // count)
-        if group == 0:
-            raise NetworkError(f"a batch of {count} does not fit {self._params['acc_rows']} accumulator rows")
-        last = index == len(self.layers) - 1
-        if index == 0 and len(stream) == down:
-            program.rhm(*stream.pop(0))
-        if norm is not None:
-            program.cfg("norm", norm)
 
-        def finish(j, slot):
-            ub = target + j * count
-            program.act(slot * count, ub, count, layer.func)
-            if last:
-                program.whm(ub, outputs_at + j * count, count)
+class _Writer:
+    """Writes the layers of a network, one batch after another, and paces what goes to and from memory.
 
-        # Few accumulators: halve the group, so that one half is activated while the other is filled.
-        if group < across and group >= 2 and (index or group * count < 256):
-            group = max(1, group // 2)
-        slots = max(group, self._params["acc_rows"] // count // group * group)
+    ``loads``: input blocks still to be asked for; ``_stores``: results still to be written. Both units take one instruction
+    at a time, and issue is in order: two of them too close together would hold up the products behind them.
+    """
+    def __init__(self, network, products):
+        self.program = Program()
+        self.network = network
+        self.loads, self._stores = [], []
+        # A block of vectors takes memory about n/2 times as long as the array, two bytes a cycle.
+        self._pace = max(1, network.n // 2)
+        self._products = self._last = 0
+        self._ahead = products      # products still to come
+
+    def layer(self, index, count, first_tile, outputs_at):
+        network, program = self.network, self.program
+        down, across = network.widths[index], network.widths[index + 1]
+        source, target = network._regions[index], network._regions[index + 1]
+        layer, last = network.layers[index], index == len(network.layers) - 1
+        slots = network._params["acc_rows"] // count
+        if slots == 0:
+            raise NetworkError(f"a batch of {count} does not fit {network._params['acc_rows']} accumulator rows")
+        # The first output blocks go together where inputs come from memory: each is used by all of them as it arrives.
+        group = min(across, slots) if index == 0 else 1
+        order = [(k, j) for k in range(down) for j in range(group)]
+        order += [(k, j) for j in range(group, across) for k in range(down)]
+        # An activation starts when the product's first row is through the array. Where products are shorter than
+        # that, another product goes in between.
+        delay = 0 if count >= 2 * network.n + 16 else 1
         waiting = []            # output blocks whose sums are complete, not yet activated
-        for base in range(0, across, group):
-            members = range(base, min(base + group, across))
-            for k in range(down):
-                if index == 0 and len(stream) == down - k - 1 and stream:
-                    program.rhm(*stream.pop(0))
-                for j in members:
-                    slot = j % slots
-                    program.mmc(source + k * count, slot * count, count, tile=first_tile + k * across + j,
-                                overwrite=k == 0)
-                    # One product later, so that the activation never waits in front of an instruction that could go.
-                    for ready in waiting:
-                        finish(*ready)
-                    waiting = [(j, slot)] if k == down - 1 else []
-                    if index and stream:
-                        program.rhm(*stream.pop(0))
-        for ready in waiting:
-            finish(*ready)
+
+        def activate(j):
+            ub = target + j * count
+            self._overwrite(ub, count)
+            program.act(j % slots * count, ub, count, layer.func)
+            if last:
+                self._stores.append((ub, outputs_at + j * count, count))
+
+        for k, j in order:
+            # Input block k must be asked for before its first product; block k + 1 right behind that.
+            while index == 0 and len(self.loads) >= down - k:
+                self._load()
+            program.mmc(source + k * count, j % slots * count, count, tile=first_tile + k * across + j, overwrite=k == 0)
+            self._products += 1
+            self._ahead -= 1
+            while index == 0 and self.loads and len(self.loads) >= down - k - 1 and j == 0:
+                self._load()
+            while len(waiting) > delay - 1 and waiting:
+                activate(waiting.pop(0))
+            if k == down - 1:
+                waiting.append(j)
+                if not delay:
+                    activate(waiting.pop())
+            self._pace_memory(index)
+        for j in waiting:
+            activate(j)
+
+    def _pace_memory(self, index):
+        if self._products - self._last >= self._pace:
+            if self._stores:
+                self._store()
+            elif self.loads and index:
+                self._load()
+        # At the end there are too few products left to be held up.
+        while self._stores and self._ahead <= self._pace * len(self._stores):
+            self._store()
+
+    def _load(self):
+        host, ub, count = self.loads.pop(0)
+        self._overwrite(ub, count)
+        self.program.rhm(host, ub, count)
+        self._last = self._products
+
+    def _store(self):
+        self.program.whm(*self._stores.pop(0))
+        self._last = self._products
+
+    def _overwrite(self, ub, count):
+        """Results that still lie in these rows must leave first."""
+        while any(at < ub + count and ub < at + size for at, _, size in self._stores):
+            self._store()
+
+    def finish(self, ahead):
+        while self._stores:
+            self._store()
+        self.program.hlt()
+        return self.program.scheduled(ahead)
