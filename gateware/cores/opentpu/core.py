@@ -18,7 +18,7 @@ waits. It issues, in program order, when its unit is free and every row it share
 a younger    and older instructions that are still at work
 ===========  ==================================================================================================
 RHM          waits until no row it writes is still to be read or written (its answers never wait for another
-             port), and no byte it reads is still to be written by a WHM
+             port); one more may be queued; and no byte it reads is still to be written by a WHM
 RW           waits for a place in the weight queue, and like RHM for the bytes of a WHM
 WHM          reads rows when the RHMs before it are complete, follows ACT; writes when all older reads are back
 MMC          follows RHM and ACT in the unified buffer, and an ACT that still reads the rows it will write
@@ -102,9 +102,9 @@ class Engine(wiring.Component):
         chain = p["chain"]
 
         # Parts
-        running, halting, aborting, reset = Signal(), Signal(), Signal(), Signal()
+        running, halting, aborting, finished = Signal(), Signal(), Signal(), Signal()
         m.submodules.fetch = fetch = Fetch(beat_bytes=self.beat_bytes, words=p["fetch_words"])
-        m.submodules.decode = ResetInserter(reset)(decode := Decode(params=p))
+        m.submodules.decode = ResetInserter(finished)(decode := Decode(params=p))
         m.submodules.matrix = matrix = MatrixUnit(params=p, family=self.family)
         m.submodules.act = act = ActivationUnit(params=p, pending_bits=matrix.pending_bits)
         m.submodules.rhm = rhm = ReadHostUnit(params=p, beat_bytes=self.beat_bytes)
@@ -155,6 +155,10 @@ class Engine(wiring.Component):
         m.d.sync += compared.eq(decode.valid & ~take)
         rows = (cand.ub, cand.ub_last)
         on_rhm = overlap(m, "rhm", *rows, rhm.row, rhm.last) & rhm.active
+        on_queued = overlap(m, "queued", *rows, rhm.queued_row, rhm.queued_last)
+        was_queued = Signal()       # what leaves the queue is compared as the active one from the next cycle on
+        m.d.sync += was_queued.eq(rhm.queued)
+        on_queued = on_queued & was_queued
         on_act = overlap(m, "act", *rows, act.ub_row, act.ub_last) & act.active
         on_whm = overlap(m, "whm", *rows, whm.row, whm.last) & whm.reading
         on_mmc = overlap(m, "mmc", *rows, matrix.ub_row, matrix.ub_last) & matrix.active
@@ -164,30 +168,30 @@ class Engine(wiring.Component):
         m.d.sync += above.eq(cand.acc > matrix.acc_base)
         meets, on_bytes = Signal(), Signal()
         m.d.sync += meets.eq((cand.begin < whm.end) & (whm.begin < cand.end))
-        m.d.comb += on_bytes.eq(meets & whm.active)
+        m.d.comb += on_bytes.eq(meets & whm.active | whm.earlier)
         behind = {
             "rhm": slack(m, "rhm", cand.ub, rhm.row), "act": slack(m, "act", cand.ub, act.ub_row),
             "act_acc": slack(m, "act_acc", cand.acc, act.acc_row), "mmc_acc": slack(m, "mmc_acc", cand.acc, matrix.acc_row),
         }
 
         # Issue: the decision
-        exclusive, lonely = Signal(), Signal()      # one cycle longer, in which it retires
-        m.d.comb += exclusive.eq(matrix.exclusive | act.exclusive | lonely)
+        exclusive, lonely = Signal(), Signal()
+        m.d.comb += exclusive.eq(matrix.exclusive | act.exclusive)
         if p["ext_conv"] or p["ext_pool"]:
-            m.d.sync += lonely.eq(matrix.exclusive | act.exclusive)
+            m.d.sync += lonely.eq(exclusive)
         drained = Signal()
-        m.d.comb += drained.eq(~rhm.active & ~rw.active & ~whm.active & ~matrix.active & (matrix.pending == 0) & ~act.active)
+        m.d.comb += drained.eq(~rhm.active & ~rhm.queued & ~rw.active & ~whm.active & ~matrix.active & (matrix.pending == 0) & ~act.active)
         convolve = cand.convolve if p["ext_conv"] else Const(0)
         pool = cand.pool if p["ext_pool"] else Const(0)
         behind_acc = on_mmc_acc & (matrix.pending != 0) | (matrix.old_pending != 0)
         can = {
             Op.NOP: Const(1), Op.CFG: Const(1),
-            Op.RHM: ~rhm.active & ~on_mmc & ~on_act & ~on_whm & ~on_bytes,
+            Op.RHM: rhm.ready & ~on_mmc & ~on_act & ~on_whm & ~on_bytes,
             Op.RW: ~rw.asking & matrix.place & ~on_bytes,
-            Op.WHM: ~whm.active & (Const(1) if chain else ~on_act & ~on_rhm),
+            Op.WHM: whm.ready & (Const(1) if chain else ~on_act & ~on_rhm & ~on_queued),
             Op.MMC: ~matrix.active & (cand.overwrite | ~(matrix.hold | matrix.hold_above & above))
-            & ~(convolve & (rhm.active | act.active)) & (Const(1) if chain else ~on_rhm & ~on_act & ~on_act_acc),
-            Op.ACT: ~act.active & ~on_rhm & ~on_whm & ~on_mmc & ~(pool & (matrix.pending != 0))
+            & ~on_queued & ~(convolve & (rhm.active | rhm.queued | act.active)) & (Const(1) if chain else ~on_rhm & ~on_act & ~on_act_acc),
+            Op.ACT: ~act.active & ~on_rhm & ~on_queued & ~on_whm & ~on_mmc & ~(pool & (matrix.pending != 0))
             & (Const(1) if chain else ~behind_acc),
             Op.SYNC: drained, Op.HLT: drained, Op.FAULT: Const(1),
         }
@@ -223,8 +227,8 @@ class Engine(wiring.Component):
             act.pending.eq(matrix.pending), act.old_pending.eq(matrix.old_pending), act.written.eq(matrix.written),
             act.compat.eq(regs.sigmoid_compat),
             whm.behind_act.follow.eq(on_act & follow), whm.behind_act.slack.eq(behind["act"]), whm.act_active.eq(act.active),
-            whm.act_step.eq(act.step), whm.older_reader.eq(rhm.active), whm.older_tiles.eq(rw.tiles),
-            whm.reader_active.eq(rhm.active), whm.reader_error.eq(rhm.error), whm.tile_done.eq(rw.done),
+            whm.act_step.eq(act.step), whm.older_readers.eq(rhm.active + rhm.queued), whm.older_tiles.eq(rw.tiles),
+            whm.reader_done.eq(rhm.done), whm.clear.eq(finished), whm.reader_error.eq(rhm.error), whm.tile_done.eq(rw.done),
             whm.tile_error.eq(rw.error), whm.kill.eq(aborting), rhm.stop.eq(aborting), rw.stop.eq(aborting),
             matrix.reserve.eq(go & is_op[Op.RW]),
         ]
@@ -269,9 +273,8 @@ class Engine(wiring.Component):
 
         # End of the run
         m.d.comb += ended.eq(running & halting & drained & fetch.idle & ~noted & ~rhm.error & ~rw.error & ~whm.error & ~go)
-        finished = Signal()
         m.d.sync += finished.eq(ended & ~finished)
-        m.d.comb += [control.finish.eq(finished), reset.eq(finished)]
+        m.d.comb += control.finish.eq(finished)
         sweep_bits = max(exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])) - exact_log2(p["banks"])
         sweeping, sweep = Signal(init=1), Signal(sweep_bits)
         with m.If(sweeping):
@@ -311,11 +314,13 @@ class Engine(wiring.Component):
         p, n, control = self.params, self.params["n"], self.control
         # An MMC.C or ACT.P retires when its last row was read or written.
         late = lonely & ~matrix.exclusive & ~act.exclusive & ~control.fault_code.any()
+        now, owed = Signal(), Signal()
+        m.d.sync += owed.eq((late | owed) & now)
         convolve = is_op[Op.MMC] & decode.candidate.convolve if p["ext_conv"] else Const(0)
         pool = is_op[Op.ACT] & decode.candidate.pool if p["ext_pool"] else Const(0)
         retired = Signal()
         m.d.comb += [
-            retired.eq(go & ~is_op[Op.FAULT] & ~convolve & ~pool | late),
+            now.eq(go & ~is_op[Op.FAULT] & ~convolve & ~pool), retired.eq(now | late | owed),
             control.retired.eq(retired),
             control.operations.eq(Mux(matrix.work, n * n, 0)),
             control.bytes_read.eq(Mux(retired, WORD_BYTES, 0) + Mux(rhm.ub_grant, n, 0) + Mux(rw.push, n, 0)),

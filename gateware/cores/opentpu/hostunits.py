@@ -21,12 +21,13 @@ def trouble_layout():
 
 class ReadHostUnit(wiring.Component):
     """Executes RHM. It issues only when no other instruction still needs the rows it will write, so that it takes what the
-    memory answers without waiting for anyone.
+    memory answers without waiting for anyone. A second RHM may wait in a queue of one (not in the small build).
 
-    Members: ``issue``, ``candidate``, ``pc`` : In; ``stop`` : In, level: ask for nothing more, drop what comes; ``active``, ``row``,
-    ``last`` : Out: rows still to be written; ``step`` : Out: a row was written; ``ub_write``, ``ub_address``, ``ub_data``,
-    ``ub_grant``: write port; ``error``, ``trouble`` : Out, ``error_ready`` : In: the row that comes has an error, it is taken when
-    the engine has noted it; ``memory``.
+    Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``stop`` : In, level: ask for nothing more, drop what comes;
+    ``active``, ``row``, ``last`` : Out: rows still to be written; ``queued``, ``queued_row``, ``queued_last``: those of the queue;
+    ``step`` : Out: a row was written; ``done`` : Out: it was the last; ``ub_write``, ``ub_address``, ``ub_data``, ``ub_grant``: write
+    port; ``error``, ``trouble`` : Out, ``error_ready`` : In: the row that comes has an error, it is taken when the engine has noted
+    it; ``memory``.
     """
     def __init__(self, *, params, beat_bytes):
         p = self.params = params
@@ -34,8 +35,9 @@ class ReadHostUnit(wiring.Component):
         self.reader = RowReader(row_bytes=p["n"], beat_bytes=beat_bytes, most_rows=256, tag_bits=0,
                                 flight=1 if p["banks"] == 1 else 2)
         super().__init__({
-            "issue": In(1), "candidate": In(candidate_layout(p)), "pc": In(32), "stop": In(1),
-            "active": Out(1), "row": Out(ub), "last": Out(ub), "step": Out(1),
+            "issue": In(1), "candidate": In(candidate_layout(p)), "pc": In(32), "stop": In(1), "ready": Out(1),
+            "active": Out(1), "row": Out(ub), "last": Out(ub), "step": Out(1), "done": Out(1),
+            "queued": Out(1), "queued_row": Out(ub), "queued_last": Out(ub),
             "ub_write": Out(1), "ub_address": Out(ub), "ub_data": Out(8 * p["n"]), "ub_grant": In(1),
             "error": Out(1), "trouble": Out(trouble_layout()), "error_ready": In(1),
             "memory": Out(MemoryPort(beat_bytes)),
@@ -45,25 +47,46 @@ class ReadHostUnit(wiring.Component):
         m = Module()
         m.submodules.reader = reader = self.reader
         wiring.connect(m, reader.memory, wiring.flipped(self.memory))
-        cand = self.candidate
+        cand, ub_bits = self.candidate, len(self.row)
         pc = Signal(32, reset_less=True)
         allowed = ~self.error | self.error_ready
         m.d.comb += [
-            reader.start.eq(self.issue), reader.address.eq(cand.begin), reader.rows.eq(cand.number), reader.stop.eq(self.stop),
+            reader.stop.eq(self.stop),
             self.ub_write.eq(reader.valid & allowed & ~self.stop), self.ub_address.eq(self.row), self.ub_data.eq(reader.data),
             reader.ready.eq(self.ub_grant | self.stop),
             self.error.eq(reader.valid & reader.error & ~self.stop),
             self.trouble.pc.eq(pc), self.trouble.address.eq(reader.error_address),
         ]
-        m.d.sync += self.step.eq(self.ub_grant)
+        m.d.sync += [self.step.eq(self.ub_grant), self.done.eq(0)]
         with m.If(self.ub_grant):
             m.d.sync += self.row.eq(self.row + 1)
             with m.If(self.row == self.last):
-                m.d.sync += self.active.eq(0)
+                m.d.sync += [self.active.eq(0), self.done.eq(1)]
         with m.If(self.stop & ~reader.asking & ~reader.answering):
             m.d.sync += self.active.eq(0)
-        with m.If(self.issue):
-            m.d.sync += [self.active.eq(1), self.row.eq(cand.ub), self.last.eq(cand.ub_last), pc.eq(self.pc)]
+        begin = Signal()
+        work = Signal(data.StructLayout({"row": ub_bits, "last": ub_bits, "address": 32, "number": 8, "pc": 32}))
+        fresh = Signal.like(work)
+        m.d.comb += [
+            fresh.row.eq(cand.ub), fresh.last.eq(cand.ub_last), fresh.address.eq(cand.begin), fresh.number.eq(cand.number),
+            fresh.pc.eq(self.pc),
+        ]
+        if self.params["banks"] == 1:
+            m.d.comb += [work.eq(fresh), begin.eq(self.issue), self.ready.eq(~self.active)]
+        else:
+            # Through the queue always: between two RHMs ``active`` is low for a cycle.
+            queue = Signal.like(work, reset_less=True)
+            m.d.comb += [
+                work.eq(queue), begin.eq(self.queued & ~self.active & ~self.stop), self.ready.eq(~self.queued),
+                self.queued_row.eq(queue.row), self.queued_last.eq(queue.last),
+            ]
+            with m.If(begin | self.stop):
+                m.d.sync += self.queued.eq(0)
+            with m.If(self.issue):
+                m.d.sync += [self.queued.eq(1), queue.eq(fresh)]
+        m.d.comb += [reader.start.eq(begin), reader.address.eq(work.address), reader.rows.eq(work.number)]
+        with m.If(begin):
+            m.d.sync += [self.active.eq(1), self.row.eq(work.row), self.last.eq(work.last), pc.eq(work.pc)]
         return m
 
 
@@ -111,10 +134,11 @@ class WeightUnit(wiring.Component):
 class WriteHostUnit(wiring.Component):
     """Executes WHM. Its first write waits until all older reads have come back without error.
 
-    Members: ``issue``, ``candidate``, ``pc`` : In; ``kill`` : In, level: no further burst; ``older_reader``, ``older_tiles`` : In: what
-    is outstanding when it issues; ``reader_active``, ``reader_error``, ``tile_done``, ``tile_error`` : In; ``behind_act``,
-    ``act_active``, ``act_step`` : In, as elsewhere; ``active`` : Out: until all is acknowledged; ``reading``, ``row``, ``last`` : Out:
-    rows still to be read; ``begin``, ``end`` : Out: its bytes; ``row_done``: a row went to the memory; ``ub_read``, ``ub_address``,
+    Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``kill`` : In, level: no further burst; ``clear`` : In: after the
+    run; ``older_readers``, ``older_tiles`` : In: RHMs and RWs outstanding when it issues; ``reader_done``, ``reader_error``,
+    ``tile_done``, ``tile_error`` : In; ``behind_act``, ``act_active``, ``act_step`` : In, as elsewhere; ``active`` : Out: until all is
+    acknowledged; ``earlier`` : Out: the WHM before is not yet; ``reading``, ``row``, ``last`` : Out: rows still to be read; ``begin``,
+    ``end`` : Out: its bytes; ``row_done``: a row went to the memory; ``ub_read``, ``ub_address``,
     ``ub_grant``, ``ub_data``: read port; ``error``, ``trouble``, ``memory``.
     """
     def __init__(self, *, params, beat_bytes):
@@ -124,7 +148,8 @@ class WriteHostUnit(wiring.Component):
         self.writer = RowWriter(row_bytes=p["n"], beat_bytes=beat_bytes, flight=1 if p["banks"] == 1 else 4)
         super().__init__({
             "issue": In(1), "candidate": In(candidate_layout(p)), "pc": In(32), "kill": In(1),
-            "older_reader": In(1), "older_tiles": In(2), "reader_active": In(1), "reader_error": In(1), "tile_done": In(1),
+            "ready": Out(1), "clear": In(1), "earlier": Out(1),
+            "older_readers": In(2), "older_tiles": In(2), "reader_done": In(1), "reader_error": In(1), "tile_done": In(1),
             "tile_error": In(1), "behind_act": In(progress_layout(ub)), "act_active": In(1), "act_step": In(1),
             "active": Out(1), "reading": Out(1), "row": Out(ub), "last": Out(ub), "begin": Out(32), "end": Out(32),
             "row_done": Out(1), "ub_read": Out(1), "ub_address": Out(ub), "ub_grant": In(1), "ub_data": In(8 * p["n"]),
@@ -136,16 +161,18 @@ class WriteHostUnit(wiring.Component):
         m.submodules.writer = writer = self.writer
         wiring.connect(m, writer.memory, wiring.flipped(self.memory))
         cand = self.candidate
-        pc = Signal(32, reset_less=True)
-        after_reader, after_tiles, poisoned = Signal(), Signal(2), Signal()
+        pc, earlier_pc = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        after_readers, after_tiles, poisoned = Signal(2), Signal(2), Signal()
         act_ok = tracker(m, "act", load=self.issue, follow=self.behind_act.follow, start=self.behind_act.slack,
                          older_active=self.act_active, older_step=self.act_step, younger_step=self.ub_grant)
+        pipelined = self.params["banks"] == 2       # the next WHM may issue while the last bursts are on their way
         m.d.comb += [
             writer.start.eq(self.issue), writer.address.eq(cand.begin), writer.rows.eq(cand.number),
-            writer.kill.eq(self.kill | poisoned), writer.permit.eq(~after_reader & (after_tiles == 0)),
-            self.ub_read.eq(self.reading & ~after_reader & act_ok & writer.room), self.ub_address.eq(self.row),
+            writer.kill.eq(self.kill | poisoned), writer.permit.eq((after_readers == 0) & (after_tiles == 0)), writer.clear.eq(self.clear),
+            self.ub_read.eq(self.reading & (after_readers == 0) & act_ok & writer.room), self.ub_address.eq(self.row),
             writer.reserve.eq(self.ub_grant), writer.data.eq(self.ub_data), self.row_done.eq(writer.row_done),
-            self.error.eq(writer.error), self.trouble.pc.eq(pc), self.trouble.address.eq(writer.error_address),
+            self.error.eq(writer.error), self.trouble.pc.eq(Mux(writer.earlier, earlier_pc, pc)), self.earlier.eq(writer.earlier),
+            self.ready.eq(~self.active | (~self.reading & writer.ready & pipelined)), self.trouble.address.eq(writer.error_address),
         ]
         push = self.ub_grant
         for k in range(self.latency):
@@ -159,20 +186,20 @@ class WriteHostUnit(wiring.Component):
                 m.d.sync += self.reading.eq(0)
         with m.If(self.kill | poisoned):
             m.d.sync += self.reading.eq(0)
-        with m.If(~self.reader_active):
-            m.d.sync += after_reader.eq(0)
+        with m.If(self.reader_done & (after_readers != 0)):
+            m.d.sync += after_readers.eq(after_readers - 1)
         with m.If(self.tile_done & (after_tiles != 0)):
             m.d.sync += after_tiles.eq(after_tiles - 1)
-        with m.If(after_reader & self.reader_error | (after_tiles != 0) & self.tile_error):
+        with m.If((after_readers != 0) & self.reader_error | (after_tiles != 0) & self.tile_error):
             m.d.sync += poisoned.eq(1)
         with m.If(self.active & ~self.reading & ~writer.busy & ~push):
             m.d.sync += self.active.eq(0)
         with m.If(self.kill):
-            m.d.sync += [after_reader.eq(0), after_tiles.eq(0)]
+            m.d.sync += [after_readers.eq(0), after_tiles.eq(0)]
         with m.If(self.issue):
             m.d.sync += [
                 self.active.eq(1), self.reading.eq(1), self.row.eq(cand.ub), self.last.eq(cand.ub_last),
-                self.begin.eq(cand.begin), self.end.eq(cand.end), pc.eq(self.pc), poisoned.eq(0),
-                after_reader.eq(self.older_reader), after_tiles.eq(self.older_tiles - self.tile_done),
+                self.begin.eq(cand.begin), self.end.eq(cand.end), pc.eq(self.pc), earlier_pc.eq(pc), poisoned.eq(0),
+                after_readers.eq(self.older_readers), after_tiles.eq(self.older_tiles - self.tile_done),
             ]
         return m

@@ -135,12 +135,14 @@ class RowWriter(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, while not ``busy``: ``address`` (beat-aligned), ``rows`` (number less one, 8 bits)
+    start : In, one cycle, while ``ready``: ``address`` (beat-aligned), ``rows`` (number less one, 8 bits)
+    ready : Out, every burst of the last start was asked for, and those of the start before are acknowledged
     permit : In, level: writes may be asked for
     kill : In, level: rows not yet asked for are dropped
     room : Out, a row may be reserved; ``reserve`` : In, a row will be pushed
     push, data : In
-    busy : Out, until every write was acknowledged
+    clear : In, one cycle, while not ``busy``: forget rows that were pushed and killed
+    busy : Out, until every write was acknowledged; ``earlier``: writes of the start before the last are not
     row_done : Out, one cycle for every row handed to the memory
     error : Out, one cycle: a write failed; ``error_address`` is the request's
     """
@@ -149,7 +151,7 @@ class RowWriter(wiring.Component):
         self.burst = burst_rows(row_bytes, beat_bytes, 128)
         super().__init__({
             "start": In(1), "address": In(32), "rows": In(8), "permit": In(1), "kill": In(1),
-            "room": Out(1), "reserve": In(1), "push": In(1), "data": In(8 * row_bytes),
+            "clear": In(1), "ready": Out(1), "earlier": Out(1), "room": Out(1), "reserve": In(1), "push": In(1), "data": In(8 * row_bytes),
             "busy": Out(1), "row_done": Out(1), "error": Out(1), "error_address": Out(32),
             "memory": Out(MemoryPort(beat_bytes)),
         })
@@ -159,7 +161,7 @@ class RowWriter(wiring.Component):
         port, burst = self.memory, self.burst
         per_row = self.row_bytes // self.beat_bytes
         depth = max(2 * burst, 8)
-        m.submodules.rows = rows = ResetInserter(self.start)(fifo.SyncFIFOBuffered(width=8 * self.row_bytes, depth=depth))
+        m.submodules.rows = rows = ResetInserter(self.clear)(fifo.SyncFIFOBuffered(width=8 * self.row_bytes, depth=depth))
         held = Signal(range(depth + 1))                 # reserved or in the buffer
         taken = Signal()
         m.d.comb += [self.room.eq(held != depth), rows.w_en.eq(self.push), rows.w_data.eq(self.data)]
@@ -196,21 +198,27 @@ class RowWriter(wiring.Component):
             port.ack.ready.eq(1), acked.eq(port.ack.valid), self.error.eq(acked & port.ack.payload.error),
         ]
         m.d.sync += unanswered.eq(unanswered + asked - acked)
+        m.d.comb += self.ready.eq((rows_left == 0) & ~offering & ~self.earlier)
         if self.flight == 1:
             m.d.comb += self.error_address.eq(address)
             with m.If(acked):
                 m.d.sync += address.eq(address + burst * self.row_bytes)
         else:
-            origin = Signal(32, reset_less=True)
-            m.d.comb += self.error_address.eq(origin)
+            origin, first = Signal(32, reset_less=True), Signal(32, reset_less=True)
+            older = Signal.like(unanswered)
+            m.d.comb += [self.error_address.eq(origin), self.earlier.eq(older != 0)]
             with m.If(acked):
-                m.d.sync += origin.eq(origin + burst * self.row_bytes)
+                m.d.sync += [origin.eq(Mux(older == 1, first, origin + burst * self.row_bytes)), older.eq(older - self.earlier)]
             with m.If(asked):
                 m.d.sync += address.eq(address + burst * self.row_bytes)
             with m.If(self.start):
-                m.d.sync += origin.eq(self.address)
+                m.d.sync += [first.eq(self.address), older.eq(unanswered - acked)]
+                with m.If(unanswered == acked):
+                    m.d.sync += origin.eq(self.address)
         with m.If(self.start):
-            m.d.sync += [address.eq(self.address), rows_left.eq(self.rows + 1), held.eq(0), waiting.eq(0)]
+            m.d.sync += [address.eq(self.address), rows_left.eq(self.rows + 1)]
+        with m.If(self.clear):
+            m.d.sync += [held.eq(0), waiting.eq(0)]
 
         # Beats
         m.d.comb += port.w.payload.mask.eq((1 << self.beat_bytes) - 1)
