@@ -7,6 +7,9 @@
 #if BOARD_SDRAM
 #include "sdr_sdram.hpp"
 #include <memory>
+#if !defined(REGISTERED_pads__cs_n) || !defined(REGISTERED_pads__a) || !defined(REGISTERED_pads__dq__o)
+#error "the chip model looks at pads between two edges, so they must be registers"
+#endif
 #endif
 
 using namespace quintet;

@@ -68,6 +68,7 @@ def _write_ports(folder):
         if _mangle(name) != mangled:
             raise CompileError(f"port {mangled} has a name that is not of letters, digits and underscores")
         ports[name] = (direction, int(width))
+    registered = "".join(re.findall(r"/\*output\*/ wire<\d+>( \w+;)", header))
     one_pass = re.search(r"bool converged = (true|false);", body).group(1) == "true"
     lines = ["#pragma once", '#include "simulation.hpp"', "static const quintet::Port quintet_ports[] = {"]
     for name, (direction, width) in ports.items():
@@ -78,7 +79,8 @@ def _write_ports(folder):
                f"#define QUINTET_HAS_CLOCK {int('clk' in ports)}",
                f"#define QUINTET_HAS_RESET {int('rst' in ports)}",
                f"#define QUINTET_CLOCK_USED {int(' prev_p_clk;' in header)}"]
-    defines += [f"#define HAS_{name}" for name in ports]
+    # A harness may look at these between two evaluations: they are registers, not copies of one.
+    defines += [f"#define REGISTERED_{name}" for name in ports if f" {_mangle(name)};" in registered]
     (folder / "features.hpp").write_text("\n".join(["#pragma once", *defines]) + "\n")
     (folder / "ports.hpp").write_text("\n".join(lines) + "\n")
     (folder / "ports.json").write_text(json.dumps({"ports": ports, "one_pass": one_pass}))
