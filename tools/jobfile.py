@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import JobError
-from .job import _suggest, load_from_file, Save
+from .job import Save, _suggest, load_from_file
 
 if sys.version_info >= (3, 11):
     import tomllib

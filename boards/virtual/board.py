@@ -133,8 +133,7 @@ class VirtualBoard:
             setattr(config, name, getattr(part, name))
         for name in _TIMES:
             setattr(config, f"{name}_ps", round(getattr(part, name) * 1000))
-        # The harness sees the pads, and the gateware the data, one evaluation late: one cycle of `capture` is spent by it.
-        config.dq_delay = self.soc.backing.capture - 1
+        config.dq_delay = self.soc.backing.capture
         # Rounded up: a period a fraction of a picosecond short must not break a rule.
         config.period_ps = -int(-1e12 // self.clock_hz)
         config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from amaranth import Module, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import Out
+
 from quintet.gateware.cores.engine import EngineControl, Stall
 from quintet.gateware.cores.parameters import Parameter, ParameterSpace, Preset
 from quintet.gateware.cores.registers import Counter, Fault, Register

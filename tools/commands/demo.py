@@ -36,6 +36,7 @@ def arguments(parser):
 
 def run(args, console):
     import time
+
     from ..demo import run_demo
     began = time.monotonic()
     with console.progress() as progress:

@@ -7,6 +7,7 @@ import pytest
 from amaranth import Assert, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
+
 from quintet.boards.virtual import toolchain
 from quintet.boards.virtual.cache import BuildCache
 from quintet.boards.virtual.compile import CompileError, build_library
