@@ -69,22 +69,28 @@ class MemoryArbiter(wiring.Component):
             "port": In(MemoryPort(beat_bytes)).array(ports),
             "memory": Out(MemoryPort(beat_bytes)),
         })
+        # State that the proofs look at (tests/gateware/memory/test_memory_proofs.py).
+        owner_bits = bits_for(ports - 1)
+        self._turn = Signal(owner_bits)
+        # What is owed to the ports: one entry a request, in order.
+        self._order = ShiftQueue(shape=data.StructLayout({"owner": unsigned(owner_bits), "write": 1}),
+                                 depth=outstanding)
+        # Granted writes whose data are to come. Two at most: the memory sees the second while it takes the data of the
+        # first.
+        writing = data.StructLayout({"owner": unsigned(owner_bits), "left": unsigned(8)})
+        self._now, self._after = Signal(writing), Signal(writing)
+        self._now_valid, self._after_valid = Signal(), Signal()
 
     def elaborate(self, platform):
         m = Module()
         memory = self.memory
-        owner_bits = bits_for(self.ports - 1)
-
-        # What is owed to the ports: one entry a request, in order.
-        order = m.submodules.order = ShiftQueue(
-            shape=data.StructLayout({"owner": unsigned(owner_bits), "write": 1}), depth=self.outstanding)
+        order = m.submodules.order = self._order
 
         # Whose turn it is.
         rooms = [self._room(m, i) for i in range(self.ports)]
         asks = Signal(self.ports)
         m.d.comb += asks.eq(Cat(port.req.valid & room for port, room in zip(self.port, rooms, strict=True)))
-        turn = Signal(owner_bits)
-        choice = Signal(owner_bits)
+        turn, choice = self._turn, Signal.like(self._turn)
         with m.Switch(turn):
             for last in range(self.ports):
                 with m.Case(last):
@@ -122,11 +128,8 @@ class MemoryArbiter(wiring.Component):
         return room
 
     def _route_writes(self, m, grant, choice, chosen, writes_ready):
-        # Two granted writes at most: the memory sees the second while it takes the data of the first.
         memory = self.memory
-        layout = data.StructLayout({"owner": choice.shape(), "left": unsigned(8)})
-        now, after = Signal(layout), Signal(layout)
-        now_valid, after_valid = Signal(), Signal()
+        now, after, now_valid, after_valid = self._now, self._after, self._now_valid, self._after_valid
         m.d.comb += writes_ready.eq(~after_valid)
         with m.Switch(now.owner):
             for i, port in enumerate(self.port):

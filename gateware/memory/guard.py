@@ -54,17 +54,21 @@ class WindowGuard(wiring.Component):
             "port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes)),
             "base": In(32), "limit": In(32), "clear": In(1), "idle": Out(1),
         })
+        # State that the proofs look at (tests/gateware/memory/test_memory_proofs.py).
+        # The request that was accepted last, until the memory (or the answer of ours) has taken it.
+        self._held, self._inside = Signal(), Signal()
+        self._request = Signal(RequestLayout())
+        self._count = Signal(range(outstanding + 1))              # requests the memory owes answers for, the held included
+        self._owed = Signal(range(outstanding * MAX_BEATS + 1))   # beats that we owe to the memory
+        self._acknowledge = Signal()                              # all beats of a refused write were swallowed
 
     def elaborate(self, platform):
         m = Module()
         port, memory = self.port, self.memory
         shift = self.beat_bytes.bit_length() - 1
 
-        # The request that was accepted last, until the memory (or the answer of ours) has taken it.
-        held, inside = Signal(), Signal()
-        request = Signal(RequestLayout())
-        count = Signal(range(self.outstanding + 1))        # requests the memory owes answers for, the held one included
-        owed = Signal(range(self.outstanding * MAX_BEATS + 1))  # beats that we owe to the memory
+        held, inside, request = self._held, self._inside, self._request
+        count, owed = self._count, self._owed
 
         asked = port.req.payload
         first = Signal(32 - WINDOW_SHIFT)
@@ -115,7 +119,7 @@ class WindowGuard(wiring.Component):
         m.d.sync += count.eq(count + (accept & fits) - read_ends - write_ends)
 
         # Answers, ours among them.
-        acknowledge = Signal()  # all beats of a refused write were swallowed
+        acknowledge = self._acknowledge
         m.d.comb += [
             swallow.eq(refused & request.write & ~acknowledge),
             port.r.payload.data.eq(memory.r.payload.data),
