@@ -48,9 +48,9 @@ struct SdrSdram {
     void edge(bool cke, bool cs_n, bool ras_n, bool cas_n, bool we_n, uint32_t ba, uint32_t a, uint32_t dqm,
               uint32_t dq, bool dq_oe) {
         // The bus from the previous edge to this one, and the one before: the chip needs a cycle to let go.
+        now++;
         if (dq_oe && drive[0]) fail("both sides drive DQ");
         else if (dq_oe && drive[1]) fail("DQ driven without a turn-around cycle after a read");
-        now++;
         if (!cke && started) fail("CKE low");
         uint32_t mask = dqm_before;
         dqm_before = dqm;
