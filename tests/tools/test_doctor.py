@@ -4,6 +4,7 @@ import importlib.metadata
 import stat
 
 import pytest
+
 from quintet.tools import doctor
 
 

@@ -5,6 +5,7 @@ import stat
 import sys
 
 import pytest
+
 from quintet.tools.errors import InputError, NoDeviceError
 from quintet.tools.flash import PROGRAMMERS, choose_programmer, find_bitstream, flash
 
