@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import textwrap
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -213,12 +214,14 @@ def _own_yosys():
                 os.environ[name] = value
 
 
-def _convert(component, name):
+def _convert(component, name, about=()):
     from amaranth.back import verilog as back
+
+    from .verilog_ports import port_comment
     with _own_yosys():
         # No source attributes: they name files of this machine and hide the text.
         text = back.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
-    return text
+    return f"{port_comment(component, name, about)}\n{text}"
 
 
 def verilog(board, isa=None, preset=None, params=None, freq=None):
@@ -231,7 +234,8 @@ def verilog(board, isa=None, preset=None, params=None, freq=None):
     board = open_board(board)
     hz = None if freq is None else round(freq * 1e6)
     soc = board.make_soc(room=open_room(isa) if isa else None, preset=preset, params=params, clock_hz=hz)
-    return _convert(soc, f"quintet_{board.name}_{isa or 'soc'}".replace("-", "_"))
+    return _convert(soc, f"quintet_{board.name}_{isa or 'soc'}".replace("-", "_"),
+                    [f"SoC of {board.title}, {soc.clock_hz / 1e6:g} MHz, {soc.preset or 'no core'}", *_settings(soc.params)])
 
 
 def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, memory_size=1 << 25):
@@ -251,4 +255,11 @@ def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, me
     room = open_room(isa)
     values = room.params.SPACE.resolve(preset, params)
     core = CoreShell(room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
-    return _convert(core, f"quintet_{isa}")
+    return _convert(core, f"quintet_{isa}", [f"{room.isa.ISA.title} core, preset {preset or room.params.SPACE.default_preset}, beats of "
+                                             f"{beat_bytes} bytes", *_settings(values)])
+
+
+def _settings(params):
+    """Parameters as lines of a comment."""
+    words = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in params.items()]
+    return textwrap.wrap(" ".join(words), 110)
