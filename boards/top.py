@@ -68,8 +68,6 @@ class MainClock(Elaboratable):
         with m.If(~locked | self.request):
             m.d.boot += [count.eq(0), reset.eq(1)]
         m.d.comb += self.domain.rst.eq(reset)
-        if platform is not None:
-            platform.add_clock_constraint(self.pll.output, self.pll.output_hz)
         return m
 
 
