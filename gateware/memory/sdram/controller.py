@@ -143,8 +143,6 @@ class SDRAMController(wiring.Component):
                 prepared_valid.eq(coming.valid), prepared.eq(coming.payload),
                 hit.eq((same_row & is_open) | coming.payload.error), conflict.eq(is_open & ~same_row),
             ]
-        with m.If(sequencer.closes):
-            m.d.sync += [hit.eq(prepared.error), conflict.eq(0), opened.eq(0)]
 
         # A row may be closed only when no segment before needs it.
         used = Signal(len(banks))
@@ -152,6 +150,10 @@ class SDRAMController(wiring.Component):
         for b in banks:
             m.d.comb += used[b].eq(Cat(valid & ~segment.error & (segment.bank == b) for valid, segment in entries).any())
         m.d.comb += sequencer.used.eq(used)
+        with m.If(sequencer.closes):
+            # Of the rows, those that a segment waits for will be opened again, and only those.
+            again = used.bit_select(prepared.bank, 1)
+            m.d.sync += [opened.eq(0), hit.eq((hit & again) | prepared.error), conflict.eq(~hit & again)]
 
         precharge, activate = Signal(), Signal()
         changes = Signal()  # this segment needs a command before it can be served

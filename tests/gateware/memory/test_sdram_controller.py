@@ -22,7 +22,7 @@ def traffic(*, part, clock_hz, capture, seed, stall, requests, pauses=True):
     row = beat << system.controller.part.column_bits
     shadow, checks = {}, []
     # A few places, ends of rows and of the memory among them, so that what is written is read again.
-    places = [k * row + d for k in range(6) for d in (0, row - 24 * beat)] + [size // 2, size - 24 * beat]
+    places = [k * row + d for k in (0, 1, 2, 4, 8, 12, 16) for d in (0, row - 24 * beat)] + [size // 2, size - 24 * beat]
 
     def ask():
         beats = rnd.choice((1, 1, 2, 4, 9, 40, 256 if not stall else 20))
@@ -76,6 +76,14 @@ def test_random_traffic(part, mhz, capture, stall):
     assert system.chip.counts["refresh"] >= 2
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_refreshes_in_any_state(seed):
+    """A part that wants a refresh every 64 cycles: they interrupt bursts, stalls and changes of row at every point."""
+    part = replace(PARTS["W9825G6"], refreshes=100_000)
+    system = traffic(part=part, clock_hz=100e6, capture=1, seed=seed, stall=0.0, requests=200)
+    assert system.chip.counts["refresh"] > 60
+
+
 @pytest.mark.long
 def test_random_traffic_campaign():
     seed = int(os.environ.get("QUINTET_SEED", 1))
@@ -86,7 +94,8 @@ def test_random_traffic_campaign():
         part = SDRAMPart("random", data_bits=rnd.choice((16, 32)), bank_bits=2, row_bits=rnd.choice((11, 12, 13)),
                          column_bits=rnd.choice((8, 9, 10)), t_rcd=rnd.choice((15, 18, 20)), t_rp=rnd.choice((15, 18, 20)),
                          t_wr=rnd.choice((12, 15, 20)), t_ras=rnd.choice((37, 42, 45)), t_rc=rnd.choice((55, 60, 70)),
-                         t_rfc=rnd.choice((60, 70, 80)), t_rrd=rnd.choice((10, 12, 15)))
+                         t_rfc=rnd.choice((60, 70, 80)), t_rrd=rnd.choice((10, 12, 15)),
+                         refreshes=rnd.choice((8192, 40_000, 90_000)))
         traffic(part=part, clock_hz=rnd.choice((50e6, 75e6, 100e6, 125e6, 143e6)), capture=rnd.randrange(4), seed=seed,
                 stall=rnd.choice((0.0, 0.1, 0.5)), requests=100)
         seed += 1
