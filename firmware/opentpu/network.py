@@ -4,10 +4,9 @@
 Order of instructions (it is what the speed depends on; results do not):
 
 * Tiles are asked for two ahead, inputs one block ahead, results leave soon after their activation.
-* The layer whose inputs come from memory accumulates as many output blocks at a time as the accumulators hold, inner loop
-  over the outputs: an input block is used by all of them before the next one is needed. What is left of that layer, and
-  the later ones, whose inputs lie in the unified buffer, finish one output block after another: activation and results
-  of one then go under the products of the next.
+* Output blocks are finished one after another: activation and results of one go under the products of the next. Only while
+  inputs still come from memory several are under way, as many as the accumulators hold: an input block is used by all of
+  them before the next one is needed.
 """
 from dataclasses import dataclass
 
@@ -27,7 +26,7 @@ class NetworkError(ValueError):
 class Layer:
     """One layer: ``weights`` int8 [inputs, outputs], activation ``func``, and ``norm`` (CFG value) where there is one.
 
-    ``norm`` is emitted as a CFG instruction before the layer's activations; ``None`` leaves the register alone.
+    If a layer of a network has ``norm``, CFG instructions set it for each, ``None`` being 0; if none has, the program has no CFG.
     """
     weights: np.ndarray
     func: str = "none"
@@ -43,14 +42,17 @@ class Network:
     params : dict of build parameters (``n``, ``ub_rows``, ``acc_rows``, ``wfifo_tiles`` count)
     batch : int, optional
         Rows of input at a time, 1 to 256; by default as many as fit.
+    bandwidth : float
+        Bytes that main memory moves in a cycle, for the order of instructions: 1.8 is a 16-bit SDRAM.
 
     Attributes
     ----------
     tiles : int8 [tiles, n, n], weight memory of all layers, one after another
     batch : int
     """
-    def __init__(self, layers, params, *, batch=None):
+    def __init__(self, layers, params, *, batch=None, bandwidth=1.8):
         self.layers = list(layers)
+        self.bandwidth = bandwidth
         self.n = n = params["n"]
         self._params = params
         for index, layer in enumerate(self.layers):
@@ -123,16 +125,16 @@ class Network:
             outputs_at = inputs_at + rows * self.widths[0]
         products = sum(a * b for a, b in zip(self.widths[:-1], self.widths[1:], strict=True))
         writer = _Writer(self, products * -(-rows // self.batch))
-        norm = None
+        normalised, norm = any(layer.norm is not None for layer in self.layers), None
         for start in range(0, rows, self.batch):
             count, left = min(self.batch, rows - start), rows - start
             writer.loads += [] if start else self._loads(count, inputs_at)
             following = self._loads(min(self.batch, left - count), inputs_at + (start + count) * self.widths[0])
             tile = 0
             for index, layer in enumerate(self.layers):
-                if layer.norm is not None and layer.norm != norm:
-                    writer.program.cfg("norm", layer.norm)
-                    norm = layer.norm
+                if normalised and (layer.norm or 0) != norm:
+                    norm = layer.norm or 0
+                    writer.program.cfg("norm", norm)
                 # Inputs of the next batch come in under the later layers, where they have rows of their own.
                 if index == 1 and self._side_by_side:
                     writer.loads, following = following, []
@@ -146,6 +148,35 @@ class Network:
         return [(host + k * count, self._regions[0] + k * count, count) for k in range(self.widths[0])] if count else []
 
 
+def product_order(arrival, across, slots):
+    """Order of the products of one layer, pairs (input block, output block).
+
+    Parameters
+    ----------
+    arrival : when each input block is there, in products from the layer's begin
+    across : output blocks
+    slots : output blocks that may be under way at a time
+
+    Each time the lowest output block whose next input is there goes; if there is none, the one that waits least.
+    """
+    down, now, opened = len(arrival), 0.0, 0
+    active, order = {}, []          # output block -> its next input block
+    while len(order) < down * across:
+        while opened < across and len(active) < slots:
+            active[opened] = 0
+            opened += 1
+        j = next((j for j, k in active.items() if arrival[k] <= now), None)
+        if j is None:
+            j = min(active, key=lambda j: arrival[active[j]])
+            now = arrival[active[j]]
+        order.append((active[j], j))
+        now += 1
+        active[j] += 1
+        if active[j] == down:
+            del active[j]
+    return order
+
+
 class _Writer:
     """Writes the layers of a network, one batch after another, and paces what goes to and from memory.
 
@@ -156,8 +187,6 @@ class _Writer:
         self.program = Program()
         self.network = network
         self.loads, self._stores = [], []
-        # A block of vectors takes memory about n/2 times as long as the array, two bytes a cycle.
-        self._pace = max(1, network.n // 2)
         self._products = self._last = 0
         self._ahead = products      # products still to come
 
@@ -169,13 +198,13 @@ class _Writer:
         slots = network._params["acc_rows"] // count
         if slots == 0:
             raise NetworkError(f"a batch of {count} does not fit {network._params['acc_rows']} accumulator rows")
-        # The first output blocks go together where inputs come from memory: each is used by all of them as it arrives.
-        group = min(across, slots) if index == 0 else 1
-        order = [(k, j) for k in range(down) for j in range(group)]
-        order += [(k, j) for j in range(group, across) for k in range(down)]
+        # A block of vectors takes memory so many products of this layer, beside tiles and instructions.
+        traffic = network.n ** 2 + 28
+        room = (count + 1) * network.bandwidth - traffic
+        pace = count * network.n / room if room > 0 else 1 << 20
         # An activation starts when the product's first row is through the array. Where products are shorter than
-        # that, another product goes in between.
-        delay = 0 if count >= 2 * network.n + 16 else 1
+        # that, another product goes in between (which needs a slot more: its own may not be the waiting one's).
+        delay = 0 if count >= 2 * network.n + 16 or slots == 1 else 1
         waiting = []            # output blocks whose sums are complete, not yet activated
 
         def activate(j):
@@ -185,33 +214,37 @@ class _Writer:
             if last:
                 self._stores.append((ub, outputs_at + j * count, count))
 
-        for k, j in order:
+        missing = len(self.loads) if index == 0 else 0      # the last blocks are still to come
+        arrival = [0.0] * (down - missing) + [k * pace for k in range(missing)]
+        newest = -1
+        for k, j in product_order(arrival, across, slots - delay):
             # Input block k must be asked for before its first product; block k + 1 right behind that.
             while index == 0 and len(self.loads) >= down - k:
                 self._load()
             program.mmc(source + k * count, j % slots * count, count, tile=first_tile + k * across + j, overwrite=k == 0)
             self._products += 1
             self._ahead -= 1
-            while index == 0 and self.loads and len(self.loads) >= down - k - 1 and j == 0:
+            while index == 0 and k > newest and len(self.loads) >= down - k - 1 > 0:
                 self._load()
+            newest = max(newest, k)
             while len(waiting) > delay - 1 and waiting:
                 activate(waiting.pop(0))
             if k == down - 1:
                 waiting.append(j)
                 if not delay:
                     activate(waiting.pop())
-            self._pace_memory(index)
+            self._pace_memory(index, pace)
         for j in waiting:
             activate(j)
 
-    def _pace_memory(self, index):
-        if self._products - self._last >= self._pace:
+    def _pace_memory(self, index, pace):
+        if self._products - self._last >= pace:
             if self._stores:
                 self._store()
             elif self.loads and index:
                 self._load()
         # At the end there are too few products left to be held up.
-        while self._stores and self._ahead <= self._pace * len(self._stores):
+        while self._stores and self._ahead <= pace * len(self._stores):
             self._store()
 
     def _load(self):

@@ -63,7 +63,7 @@ def _product(name):
     layers = [Layer(rng.integers(-128, 128, shape).astype(np.int8), "relu" if k < len(sizes) - 2 else "none")
               for k, shape in enumerate(zip(sizes, sizes[1:], strict=False))]
     matrix = rng.integers(-128, 128, (rows, sizes[0])).astype(np.int8)
-    network = Network(layers, params, batch=batch)
+    network = Network(layers, params, batch=batch, bandwidth=params["n"] if kind == "ideal" else 1.8)
     vectors = network.pack_inputs(matrix)
     results = network.output_vectors(rows)
     case = _place(name, params, network.program(rows), vectors, network.tiles, results, kind=kind, bound=bound, aim=aim)
@@ -83,6 +83,7 @@ def network_layout(matrix, network):
 # W15, W16: convolution 3x3, 8 -> 8 channels, 16x16 image, and a 2x2 max-pool of its 14x14 result
 
 _SIDE, _OUT = 16, 14
+_TAIL = 40              # cycles from the last row's activation until its write is acknowledged, for reading back
 
 
 def _image():
@@ -113,8 +114,8 @@ def _convolution(name, pooled):
         program.whm(ub, host, 49)
         best = sums.reshape(7, 2, 7, 2, 8).max(axis=(1, 3))
         expected = np.clip((best + 256) >> 9, -128, 127).astype(np.int8).reshape(49, 8)
-        # Nine passes, the load of the image in front, then four cycles an output.
-        bound = _SIDE * _SIDE + 9 * (_OUT * _OUT + 1) + 60 + 4 * 49 + 60
+        # The load of the image, nine passes, four cycles an output, the results.
+        bound = _SIDE * _SIDE + 9 * (_OUT * _OUT + 1) + 60 + 4 * 49 + 60 + 49 + _TAIL
     else:
         parts = []
         for k in range(4):      # all 32 bits, a byte at a time
@@ -123,7 +124,7 @@ def _convolution(name, pooled):
             program.whm(ub + k * 256, host + k * _OUT * _OUT, _OUT * _OUT)
             parts.append((sums >> 8 * k).astype(np.int8).reshape(-1, 8))
         expected = np.concatenate(parts)
-        bound = _SIDE * _SIDE + 9 * (_OUT * _OUT + 1) + 60 + 4 * (_OUT * _OUT + 1)
+        bound = _SIDE * _SIDE + 9 * (_OUT * _OUT + 1) + 60 + 4 * (_OUT * _OUT + _TAIL)
     program.hlt()
     case = _place(name, params, program.scheduled(), image.reshape(-1, 8), kernel.reshape(9, 8, 8), len(expected),
                   kind="ideal", bound=bound)
