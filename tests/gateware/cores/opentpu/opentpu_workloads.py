@@ -3,6 +3,8 @@
 import numpy as np
 from opentpu_programs import Case, align
 
+from quintet.firmware.opentpu import digits
+from quintet.firmware.opentpu.layout import pack_matrix
 from quintet.firmware.opentpu.network import Layer, Network
 from quintet.firmware.opentpu.program import Program, array_time
 from quintet.gateware.cores.opentpu.params import SPACE
@@ -23,7 +25,7 @@ _PRODUCTS = {
     "W10": (128, (256, 256, 256, 16), "85f-8x8", {}, 128, "sdram16", 299800, 283000),
 }
 
-WORKLOADS = (*_PRODUCTS, "W15", "W16", "W18")
+WORKLOADS = (*_PRODUCTS, "W11", "W12", "W15", "W16", "W18")
 
 
 def apply_network(layers, matrix):
@@ -75,9 +77,35 @@ def _product(name):
 
 def network_layout(matrix, network):
     """Results [rows, outputs] as the program leaves them, zero where a block is wider than the outputs."""
-    from quintet.firmware.opentpu.layout import pack_matrix
     return np.concatenate([pack_matrix(matrix[at:at + network.batch], network.n)
                            for at in range(0, len(matrix), network.batch)])
+
+
+# W11, W12: the digits (with norm, the larger one) and the two-layer network, by the rule of section 10.1
+
+def _rule(case):
+    case.bound = int(1.1 * max(case.t_a, case.traffic / 1.6) + 200)
+    return case
+
+
+def _digits(name, norm=False):
+    params = SPACE.resolve("85f-8x8")
+    network = Network(digits.layers(norm), params, batch=180)
+    vectors = network.pack_inputs(digits.inputs(norm))
+    case = _place(name, params, network.program(540), vectors, network.tiles, network.output_vectors(540), kind="sdram16")
+    case.expected[case.registers["hostmem_base"] + vectors.size] = network_layout(digits.logits(norm), network)
+    return _rule(case)
+
+
+def _two_layers(name):
+    params = SPACE.resolve("85f-8x8")
+    rng = np.random.default_rng(12)
+    layers = [Layer(rng.integers(-9, 10, (8, 8)).astype(np.int8), "relu"), Layer(rng.integers(-9, 10, (8, 1)).astype(np.int8))]
+    matrix = rng.integers(1, 9, (100, 8)).astype(np.int8)
+    network = Network(layers, params, batch=100)
+    case = _place(name, params, network.program(100), network.pack_inputs(matrix), network.tiles, 100, kind="sdram16")
+    case.expected[case.registers["hostmem_base"] + 800] = network_layout(apply_network(layers, matrix), network)
+    return _rule(case)
 
 
 # W15, W16: convolution 3x3, 8 -> 8 channels, 16x16 image, and a 2x2 max-pool of its 14x14 result
@@ -172,14 +200,18 @@ def _small(name):
 
 
 def workload(name):
-    """The workload ``name`` of section 10.3, W1 to W10, W15, W16, W18.
+    """The workload ``name`` of section 10.3, W1 to W12, W15, W16, W18.
 
-    W11 and W12 are the jobs of ``firmware/opentpu`` (digits, two-layer network); W13 and W14 are campaigns over
-    :func:`opentpu_programs.random_case` and :func:`opentpu_programs.pad`; W17 is about bitstreams. W15 and W16 have the
-    load of the image (256 vectors) and the reading back in their bound, since all of it is one program.
+    W13 and W14 are campaigns over :func:`opentpu_programs.random_case` and :func:`opentpu_programs.pad`; W17 is about
+    bitstreams. W15 and W16 have the load of the image (256 vectors) and the reading back in their bound, since all of it is
+    one program.
     """
     if name in _PRODUCTS:
         return _product(name)
+    if name == "W11":
+        return _digits(name)
+    if name == "W12":
+        return _two_layers(name)
     if name in ("W15", "W16"):
         return _convolution(name, name == "W16")
     if name == "W18":
