@@ -184,8 +184,9 @@ def check_bus_error(bench, case, address, write, behaviour, seed):
         problems.append(f"fault {got.fault}: memory at {outside[0]:#x} differs from what the {index} older words leave")
     if not got.fault.detail <= address + bench.beat_bytes:
         problems.append(f"detail {got.fault.detail:#x} lies behind the failing beat {address:#x}")
-    if got.counters["instructions"] != index:
-        problems.append(f"{got.counters['instructions']} instructions retired, expected {index}")
+    # Words behind it that touch no memory may have completed in the meantime.
+    if got.counters["instructions"] < index:
+        problems.append(f"{got.counters['instructions']} instructions retired, expected at least {index}")
     return problems, got
 
 
