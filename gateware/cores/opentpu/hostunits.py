@@ -116,13 +116,15 @@ class WeightUnit(wiring.Component):
         count = Signal(range(n))
         m.d.comb += [
             reader.start.eq(self.issue), reader.address.eq(self.candidate.begin), reader.rows.eq(n - 1), reader.tag.eq(self.pc),
-            reader.stop.eq(self.stop), self.asking.eq(reader.asking), self.active.eq(self.tiles != 0),
+            reader.stop.eq(self.stop), self.active.eq(self.tiles != 0),
             reader.ready.eq(~self.error | self.error_ready),
             self.push.eq(reader.valid & reader.ready & ~self.stop), self.row.eq(reader.data),
             self.done.eq(self.push & (count == n - 1)),
             self.error.eq(reader.valid & reader.error & ~self.stop),
             self.trouble.pc.eq(reader.answer_tag), self.trouble.address.eq(reader.error_address),
         ]
+        # With one request in flight the reader keeps one address and tag: those of the tile that is still to come.
+        m.d.comb += self.asking.eq(reader.asking | (reader.answering if reader.flight == 1 else 0))
         with m.If(self.push):
             m.d.sync += count.eq(Mux(count == n - 1, 0, count + 1))
         m.d.sync += self.tiles.eq(self.tiles + self.issue - self.done)

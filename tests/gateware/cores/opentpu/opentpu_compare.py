@@ -15,7 +15,7 @@ from quintet.gateware.cores.opentpu.model import Model
 __all__ = ["CYCLES", "Campaign", "builds", "check_aborted", "check_bus_error", "check_case", "open_build", "sanitised"]
 
 #: No case of these tests takes so many cycles unless it hangs.
-CYCLES = 4_000_000
+CYCLES = 1_000_000
 MEMORY = 1 << 17
 WORD = 14
 
