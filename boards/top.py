@@ -43,7 +43,7 @@ class SerialLink(wiring.Component):
 
 
 class MainClock(Elaboratable):
-    """Domain ``sync``: the PLL's clock; reset until it is locked and ``settle`` cycles have passed, and on request.
+    """Drives ``domain``: the PLL's clock; reset until it is locked and ``settle`` cycles have passed, and on request.
 
     ``settle`` covers the first microseconds after configuration, in which an iCE40's block RAM cannot be read.
     """
@@ -55,7 +55,6 @@ class MainClock(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.pll = self.pll
-        m.domains.sync = self.domain
         # A clock without reset, for what makes the reset.
         m.domains.boot = boot = ClockDomain("boot", reset_less=True, local=True)
         main = Signal(name="main_clock")
@@ -92,6 +91,7 @@ class BoardTop(Elaboratable):
         else:
             pll, clock = self._pll(), platform.request(board.oscillator).i
         main = m.submodules.clock = MainClock(pll=pll, input=clock)
+        m.domains.sync = main.domain
         m.d.comb += main.request.eq(soc.reset_request)
 
         uart = platform.request(board.link.resource)

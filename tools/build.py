@@ -75,7 +75,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     dict
         ``board``, ``isa``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``, ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
-        has, ``available`` (the same of the FPGA), ``clock_met``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
+        has, ``available`` (the same of the FPGA), ``clock_met``, ``critical_path``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
         folder.
 
     Raises
@@ -145,13 +145,27 @@ def _clocks(log):
     return found
 
 
+def _critical_path(paths):
+    """The longest path between registers: its ends, and nanoseconds of logic and of routing."""
+    inner = [p for p in paths if p["from"].startswith("posedge") and p["to"].startswith("posedge")]
+    if not inner:
+        return None
+    steps = max(inner, key=lambda p: sum(step["delay"] for step in p["path"]))["path"]
+    routing = sum(step["delay"] for step in steps if step["type"] == "routing")
+    return {"from": steps[0]["from"]["cell"], "to": steps[-1]["to"]["cell"], "routing_ns": round(routing, 2),
+            "logic_ns": round(sum(step["delay"] for step in steps) - routing, 2)}
+
+
 def _figures(family, folder, clock_hz):
-    used = json.loads((folder / f"{TOP}.report.json").read_text())["utilization"]
+    report = json.loads((folder / f"{TOP}.report.json").read_text())
+    used = report["utilization"]
     clocks = _clocks((folder / f"{TOP}.tim").read_text(errors="replace"))
     if not clocks:
         raise BuildError(f"nextpnr reported no clock; see {folder / f'{TOP}.tim'}")
-    main = next((c for name, c in clocks.items() if "main_clock" in name), None)
-    main = main or min(clocks.values(), key=lambda c: abs(c["asked_mhz"] - clock_hz / 1e6))
+    # The netlist names a clock after any of the modules that it reaches; ours is the one of the frequency asked for.
+    main = min(clocks, key=lambda name: abs(clocks[name]["asked_mhz"] - clock_hz / 1e6))
+    clocks = {"main" if name == main else name.removeprefix("$glbnet$"): clock for name, clock in clocks.items()}
+    main = clocks["main"]
     figures = {name: used.get(cell, {}).get("used", 0) for name, cell in _CELLS[family].items()}
     available = {name: used.get(cell, {}).get("available", 0) for name, cell in _CELLS[family].items()}
     if family == "ice40":
@@ -159,7 +173,8 @@ def _figures(family, folder, clock_hz):
         log = (folder / f"{TOP}.tim").read_text(errors="replace")
         figures["ffs"] = sum(int(n) for n in re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log))
     return {"clock_reached_mhz": main["reached_mhz"], "clock_met": main["reached_mhz"] >= clock_hz / 1e6,
-            "clocks": clocks, **{name: figures.get(name, 0) for name in ("luts", "ffs", "dsps", "brams")},
+            "clocks": clocks, "critical_path": _critical_path(report["critical_paths"]),
+            **{name: figures.get(name, 0) for name in ("luts", "ffs", "dsps", "brams")},
             **{name: value for name, value in figures.items() if name == "sprams"}, "available": available}
 
 

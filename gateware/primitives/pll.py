@@ -15,18 +15,23 @@ class PLLError(ValueError):
 
 @dataclass(frozen=True)
 class PLLSettings:
-    """``reference``, ``feedback`` and ``output`` dividers; frequencies of output and oscillator in Hz."""
+    """``reference``, ``feedback`` and ``output`` dividers; frequencies of output and oscillator in Hz.
+
+    ``loop``: divider of a second output through which the loop is closed; 0: it is closed through the output itself.
+    """
     reference: int
     feedback: int
     output: int
     vco_hz: float
     output_hz: float
+    loop: int = 0
 
 
 def _best(candidates, wanted, tolerance, low, high):
     if not low <= wanted <= high:
         raise PLLError(f"the PLL makes {low / 1e6:g} to {high / 1e6:g} MHz, not {wanted / 1e6:g}")
-    best = min(candidates, key=lambda s: (abs(s.output_hz - wanted), s.reference, s.output), default=None)
+    best = min(candidates, key=lambda s: (round(abs(s.output_hz - wanted), 1), s.loop > 0, s.reference, s.output, s.loop),
+               default=None)
     if best is None or abs(best.output_hz - wanted) > tolerance * wanted:
         nearest = "" if best is None else f"; the nearest is {best.output_hz / 1e6:g}"
         raise PLLError(f"the PLL cannot make {wanted / 1e6:g} MHz within {100 * tolerance:g} %{nearest}")
@@ -34,7 +39,7 @@ def _best(candidates, wanted, tolerance, low, high):
 
 
 def ecp5_settings(input_hz, wanted_hz, tolerance=0.01):
-    """Settings of an ``EHXPLLL`` that feeds back its first output.
+    """Settings of an ``EHXPLLL`` that feeds back its first output or, for frequencies in between, its second one.
 
     The phase detector works at 3.125 to 400 MHz, the oscillator at 400 to 800 MHz (nearest to 600 is taken).
 
@@ -56,6 +61,13 @@ def ecp5_settings(input_hz, wanted_hz, tolerance=0.01):
             if usable:
                 output = min(usable, key=lambda n: abs(out * n - 600e6))
                 found.append(PLLSettings(reference, feedback, output, out * output, out))
+        for factor in range(-int(-400e6 // detector), int(800e6 // detector) + 1):
+            # At 400 MHz or below, as all outputs.
+            loop = next((n for n in range(2, 129) if factor % n == 0 and factor // n <= 80), None)
+            output = round(detector * factor / wanted_hz)
+            if loop is not None and 1 <= output <= 128:
+                vco = detector * factor
+                found.append(PLLSettings(reference, factor // loop, output, vco, vco / output, loop))
     return _best(found, wanted_hz, tolerance, 10e6, 400e6)
 
 
@@ -137,6 +149,11 @@ class PLL(wiring.Component):
 
     def _ecp5(self, m):
         s = self.settings
+        loop, closing = self.output, {}
+        if s.loop:
+            loop = Signal()
+            closing = dict(p_CLKOS_ENABLE="ENABLED", p_CLKOS_DIV=s.loop, p_CLKOS_CPHASE=s.loop // 2, p_CLKOS_FPHASE=0,
+                           o_CLKOS=loop)
         m.submodules.pll = Instance(
             "EHXPLLL",
             a_FREQUENCY_PIN_CLKI=f"{self.input_hz / 1e6:g}", a_FREQUENCY_PIN_CLKOP=f"{s.output_hz / 1e6:g}",
@@ -146,8 +163,8 @@ class PLL(wiring.Component):
             p_OUTDIVIDER_MUXA="DIVA", p_OUTDIVIDER_MUXB="DIVB", p_OUTDIVIDER_MUXC="DIVC", p_OUTDIVIDER_MUXD="DIVD",
             p_CLKI_DIV=s.reference, p_CLKFB_DIV=s.feedback,
             p_CLKOP_ENABLE="ENABLED", p_CLKOP_DIV=s.output, p_CLKOP_CPHASE=s.output // 2, p_CLKOP_FPHASE=0,
-            p_FEEDBK_PATH="CLKOP",
-            i_RST=Const(0), i_STDBY=Const(0), i_CLKI=self.input, i_CLKFB=self.output,
+            p_FEEDBK_PATH="CLKOS" if s.loop else "CLKOP", **closing,
+            i_RST=Const(0), i_STDBY=Const(0), i_CLKI=self.input, i_CLKFB=loop,
             i_PHASESEL0=Const(0), i_PHASESEL1=Const(0), i_PHASEDIR=Const(1), i_PHASESTEP=Const(1),
             i_PHASELOADREG=Const(1), i_PLLWAKESYNC=Const(0), i_ENCLKOP=Const(0),
             o_CLKOP=self.output, o_LOCK=self.locked)

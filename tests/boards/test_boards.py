@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import subprocess
+import sys
+
+import pytest
+from amaranth import ClockDomain, ClockSignal, Const, Module, Signal
+from amaranth.build import ResourceError
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+from tiny_core import ROOM
+
+from quintet.boards import BoardError, board_names, open_board
+from quintet.boards.top import BoardTop, MainClock
+from quintet.gateware.cores.parameters import FPGAS, ParameterError
+from quintet.gateware.memory.sdram.parts import find_part
+from quintet.gateware.primitives.pll import PLLError
+
+NAMES = board_names()
+
+
+def test_all_boards_are_there():
+    assert {"ulx3s-12f", "ulx3s-25f", "ulx3s-45f", "ulx3s-85f", "icebreaker"} <= set(NAMES)
+    with pytest.raises(BoardError, match="no board named 'nowhere'; there are"):
+        open_board("nowhere")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_registry_has_what_the_board_names(name):
+    board = open_board(name)
+    platform = board.platform_class()()
+    assert board.name == name and len(name) <= 16
+    assert board.fpga in FPGAS and board.fpga != "sim"
+    assert platform.lookup(board.oscillator).clock.frequency == board.oscillator_hz
+    for resource in (board.busy_led, board.fault_led, (board.link.resource, 0)):
+        platform.lookup(*resource)
+    if board.memory.kind == "SDRAM":
+        part = find_part(board.memory.part)
+        sdram = {s.name: s.ios[0] for s in platform.lookup(board.memory.resource).ios}
+        assert len(sdram["dq"].names) == part.data_bits
+        assert len(sdram["a"].names) >= part.row_bits
+        assert len(sdram["ba"].names) == part.bank_bits
+        assert len(sdram["dqm"].names) == part.beat_bytes
+    with pytest.raises(ResourceError):
+        platform.lookup("no such thing")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mhz", [48, 60])
+def test_tops_elaborate(name, mhz):
+    """Everything is requested once and connects; the PLL makes the clock."""
+    board = open_board(name)
+    soc = board.make_soc(clock_hz=mhz * 1_000_000)
+    platform = board.platform_class()()
+    type(platform).required_tools = ()
+    text = platform.prepare(BoardTop(board=board, soc=soc)).files["top.il"]
+    text = text if isinstance(text, str) else text.decode()
+    assert ("EHXPLLL" if board.family == "ecp5" else "SB_PLL40_PAD") in text
+    assert soc.info[:4] == b"QNTT" and board.name.encode() in soc.info[:64]
+
+
+def test_presets():
+    board = open_board("icebreaker")
+    with pytest.raises(ParameterError, match="tiny has no preset that fits icebreaker"):
+        board.make_soc(room=ROOM)
+    soc = board.make_soc(room=ROOM, preset="sim", family=None)
+    assert soc.preset == "sim" and soc.params == {"size": 4} and soc.clock_hz == 24_000_000
+    assert board.clock_for() == 24
+    with pytest.raises(PLLError):
+        BoardTop(board=board, soc=board.make_soc(clock_hz=900_000_000))
+
+
+class _PLL(wiring.Component):
+    """Passes the simulation's clock on; the test says when it locks."""
+    input: In(1)
+    output: Out(1)
+    locked: Out(1)
+
+    def __init__(self):
+        super().__init__()
+        self.lock = Signal()
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += [self.output.eq(ClockSignal("simulated")), self.locked.eq(self.lock)]
+        return m
+
+
+def test_reset_holds_until_lock_and_comes_on_request():
+    main = MainClock(pll=_PLL(), input=Const(0), settle=8)
+    top = Module()
+    top.domains.simulated = ClockDomain("simulated", reset_less=True)
+    top.domains.sync = main.domain
+    top.submodules.main = main
+    levels = []
+
+    async def testbench(ctx):
+        for cycle in range(80):
+            ctx.set(main.pll.lock, cycle >= 10)
+            ctx.set(main.request, cycle == 50)
+            levels.append(ctx.get(main.domain.rst))
+            await ctx.tick("simulated")
+    sim = Simulator(top)
+    sim.add_clock(1e-6, domain="simulated")
+    sim.add_testbench(testbench)
+    sim.run()
+    assert all(levels[:19]), "reset until the lock, and 8 cycles more"
+    assert not any(levels[24:51])
+    assert all(levels[52:58]) and not any(levels[64:]), "and again when it is asked for"
+
+
+def test_listing_boards_is_quick_to_import():
+    code = ("import sys; from quintet.boards import board_names, open_board; "
+            "[open_board(n) for n in board_names()]; assert 'amaranth' not in sys.modules")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_page_is_current():
+    from pathlib import Path
+
+    from quintet.boards.table import page
+    text = (Path(__file__).parents[2] / "docs" / "boards.md").read_text()
+    assert page(text) == text, "run python -m quintet.boards.table"

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import random
+
+import pytest
+from amaranth.sim import Simulator
+
+from quintet.gateware.bus.registers import SOC_REGISTERS
+from quintet.gateware.bus.rom import ROM
+from quintet.gateware.info import InfoError, info_rom, parse_header, parse_info
+
+
+def test_rom_holds_its_bytes():
+    data = random.Random(3).randbytes(151)
+    dut = ROM(data=data, size=256)
+    read = bytearray()
+
+    async def testbench(ctx):
+        ctx.set(dut.bus.cyc, 1)
+        ctx.set(dut.bus.stb, 1)
+        for word in range(38):
+            ctx.set(dut.bus.adr, word)
+            value, = await ctx.tick().sample(dut.bus.dat_r).until(dut.bus.ack)
+            read.extend(value.to_bytes(4, "little"))
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    sim.run()
+    assert bytes(read[:151]) == data and read[151] == 0
+
+
+@pytest.mark.parametrize("kwargs, message", [
+    ({"data": b"", "size": 64}, "Contents of a ROM must be 1 to 64 bytes, not 0"),
+    ({"data": bytes(65), "size": 64}, "Contents of a ROM must be 1 to 64 bytes, not 65"),
+    ({"data": b"x", "size": 100}, "Size of a ROM must be a power of two of at least 8, not 100"),
+])
+def test_bad_rom(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        ROM(**kwargs)
+
+
+def test_info_goes_there_and_back():
+    text = {"board": "a-board", "isa": "x", "params": {"n": 8, "flag": True, "word": "dsp"}}
+    rom = info_rom(text=text, tag="ABCD", params_hash=0xFEDCBA98, memory_size=1 << 25, clock_hz=80_000_000, board="a-board")
+    info = parse_header(rom)
+    assert (info.tag, info.params_hash, info.memory_size, info.clock_hz, info.board) == \
+        ("ABCD", 0xFEDCBA98, 1 << 25, 80_000_000, "a-board")
+    start = info.info_address - 0x8002_0000
+    assert parse_info(rom[start:start + info.info_length]) == text
+    with pytest.raises(InfoError, match="info header has 10 bytes, not 64"):
+        parse_header(rom[:10])
+    with pytest.raises(InfoError, match="not the info header"):
+        parse_header(bytes(64))
+    with pytest.raises(InfoError, match="info text is damaged"):
+        parse_info(rom[start:start + 10])
+
+
+def test_soc_registers_are_documented():
+    from pathlib import Path
+    text = (Path(__file__).parents[3] / "docs" / "contracts.md").read_text()
+    for name, (offset, access, meaning) in SOC_REGISTERS.items():
+        assert f"| 0x8001_{offset:04x} | `{name}` | {access} | {meaning} |" in text

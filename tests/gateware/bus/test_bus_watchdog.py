@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import pytest
+from amaranth.sim import Simulator
+
+from quintet.gateware.bus.watchdog import BusWatchdog
+
+
+def simulate(body, limit=16):
+    dut = BusWatchdog(limit=limit)
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+
+    async def testbench(ctx):
+        await body(ctx, dut)
+    sim.add_testbench(testbench)
+    sim.run()
+
+
+def test_a_silent_slave_ends_in_err():
+    async def body(ctx, dut):
+        for _ in range(3):
+            ctx.set(dut.master.cyc, 1)
+            ctx.set(dut.master.stb, 1)
+            for waited in range(2 * dut.limit + 1):
+                assert not ctx.get(dut.master.ack)
+                if ctx.get(dut.master.err):
+                    break
+                await ctx.tick()
+            assert dut.limit <= waited <= 2 * dut.limit
+            assert not ctx.get(dut.slave.cyc), "the slave sees the cycle end"
+            await ctx.tick()
+            assert not ctx.get(dut.master.err), "one cycle only"
+            ctx.set(dut.master.cyc, 0)
+            ctx.set(dut.master.stb, 0)
+            await ctx.tick()
+    simulate(body)
+
+
+def test_slow_slaves_in_a_row_are_left_alone():
+    async def body(ctx, dut):
+        ctx.set(dut.slave.dat_r, 0x1234)
+        ctx.set(dut.master.cyc, 1)
+        ctx.set(dut.master.stb, 1)
+        for cycle in range(20 * dut.limit):
+            # An answer just before the limit, again and again, without a pause between cycles.
+            ctx.set(dut.slave.ack, cycle % dut.limit == dut.limit - 2)
+            assert not ctx.get(dut.master.err)
+            assert ctx.get(dut.master.ack) == ctx.get(dut.slave.ack)
+            assert ctx.get(dut.master.dat_r) == 0x1234
+            await ctx.tick()
+    simulate(body)
+
+
+@pytest.mark.parametrize("limit", [0, 8, 100, 16.0, True])
+def test_bad_limit(limit):
+    with pytest.raises(ValueError, match="Limit of a bus cycle must be a power of two of at least 16"):
+        BusWatchdog(limit=limit)

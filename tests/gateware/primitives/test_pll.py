@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import re
+import subprocess
+
+import pytest
+from amaranth.sim import Simulator
+
+from quintet.gateware.primitives.pll import PLL, PLLError, ecp5_settings, ice40_settings
+from quintet.tools.toolchain import find_tool
+
+
+@pytest.mark.parametrize("mhz", [10, 12.5, 25, 48, 50, 60, 62.5, 66, 75, 80, 85, 90, 95, 100, 110, 120, 125, 133, 150, 200])
+def test_ecp5_settings_are_legal(mhz):
+    s = ecp5_settings(25e6, mhz * 1e6)
+    detector = 25e6 / s.reference
+    assert 3.125e6 <= detector <= 400e6 and 400e6 <= s.vco_hz <= 800e6
+    assert 1 <= s.feedback <= 80 and 1 <= s.output <= 128
+    assert s.vco_hz == pytest.approx(detector * s.feedback * (s.loop or s.output)) and s.loop <= 128
+    assert s.vco_hz == pytest.approx(s.output_hz * s.output)
+    assert s.output_hz == pytest.approx(mhz * 1e6, rel=0.01)
+
+
+@pytest.mark.parametrize("mhz", [16.5, 18, 21, 24, 27, 30, 36, 39.75, 48, 60])
+def test_ice40_settings_are_those_of_icepll(mhz):
+    s = ice40_settings(12e6, mhz * 1e6)
+    said = subprocess.run([icepll(), "-i", "12", "-o", str(mhz)], capture_output=True, text=True, check=True).stdout
+    divr, divf, divq = (int(re.search(rf"{name}:\s+(\d+)", said)[1]) for name in ("DIVR", "DIVF", "DIVQ"))
+    assert (s.reference - 1, s.feedback - 1, s.output) == (divr, divf, 1 << divq)
+    assert s.output_hz / 1e6 == pytest.approx(float(re.search(r"F_PLLOUT:\s+([\d.]+) MHz \(achieved\)", said)[1]), abs=1e-3)
+
+
+def icepll():
+    from pathlib import Path
+    beside = Path(find_tool("icepack"))
+    return str(beside.with_name(beside.name.replace("icepack", "icepll")))
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: ecp5_settings(1e6, 80e6), "the PLL takes 8 to 400 MHz, not 1"),
+    (lambda: ecp5_settings(25e6, 500e6), "the PLL makes 10 to 400 MHz, not 500"),
+    (lambda: ecp5_settings(25e6, 333e6, tolerance=1e-4), "the PLL cannot make 333 MHz within 0.01 %; the nearest is 332.8"),
+    (lambda: ice40_settings(12e6, 10e6), "the PLL makes 16 to 275 MHz, not 10"),
+    (lambda: ice40_settings(12e6, 203e6, tolerance=0.001), "the PLL cannot make 203 MHz within 0.1 %; the nearest is 204"),
+    (lambda: ice40_settings(9e6, 24e6), "the PLL takes 10 to 133 MHz, not 9"),
+])
+def test_what_the_pll_cannot_do(make, message):
+    with pytest.raises(PLLError, match=message):
+        make()
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="Family must be ecp5, ice40 or None, not 'xc7'"):
+        PLL(family="xc7", input_hz=25e6, wanted_hz=80e6)
+    with pytest.raises(ValueError, match="Only an iCE40's PLL can be driven by a pad"):
+        PLL(family="ecp5", input_hz=25e6, wanted_hz=80e6, pad=object())
+
+
+def test_twin_locks():
+    dut = PLL(family=None, input_hz=25e6, wanted_hz=80e6)
+    assert dut.output_hz == 80e6
+
+    async def testbench(ctx):
+        assert not ctx.get(dut.locked)
+        await ctx.tick().repeat(15)
+        assert ctx.get(dut.locked)
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    sim.run()
