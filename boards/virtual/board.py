@@ -55,13 +55,14 @@ class VirtualPipe:
     ----------
     name : str
     bytes_per_second : float, or ``None`` for the byte pipe
+    silence : int, cycles without a byte after which a read returns
     """
     def __init__(self, board, name, bytes_per_second):
         self._board = board
         self.name = name
         self.bytes_per_second = bytes_per_second
         bit = board.clock_hz / bytes_per_second / 10 if bytes_per_second else 0
-        self._silence = max(SILENCE, int(20 * bit))
+        self.silence = max(SILENCE, int(20 * bit))
 
     def write(self, data):
         """Hand bytes to the board. No time passes; they wait until it takes them."""
@@ -73,7 +74,12 @@ class VirtualPipe:
         """At most ``limit`` bytes; simulates until the first of them comes, ``timeout`` simulated seconds at most."""
         simulation = self._board.simulation
         if not simulation.c.board_available(simulation.handle):
-            self._board.advance(max(1, round(timeout * self._board.clock_hz)), wanted=limit, silence=self._silence)
+            self._board.advance(max(1, round(timeout * self._board.clock_hz)), wanted=limit, silence=self.silence)
+        return self.take(limit)
+
+    def take(self, limit=1 << 16):
+        """At most ``limit`` of the bytes that the board has sent; no time passes."""
+        simulation = self._board.simulation
         room = ctypes.create_string_buffer(limit)
         count = simulation.c.board_read(simulation.handle, room, limit)
         return room.raw[:count]

@@ -68,6 +68,8 @@ class FakeBoard:
             progress(size)
         if address >= INFO:
             return self.text[address - INFO - 64:][:size]
+        if address >= SOC:
+            return (int(self.time * CLOCK) & 0xFFFF_FFFF).to_bytes(4, "little") if address == SOC + 8 else bytes(size)
         if address >= CONTROL:
             self._update()
             return bytes(self.block[address - CONTROL:address - CONTROL + size])

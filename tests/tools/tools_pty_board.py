@@ -5,7 +5,7 @@ import select
 import threading
 import tty
 
-from tools_fake_board import CONTROL, INFO, FakeBoard
+from tools_fake_board import CONTROL, INFO, SOC, FakeBoard
 
 from quintet.tools.link.device_model import DeviceModel
 
@@ -38,6 +38,7 @@ class PtyBoard:
     def __init__(self, vanish_after=None, **options):
         self.board = FakeBoard(call_seconds=None, **options)
         self.device = DeviceModel([Region(self.board, 0, self.board.memory.size), Region(self.board, CONTROL, 4096),
+                                   Region(self.board, SOC, 256),
                                    Region(self.board, INFO, 4096)])
         self.left = vanish_after
         self.master, slave = os.openpty()

@@ -14,8 +14,8 @@ __all__ = ["LinkTarget"]
 
 START, ABORT = 1, 2
 BUSY, FAULT, ABORTED = 1, 4, 8
-#: Two quartz oscillators agree better than this.
-CLOCKS_DIFFER = 1.001
+#: Place of the cycle counter in the SoC's registers (gateware/bus/registers.py).
+SOC_CYCLES = 0x08
 #: The core ends after an abort within this many seconds of the board's time, else it counts as stuck.
 ABORT_SECONDS = 2.0
 RESET_SECONDS = 2.0
@@ -108,33 +108,49 @@ class LinkTarget(Target):
     def reset_core(self):
         self.registers  # noqa: B018  (a board without a core is refused here)
         self.client.reset_core()
-        self._wait(self._now() + RESET_SECONDS, "the core did not come out of its reset")
+        self._wait(RESET_SECONDS, "the core did not come out of its reset")
 
     def _status(self):
         return self.read_register("status")
 
-    def _wait(self, deadline, trouble, tick=None):
-        """Poll until not busy; ``False`` at the deadline if there is no ``trouble`` to raise. The pauses grow with the time
-        waited, so that short runs are seen at once and long ones are not disturbed."""
-        began = self._now()
-        while True:
-            # The time before the question: a core that is busy at the deadline must have been so after it, however long the
-            # answer took, or the end of a run would depend on the host's speed.
-            asked = self._now()
-            if not self._status() & BUSY:
-                return True
-            if tick is not None:
-                tick(asked - began)
-            if deadline is not None and asked >= deadline:
-                if trouble is None:
-                    return False
+    def _wait(self, seconds, trouble):
+        """Poll until the core is not busy; ``LinkError`` after ``seconds``."""
+        end = self._now() + seconds
+        for _ in self._polls():
+            if self._now() > end:
                 raise self._link_error(trouble)
-            now = self._now()
-            pause = min((now - began) / 8, 0.02)
-            if deadline is not None:
-                pause = min(pause, deadline - now)
+
+    def _polls(self):
+        """Yields the seconds waited, after each look at a core that is still busy. The pauses grow with the time waited, so that
+        short runs are seen at once and long ones are not disturbed."""
+        began = self._now()
+        while self._status() & BUSY:
+            waited = self._now() - began
+            yield waited
+            pause = min(waited / 8, 0.02)
             if pause > 0:
                 self._sleep(pause)
+
+    def _cycles(self):
+        """The board's own count of cycles, modulo 2^32."""
+        return int.from_bytes(self.client.read(self.header.soc_base + SOC_CYCLES, 4), "little")
+
+    def _wait_for_run(self, cycle_limit, tick):
+        """Poll until the run ends; ``False`` if it has been busy for more than ``cycle_limit`` cycles."""
+        seen, passed = self._cycles(), 0
+        for seconds in self._polls():
+            if tick is not None:
+                tick(seconds)
+            if cycle_limit is None:
+                continue
+            if passed > cycle_limit:
+                return False
+            # Counted by the board, from after the start, and acted on only when a later look finds the core busy: neither
+            # the host's speed nor its clock decides how a run ends.
+            now = self._cycles()
+            passed += now - seen & 0xFFFF_FFFF
+            seen = now
+        return True
 
     def run(self, registers, cycle_limit=None, trace=None, tick=None):
         if self._status() & BUSY:
@@ -143,11 +159,7 @@ class LinkTarget(Target):
             self.write_register(name, value)
         try:
             self.write_register("control", START)
-            deadline = None
-            if cycle_limit is not None:
-                # Counted from the answer to the start, and by a clock that may be faster than the board's.
-                deadline = self._now() + cycle_limit / self.info.clock_hz * CLOCKS_DIFFER
-            if not self._wait(deadline, None, tick):
+            if not self._wait_for_run(cycle_limit, tick):
                 self._abort()
         except KeyboardInterrupt:
             # The board goes on without us; leave it idle.
@@ -160,7 +172,7 @@ class LinkTarget(Target):
 
     def _abort(self):
         self.write_register("control", ABORT)
-        self._wait(self._now() + ABORT_SECONDS, "the core did not stop after an abort")
+        self._wait(ABORT_SECONDS, "the core did not stop after an abort")
 
     def _outcome(self, cycle_limit):
         status = self._status()
