@@ -48,6 +48,7 @@ class Call:
         self._flights = {}               # by request: sent and not answered
         self._weight = 0                 # bytes in flight
         self._turn = 0
+        self._silences = 0               # times that all were sent again since the last answer
         self._gap = None                 # request that was last sent again since the board missed it,
         self._echoes = 0                 # and how many refusals are still due from before that
         self.complete = False
@@ -63,7 +64,8 @@ class Call:
         while self._first < len(self._requests):
             self._fill()
             rate = pipe.bytes_per_second
-            patience = client._retry + (self._weight / rate if rate else 0)
+            # Twice as long after each silence: a board that is slow (a simulated one is) must not drown in repeats.
+            patience = (client._retry + (self._weight / rate if rate else 0)) * (1 << self._silences)
             until = min(max(heard, self._repeated) + patience, heard + client._timeout)
             for answer in client._receive(until):
                 index = self._index(answer.sequence)
@@ -81,7 +83,7 @@ class Call:
                     continue
                 if answer.status == Status.OK:
                     if len(answer.data) == flight.request.answer_data:
-                        heard = pipe.now()
+                        heard, self._silences = pipe.now(), 0
                         self._take(index, answer)
                 else:
                     self._refused(index, answer)
@@ -90,11 +92,12 @@ class Call:
                 break
             if now - heard >= client._timeout:
                 raise LinkError(f"no answer from {pipe.name} to the {self._flights[min(self._flights)].request} for "
-                                f"{now - heard:.3g} s (limit {client._timeout:g} s, repeated every {patience:.3g} s); "
+                                f"{now - heard:.3g} s (limit {client._timeout:g} s, repeated {self._silences} times); "
                                 f"{self._finished} of {self._total} bytes of this call are done")
             if now - max(heard, self._repeated) >= patience:
                 client._idle = True
                 self._gap = None
+                self._silences += 1
                 self._again(self._flights)
         self.complete = True
         return self._results
