@@ -103,7 +103,7 @@ class Engine(wiring.Component):
 
         # Parts
         running, halting, aborting, finished = Signal(), Signal(), Signal(), Signal()
-        m.submodules.fetch = fetch = Fetch(beat_bytes=self.beat_bytes, words=p["fetch_words"])
+        m.submodules.fetch = ResetInserter(finished)(fetch := Fetch(beat_bytes=self.beat_bytes, words=p["fetch_words"]))
         m.submodules.decode = ResetInserter(finished)(decode := Decode(params=p))
         m.submodules.matrix = matrix = MatrixUnit(params=p, family=self.family)
         m.submodules.act = act = ActivationUnit(params=p, pending_bits=matrix.pending_bits)
@@ -189,19 +189,25 @@ class Engine(wiring.Component):
             Op.RHM: rhm.ready & ~on_mmc & ~on_act & ~on_whm & ~on_bytes,
             Op.RW: ~rw.asking & matrix.place & ~on_bytes,
             Op.WHM: whm.ready & (Const(1) if chain else ~on_act & ~on_rhm & ~on_queued),
-            Op.MMC: ~matrix.active & (cand.overwrite | ~(matrix.hold | matrix.hold_above & above))
-            & ~on_queued & ~(convolve & (rhm.active | rhm.queued | act.active)) & (Const(1) if chain else ~on_rhm & ~on_act & ~on_act_acc),
+            Op.MMC: ~on_queued & ~(convolve & (rhm.active | rhm.queued | act.active))
+            & (Const(1) if chain else ~on_rhm & ~on_act & ~on_act_acc),
             Op.ACT: ~act.active & ~on_rhm & ~on_queued & ~on_whm & ~on_mmc & ~(pool & (matrix.pending != 0))
             & (Const(1) if chain else ~behind_acc),
             Op.SYNC: drained, Op.HLT: drained, Op.FAULT: Const(1),
         }
-        able = Signal()
+        # Once able, an instruction stays able: what it waits for only advances. The matrix unit alone is asked in the cycle of the
+        # issue, so that MMC follows MMC with one cycle between.
+        able, soon = Signal(), Signal()
         for op in Op:
             with m.If(is_op[op]):
-                m.d.comb += able.eq(can[op])
+                m.d.comb += soon.eq(can[op])
+        m.d.sync += able.eq(soon & compared & decode.valid & ~take)
+        careful = Signal()
+        m.d.sync += careful.eq(~cand.overwrite & (matrix.short | above))
         go = Signal()
         m.d.comb += [
-            go.eq(running & ~halting & decode.valid & (compared | is_op[Op.NOP]) & able & ~exclusive & ~control.abort),
+            go.eq(running & ~halting & decode.valid & (able | is_op[Op.NOP]) & ~exclusive & ~control.abort
+                  & ~(is_op[Op.MMC] & (matrix.active | careful & matrix.near))),
             take.eq(go), decode.take.eq(take),
         ]
         pc = Signal(32)

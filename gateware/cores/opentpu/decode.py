@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decode: start checks, and every check of an instruction that depends on fields, parameters and program order alone.
 
-One adder serves all the wide sums (section 6): an instruction that touches memory takes 6 to 9 cycles here, MMC and ACT three, a
-NOP one. The decoded instruction waits in a register for its issue, while the next one is decoded.
+One adder serves all the wide sums (section 6): an instruction that touches memory takes five cycles here (more where N or N*N is
+no power of two, or a region leaves the window), all others one. The decoded instruction waits in a register for its issue, while the next one is decoded.
 """
-from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from types import SimpleNamespace
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -86,6 +88,7 @@ class Decode(wiring.Component):
         self.params = params
         names = ("hostmem_base", "hostmem_limit", "weights_base", "weights_limit", "program_address", "program_length",
                  "window_base", "window_limit", "cfg_norm", "cfg_pool")
+        self.have, self.next_word = Signal(), Signal()      # the word register
         super().__init__({
             "start": In(1), "fetch": Out(1), "registers": In(data.StructLayout({name: 32 for name in names})),
             "word": In(8 * WORD_BYTES), "word_valid": In(1), "word_error": In(1), "error_address": In(32),
@@ -99,147 +102,117 @@ class Decode(wiring.Component):
         n = p["n"]
         capacity = p["wfifo_tiles"] + 1
         row_bits, tile_bits = _set_bits(n), _set_bits(n * n)
-        ub_bits, acc_bits = exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])
+        word = self._classify(m)
+        ub, addr, number, flags, opcode = word.ub, word.addr, word.number, word.flags, word.opcode
+        memory_op = word.rhm | word.whm | word.rw
 
-        # Fields of the word (section 3.1)
-        ub, addr, length = self.word[:24], self.word[24:88], self.word[88:96]
-        flags, opcode = self.word[96:104], self.word[104:112]
-        number = Signal(8)
-        m.d.comb += number.eq(length - 1)
-
-        # The adder: total = x + y or x - y; borrow means x < y.
-        x, y, total, subtract, borrow = Signal(32), Signal(32), Signal(33), Signal(), Signal()
-        m.d.comb += [
-            total.eq(x + (y ^ subtract.replicate(32)) + subtract),
-            borrow.eq(~total[32]),
-        ]
+        # The adder. Operands are chosen one cycle ahead: total = (x or acc) + y, or minus y, or minus y and 1.
+        x, y, total = Signal(32, reset_less=True), Signal(32, reset_less=True), Signal(33)
+        invert, carry_in, use_acc = Signal(), Signal(), Signal()
         acc, begin = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        chosen = Signal(32)
+        m.d.comb += [chosen.eq(Mux(use_acc, acc, x)), total.eq(chosen + (y ^ invert.replicate(32)) + carry_in)]
+        carry = total[32]
 
-        # Results of the start checks
-        check = Signal(10)
-        sevens = Signal(3)
-        digit = Signal(range(11))
-        digits = Cat(regs.program_length[1:], Const(0, 2))
-        three = Signal(3)
-        folded = Signal(4)
-        m.d.comb += [three.eq(digits.word_select(digit, 3)), folded.eq(sevens + three)]
-        bad_limit, bad_weights, some_host, past, high, low, beyond, crosses, before = (Signal() for _ in range(9))
+        def add(first, second):
+            """The next cycle's total: ``first`` (``None``: acc) + ``second``."""
+            m.d.sync += [y.eq(second), invert.eq(0), carry_in.eq(0), use_acc.eq(first is None)]
+            if first is not None:
+                m.d.sync += x.eq(first)
 
-        # Candidate and hand-over
-        out, free, put = Signal(self.candidate.shape()), Signal(), Signal()
-        m.d.comb += free.eq(~self.valid | self.take)
+        def less(first, second):
+            """The next cycle's carry: not ``first`` < ``second``."""
+            m.d.sync += [x.eq(first), y.eq(second), invert.eq(1), carry_in.eq(1), use_acc.eq(0)]
+
+        def acc_above(limit):
+            """The next cycle's carry: acc > ``limit``."""
+            m.d.sync += [y.eq(limit), invert.eq(1), carry_in.eq(0), use_acc.eq(1)]
+
+        # Candidate and hand-over. Only a NOP is replaced in the cycle it issues: nothing else is known to issue early enough.
+        out, free, put, fails = Signal(self.candidate.shape()), Signal(), Signal(), Signal()
+        m.d.comb += free.eq(~self.valid | (self.candidate.op == Op.NOP) & self.take)
         with m.If(self.take):
             m.d.sync += self.valid.eq(0)
-        with m.If(put):
+        with m.If(put & free):
             m.d.sync += [self.valid.eq(1), self.candidate.eq(out)]
-
-        # Program order of tiles and switches
-        pending, switched = Signal(range(capacity + 1)), Signal()
-
-        # Classes of the word, registered in the first cycle
-        bad = Signal(4)
-        illegal, bad_cfg, ub_bad, acc_bad, high_addr = Signal(), Signal(), Signal(), Signal(), Signal()
-        sums_ub, sums_acc = Signal(max(ub_bits, 8) + 1), Signal(max(acc_bits, 8) + 1)
-        m.d.comb += [sums_ub.eq(ub[:ub_bits] + number), sums_acc.eq(addr[:acc_bits] + number)]
-        overflow = Signal()
-        is_op = {op: Signal(name=f"is_{op.name.lower()}") for op in Op}
-        cfg_numbers = [name for name, ext in (("norm", "ext_norm"), ("conv", "ext_conv"), ("pool", "ext_pool"),
-                                              ("poolrow", "ext_pool")) if p[ext]]
-        for op in Op:
-            m.d.comb += is_op[op].eq((opcode == (0x10 if op is Op.CFG else op.value)) if op is not Op.FAULT else 0)
-        nothing = Signal()
-        m.d.comb += nothing.eq(self.word == 0)
-        sync_nop = is_op[Op.SYNC] if not p["ext_sync"] else Const(0)
-        memory_op = is_op[Op.RHM] | is_op[Op.WHM]
-        plain = is_op[Op.NOP] | is_op[Op.HLT]
-        known = opcode[:5] <= 7 if not cfg_numbers else (opcode[:5] <= 7) | is_op[Op.CFG]
-        allowed = Signal(8)
-        with m.Switch(opcode[:3]):
-            with m.Case(3):
-                m.d.comb += allowed.eq(Mux(is_op[Op.MMC], 0b111, 0))
-            with m.Case(4):
-                m.d.comb += allowed.eq(Mux(is_op[Op.ACT], 0b11_1000 if p["ext_pool"] else 0b01_1000, 0))
-            with m.Case(5):
-                m.d.comb += allowed.eq(Mux(is_op[Op.SYNC], 1, 0))
-        no_length = plain | is_op[Op.RW] | is_op[Op.SYNC] | is_op[Op.CFG]
-        field_bad = Cat(
-            (flags & ~allowed).any(),
-            no_length & length.any(),
-            plain & addr[:32].any() | is_op[Op.SYNC] & addr[16:32].any()
-            | (plain | is_op[Op.SYNC] | is_op[Op.CFG]) & addr[32:].any(),
-            (plain | is_op[Op.RW] | is_op[Op.SYNC]) & ub.any(),
-        )
-        cfg_fault = self._cfg_illegal(m, cfg_numbers, ub, addr[:32])
+        m.d.comb += self.next_word.eq(put & free & ~fails)
 
         def fault(code, detail):
-            m.d.comb += [out.op.eq(Op.FAULT), out.code.eq(code), out.begin.eq(detail)]
-
-        def choose(first, second, minus=0):
-            m.d.comb += [x.eq(first), y.eq(second), subtract.eq(minus)]
+            m.d.comb += [put.eq(1), fails.eq(1), out.op.eq(Op.FAULT), out.code.eq(code), out.begin.eq(detail)]
+            with m.If(free):
+                m.next = "DONE"
 
         m.d.comb += [
             out.switch.eq(flags[0]), out.convolve.eq(flags[1]), out.overwrite.eq(flags[2]), out.func.eq(flags[3:5]),
-            out.pool.eq(flags[5]), out.ub.eq(ub), out.ub_last.eq(sums_ub), out.acc.eq(addr), out.acc_last.eq(sums_acc),
-            out.number.eq(number), out.begin.eq(addr), out.end.eq(acc),
+            out.pool.eq(flags[5]), out.ub.eq(ub), out.ub_last.eq(word.ub_last), out.acc.eq(addr),
+            out.acc_last.eq(word.acc_last), out.number.eq(number), out.begin.eq(Mux(memory_op, begin, addr[:32])),
+            out.end.eq(acc), out.op.eq(word.op),
         ]
         # Rows that are checked while the instruction runs travel whole.
         if p["ext_conv"]:
-            with m.If(is_op[Op.MMC]):
+            with m.If(word.mmc):
                 m.d.comb += out.end.eq(ub)
         if p["ext_pool"]:
-            with m.If(is_op[Op.ACT] & high_addr):
+            with m.If(word.act & word.high_addr):
                 m.d.comb += out.begin.eq(0xFFFF_FFFF)
-        with m.Switch(opcode[:5]):
-            for op in Op:
-                if op is not Op.FAULT:
-                    with m.Case(0x10 if op is Op.CFG else op.value):
-                        m.d.comb += out.op.eq(op if not (op is Op.SYNC and not p["ext_sync"]) else Op.NOP)
+
+        # Program order of tiles and switches
+        pending, switched = Signal(range(capacity + 1)), Signal()
+        empty = Signal(init=1)
+        m.d.sync += empty.eq(pending == 0)
+
+        # Start checks: one comparison a cycle; the length modulo 7 meanwhile, digit by digit (8 is 1 modulo 7).
+        bad_limit, bad_weights, some_host, past, low, high, beyond, crosses, before, over, overflow, host_out, tiles_out = (
+            Signal(name=name) for name in ("bad_limit", "bad_weights", "some_host", "past", "low", "high", "beyond", "crosses",
+                                           "before", "over", "overflow", "host_out", "tiles_out"))
+        steps = (
+            (lambda: add(regs.program_address, regs.program_length), [acc.eq(total), past.eq(carry)]),
+            (lambda: less(regs.program_address, regs.window_base), low.eq(~carry)),
+            (lambda: acc_above(regs.window_limit), high.eq(carry | past)),
+            (lambda: less(regs.program_address, regs.window_limit), beyond.eq(carry)),
+            (lambda: acc_above(regs.hostmem_base), before.eq(carry | past)),
+            (lambda: less(regs.hostmem_base, regs.hostmem_limit), some_host.eq(~carry)),
+            (lambda: less(regs.program_address, regs.hostmem_limit), crosses.eq(~carry & before & some_host)),
+            (lambda: less(regs.hostmem_limit, regs.hostmem_base), bad_limit.eq(~carry)),
+            (lambda: less(regs.weights_limit, regs.weights_base), bad_weights.eq(~carry)),
+            (lambda: less(regs.hostmem_base, regs.window_base), host_out.eq(~carry)),
+            (lambda: less(regs.window_limit, regs.hostmem_limit), host_out.eq(host_out | ~carry)),
+            (lambda: less(regs.weights_base, regs.window_base), tiles_out.eq(~carry)),
+            (lambda: less(regs.window_limit, regs.weights_limit), tiles_out.eq(tiles_out | ~carry)),
+        )
+        check = Signal(len(steps) + 2)
+        sevens, digit, folded = Signal(3), Signal(range(12)), Signal(4)
+        digits = Cat(regs.program_length[1:], Const(0, 2))
+        m.d.comb += folded.eq(sevens + digits.word_select(digit, 3))
 
         with m.FSM(name="decode"):
             with m.State("OFF"):
                 with m.If(self.start):
-                    m.d.sync += [check.eq(1), sevens.eq(0), digit.eq(0), pending.eq(0), switched.eq(0)]
+                    m.d.sync += check.eq(1)
                     m.next = "START"
-
             with m.State("START"):
-                # One step each of the start checks; the length modulo 7 meanwhile, digit by digit (8 is 1 modulo 7).
                 m.d.sync += check.eq(check << 1)
-                with m.If(digit != 10):
-                    m.d.sync += digit.eq(digit + 1)
-                m.d.sync += sevens.eq(folded[:3] + folded[3])
-                steps = (
-                    (regs.program_address, regs.program_length, 0, [acc.eq(total), past.eq(total[32])]),
-                    (regs.program_address, regs.window_base, 1, low.eq(borrow)),
-                    (regs.window_limit, acc, 1, high.eq(borrow | past)),
-                    (regs.program_address, regs.window_limit, 1, beyond.eq(~borrow)),
-                    (regs.hostmem_base, acc, 1, before.eq(borrow | past)),
-                    (regs.hostmem_base, regs.hostmem_limit, 1, some_host.eq(borrow)),
-                    (regs.program_address, regs.hostmem_limit, 1, crosses.eq(borrow & before & some_host)),
-                    (regs.hostmem_limit, regs.hostmem_base, 1, bad_limit.eq(borrow)),
-                    (regs.weights_limit, regs.weights_base, 1, bad_weights.eq(borrow)),
-                )
-                m.d.comb += self.fetch.eq(check[3] & ~low & ~high)
-                for k, (first, second, minus, result) in enumerate(steps):
+                with m.If(digit != 11):
+                    m.d.sync += [digit.eq(digit + 1), sevens.eq(folded[:3] + folded[3])]
+                for k, (choose, result) in enumerate(steps):
                     with m.If(check[k]):
-                        choose(first, second, minus)
+                        choose()
+                    with m.If(check[k + 1]):
                         m.d.sync += result
-                with m.If(digit == 10):
+                m.d.comb += self.fetch.eq(check[5] & ~low & ~high)
+                with m.If(check[len(steps) + 1]):
                     m.next = "JUDGE"
-
             with m.State("JUDGE"):
-                host, weights = regs.hostmem_base[:4].any() | crosses, regs.weights_base[:4].any()
                 bad_length = regs.program_length[0] | (regs.program_length == 0) | ((sevens != 0) & (sevens != 7))
                 norm_bad = self._norm_illegal(regs.cfg_norm) if p["ext_norm"] else Const(0)
                 pool_bad = self._pool_illegal(regs.cfg_pool) if p["ext_pool"] else Const(0)
-                m.next = "DONE"
-                m.d.comb += put.eq(1)
                 with m.If(bad_length):
                     fault(FaultCode.BAD_REGISTER, 0x24)
-                with m.Elif(host):
+                with m.Elif(regs.hostmem_base[:4].any() | crosses):
                     fault(FaultCode.BAD_REGISTER, 0x100)
                 with m.Elif(bad_limit):
                     fault(FaultCode.BAD_REGISTER, 0x104)
-                with m.Elif(weights):
+                with m.Elif(regs.weights_base[:4].any()):
                     fault(FaultCode.BAD_REGISTER, 0x108)
                 with m.Elif(bad_weights):
                     fault(FaultCode.BAD_REGISTER, 0x10C)
@@ -250,147 +223,181 @@ class Decode(wiring.Component):
                 with m.Elif(low | high):
                     fault(FaultCode.WINDOW, Mux(low | beyond, regs.program_address, regs.window_limit))
                 with m.Else():
-                    m.d.comb += put.eq(0)
                     m.next = "WORD"
 
             with m.State("WORD"):
-                m.d.comb += self.starved.eq(~self.word_valid)
-                m.d.sync += [
-                    bad.eq(field_bad), illegal.eq(~known | opcode[5:].any()), bad_cfg.eq(is_op[Op.CFG] & cfg_fault if cfg_numbers else 0),
-                    ub_bad.eq(ub[ub_bits:].any() | (sums_ub >> ub_bits).any()),
-                    high_addr.eq(addr[32:].any()),
-                    acc_bad.eq(addr[acc_bits:].any() | (sums_acc >> acc_bits).any()),
-                    overflow.eq(0),
-                ]
-                with m.If(self.word_valid):
-                    with m.If(self.word_error):
+                takes = word.mmc & flags[0]
+                unready = word.mmc & ~flags[0] & ~switched
+                m.d.comb += self.starved.eq(~self.have)
+                m.d.sync += overflow.eq(0)
+                add(Mux(word.rw, regs.weights_base, regs.hostmem_base),
+                    Mux(word.rw, (addr[:32] << tile_bits[0])[:32], (addr[:32] << row_bits[0])[:32]))
+                with m.If(self.have):
+                    with m.If(word.error):
                         fault(FaultCode.BUS_ERROR, self.error_address)
-                        m.d.comb += put.eq(free)
-                        with m.If(free):
-                            m.next = "DONE"
-                    with m.Elif(nothing):
-                        m.d.comb += [put.eq(free), self.take_word.eq(free)]
+                    with m.Elif(word.wrong | unready | takes & empty):
+                        add(Mux(word.ub_bad, ub, addr[:32]), number)
+                        m.next = "WRONG"
+                    with m.Elif(memory_op):
+                        m.next = "OFFSET_0"
                     with m.Else():
-                        m.next = "CHECK"
+                        m.d.comb += put.eq(1)
+                        with m.If(free):
+                            with m.If(takes):
+                                m.d.sync += [pending.eq(pending - 1), switched.eq(1), empty.eq(pending == 1)]
+                            with m.If(word.hlt):
+                                m.next = "DONE"
                 with m.Elif(self.exhausted):
                     fault(FaultCode.PROGRAM_END, regs.program_length)
-                    m.d.comb += put.eq(free)
-                    with m.If(free):
-                        m.next = "DONE"
-
-            with m.State("CHECK"):
-                uses_ub = memory_op | is_op[Op.MMC] | is_op[Op.ACT]
-                uses_acc = is_op[Op.MMC] | is_op[Op.ACT]
-                free_ub = is_op[Op.MMC] & flags[1] if p["ext_conv"] else Const(0)
-                free_acc = is_op[Op.ACT] & flags[5] if p["ext_pool"] else Const(0)
-                takes = is_op[Op.MMC] & flags[0]
-                done = Signal()
-                m.d.comb += done.eq(1)
-                with m.If(bad_cfg):
+            with m.State("WRONG"):
+                with m.If(word.bad_cfg):
                     fault(FaultCode.BAD_CONFIG, ub)
-                with m.Elif(illegal):
+                with m.Elif(word.illegal):
                     fault(FaultCode.ILLEGAL_OPCODE, opcode)
-                with m.Elif(bad.any() & ~sync_nop):
-                    fault(FaultCode.BAD_FIELD, Mux(bad[0], 1, Mux(bad[1], 2, Mux(bad[2], 3, 4))))
-                with m.Elif(uses_ub & ub_bad & ~free_ub):
-                    choose(ub, number)
+                with m.Elif(word.bad.any()):
+                    fault(FaultCode.BAD_FIELD, Mux(word.bad[0], 1, Mux(word.bad[1], 2, Mux(word.bad[2], 3, 4))))
+                with m.Elif(word.ub_bad):
                     fault(FaultCode.UB_RANGE, total[:32])
-                with m.Elif(uses_acc & acc_bad & ~free_acc):
-                    choose(addr[:32], number)
-                    fault(FaultCode.ACC_RANGE, Mux(high_addr | total[32], 0xFFFF_FFFF, total[:32]))
-                with m.Elif(is_op[Op.MMC] & ~flags[0] & ~switched):
-                    fault(FaultCode.NO_WEIGHTS, 0)
-                with m.Elif(takes & (pending == 0)):
+                with m.Elif(word.acc_bad):
+                    fault(FaultCode.ACC_RANGE, Mux(word.high_addr | carry, 0xFFFF_FFFF, total[:32]))
+                with m.Elif(flags[0]):
                     fault(FaultCode.WEIGHT_UNDERFLOW, 0)
                 with m.Else():
-                    m.d.comb += done.eq(0)
-                with m.If(done):
-                    m.d.comb += put.eq(free)
-                    with m.If(free):
-                        m.next = "DONE"
-                with m.Elif(memory_op | is_op[Op.RW]):
-                    m.next = "OFFSET_0"
-                with m.Else():
-                    m.d.comb += [put.eq(free), self.take_word.eq(free)]
-                    with m.If(free):
-                        with m.If(takes):
-                            m.d.sync += [pending.eq(pending - 1), switched.eq(1)]
-                        m.next = "WORD"
-                        with m.If(is_op[Op.HLT]):
-                            m.next = "DONE"
+                    fault(FaultCode.NO_WEIGHTS, 0)
 
-            # begin = base + size * addr, acc = begin + size * number of rows (of the tile)
-            steps = max(len(row_bits), len(tile_bits))
-            for k in range(steps):
+            # begin = base + size * addr, acc = begin + size * number of rows (or of one tile)
+            rows = Signal(9)
+            m.d.comb += rows.eq(number + 1)
+
+            def limit():
+                acc_above(Mux(word.rw, regs.weights_limit, regs.hostmem_limit))
+                m.next = "LIMIT"
+
+            for k in range(max(len(row_bits), len(tile_bits))):
                 with m.State(f"OFFSET_{k}"):
-                    tile = is_op[Op.RW]
-                    base = acc if k else Mux(tile, regs.weights_base, regs.hostmem_base)
-                    parts = []
-                    for active, bits in ((tile, tile_bits), (~tile, row_bits)):
-                        if k < len(bits):
-                            parts.append((active, bits[k], k + 1 == len(bits)))
-                    for active, shift, final in parts:
-                        with m.If(active):
-                            choose(base, (addr[:32] << shift)[:32])
-                            m.d.sync += [
-                                acc.eq(total), begin.eq(total),
-                                overflow.eq(overflow | total[32] | high_addr | addr[32 - shift:32].any()),
-                            ]
-                            m.next = "LENGTH_0" if final else f"OFFSET_{k + 1}"
+                    m.d.sync += [acc.eq(total), begin.eq(total)]
+                    for bits, mine in ((tile_bits, word.rw), (row_bits, ~word.rw)):
+                        if k >= len(bits):
+                            continue
+                        with m.If(mine):
+                            m.d.sync += overflow.eq(overflow | carry | word.high_addr | addr[32 - bits[k]:32].any())
+                            if k + 1 < len(bits):
+                                add(None, (addr[:32] << bits[k + 1])[:32])
+                                m.next = f"OFFSET_{k + 1}"
+                            else:
+                                add(None, n * n if bits is tile_bits else rows << row_bits[0])
+                                m.next = "LENGTH_0"
             for k in range(len(row_bits)):
                 with m.State(f"LENGTH_{k}"):
-                    rows = number + 1
-                    tile = is_op[Op.RW] if k == 0 else Const(0)
-                    choose(acc, Mux(tile, n * n, (rows << row_bits[k])[:32]))
-                    m.d.sync += [acc.eq(total), overflow.eq(overflow | total[32])]
-                    m.next = f"LENGTH_{k + 1}" if k + 1 < len(row_bits) else "LIMIT"
-                    if k == 0:
-                        with m.If(tile):
-                            m.next = "LIMIT"
+                    m.d.sync += [acc.eq(total), overflow.eq(overflow | carry)]
+                    if k + 1 < len(row_bits):
+                        with m.If(word.rw):
+                            limit()
+                        with m.Else():
+                            add(None, rows << row_bits[k + 1])
+                            m.next = f"LENGTH_{k + 1}"
+                    else:
+                        limit()
             with m.State("LIMIT"):
-                tile = is_op[Op.RW]
-                choose(Mux(tile, regs.weights_limit, regs.hostmem_limit), acc, 1)
-                with m.If(borrow | overflow):
-                    m.next = "RANGE"
-                with m.Elif(tile & (pending == capacity)):
-                    fault(FaultCode.WEIGHT_OVERFLOW, capacity)
-                    m.d.comb += put.eq(free)
-                    with m.If(free):
-                        m.next = "DONE"
-                with m.Else():
+                m.d.sync += [over.eq(carry | overflow), low.eq(0), high.eq(0)]
+                add(addr[:32], Mux(word.rw, 0, number))
+                m.next = "DECIDE"
+                with m.If(Mux(word.rw, tiles_out, host_out)):
+                    less(begin, regs.window_base)
                     m.next = "LOW"
-            with m.State("RANGE"):
-                tile = is_op[Op.RW]
-                choose(addr[:32], Mux(tile, 0, number))
-                fault(Mux(tile, FaultCode.WEIGHT_RANGE, FaultCode.HOST_RANGE), total[:32])
-                m.d.comb += put.eq(free)
-                with m.If(free):
-                    m.next = "DONE"
             with m.State("LOW"):
-                choose(begin, regs.window_base, 1)
-                m.d.sync += low.eq(borrow)
+                m.d.sync += low.eq(~carry)
+                acc_above(regs.window_limit)
                 m.next = "HIGH"
             with m.State("HIGH"):
-                choose(regs.window_limit, acc, 1)
-                m.d.comb += [out.begin.eq(begin), out.end.eq(acc)]
-                with m.If(borrow | low):
+                m.d.sync += high.eq(carry)
+                add(addr[:32], Mux(word.rw, 0, number))
+                m.next = "DECIDE"
+            with m.State("DECIDE"):
+                with m.If(over):
+                    fault(Mux(word.rw, FaultCode.WEIGHT_RANGE, FaultCode.HOST_RANGE), total[:32])
+                with m.Elif(word.rw & (pending == capacity)):
+                    fault(FaultCode.WEIGHT_OVERFLOW, capacity)
+                with m.Elif(low | high):
+                    less(begin, regs.window_limit)
                     m.next = "OUTSIDE"
                 with m.Else():
-                    m.d.comb += [put.eq(free), self.take_word.eq(free)]
+                    m.d.comb += put.eq(1)
                     with m.If(free):
-                        with m.If(is_op[Op.RW]):
-                            m.d.sync += pending.eq(pending + 1)
+                        with m.If(word.rw):
+                            m.d.sync += [pending.eq(pending + 1), empty.eq(0)]
                         m.next = "WORD"
             with m.State("OUTSIDE"):
-                choose(begin, regs.window_limit, 1)
-                fault(FaultCode.WINDOW, Mux(low | ~borrow, begin, regs.window_limit))
-                m.d.comb += put.eq(free)
-                with m.If(free):
-                    m.next = "DONE"
-
+                fault(FaultCode.WINDOW, Mux(low | carry, begin, regs.window_limit))
             with m.State("DONE"):
                 pass                    # until reset
         return m
+
+    def _classify(self, m):
+        """The word register: fields of section 3.1, its class, and what is wrong with it as far as the word itself tells."""
+        p = self.params
+        ub_bits, acc_bits = exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])
+        ub, addr, length = self.word[:24], self.word[24:88], self.word[88:96]
+        flags, opcode = self.word[96:104], self.word[104:112]
+        codes = {op: 0x10 if op is Op.CFG else op.value for op in Op if op is not Op.FAULT}
+        cfg_numbers = [name for name, ext in (("norm", "ext_norm"), ("conv", "ext_conv"), ("pool", "ext_pool"),
+                                              ("poolrow", "ext_pool")) if p[ext]]
+        kinds = {op.name.lower(): opcode == code for op, code in codes.items()}
+        op = Signal(Op)
+        with m.Switch(opcode[:5]):
+            for each, code in codes.items():
+                with m.Case(code):
+                    m.d.comb += op.eq(each if each is not Op.SYNC or p["ext_sync"] else Op.NOP)
+        ignored = kinds["sync"] if not p["ext_sync"] else Const(0)
+        plain = kinds["nop"] | kinds["hlt"]
+        known = opcode[:5] <= 7
+        if cfg_numbers:
+            known |= kinds["cfg"]
+        allowed = Signal(8)
+        with m.Switch(opcode[:3]):
+            with m.Case(3):
+                m.d.comb += allowed.eq(Mux(kinds["mmc"], 0b111, 0))
+            with m.Case(4):
+                m.d.comb += allowed.eq(Mux(kinds["act"], 0b11_1000 if p["ext_pool"] else 0b01_1000, 0))
+            with m.Case(5):
+                m.d.comb += allowed.eq(Mux(kinds["sync"], 1, 0))
+        short = plain | kinds["rw"] | kinds["sync"] | kinds["cfg"]      # no length
+        bad = Signal(4)
+        m.d.comb += bad.eq(Cat(
+            (flags & ~allowed).any(),
+            short & length.any(),
+            plain & addr[:32].any() | kinds["sync"] & addr[16:32].any() | (plain | kinds["sync"] | kinds["cfg"]) & addr[32:].any(),
+            (plain | kinds["rw"] | kinds["sync"]) & ub.any(),
+        ) & ~ignored.replicate(4))
+        number = Signal(8)
+        ub_sum, acc_sum = Signal(max(ub_bits, 8) + 1), Signal(max(acc_bits, 8) + 1)
+        m.d.comb += [number.eq(length - 1), ub_sum.eq(ub[:ub_bits] + number), acc_sum.eq(addr[:acc_bits] + number)]
+        uses_ub = kinds["rhm"] | kinds["whm"] | kinds["mmc"] | kinds["act"]
+        uses_acc = kinds["mmc"] | kinds["act"]
+        if p["ext_conv"]:
+            uses_ub &= ~(kinds["mmc"] & flags[1])
+        if p["ext_pool"]:
+            uses_acc &= ~(kinds["act"] & flags[5])
+        values = {
+            "ub": ub, "addr": addr, "number": number, "flags": flags, "opcode": opcode, "op": op, "error": self.word_error,
+            "ub_last": ub_sum[:ub_bits], "acc_last": acc_sum[:acc_bits], "bad": bad,
+            "illegal": ~known | opcode[5:].any(), "high_addr": addr[32:].any(),
+            "bad_cfg": kinds["cfg"] & self._cfg_illegal(m, cfg_numbers, ub, addr[:32]) if cfg_numbers else Const(0),
+            "ub_bad": uses_ub & (ub[ub_bits:].any() | ub_sum[ub_bits:].any()),
+            "acc_bad": uses_acc & (addr[acc_bits:].any() | acc_sum[acc_bits:].any()),
+            **{kind: kinds[kind] for kind in ("rhm", "whm", "rw", "mmc", "act", "hlt")},
+        }
+        load = Signal()
+        m.d.comb += [load.eq(self.word_valid & (~self.have | self.next_word)), self.take_word.eq(load)]
+        m.d.sync += self.have.eq(load | self.have & ~self.next_word)
+        held = Signal(data.StructLayout({name: Value.cast(value).shape() if name != "op" else Op
+                                         for name, value in values.items()}), reset_less=True, name="word")
+        with m.If(load):
+            m.d.sync += [held[name].eq(value) for name, value in values.items()]
+        view = SimpleNamespace(**{name: held[name] for name in values})
+        # (bad_cfg stands beside bad: it comes first in the table)
+        view.wrong = held.bad_cfg | held.illegal | held.bad.any() | held.ub_bad | held.acc_bad
+        return view
 
     @staticmethod
     def _norm_illegal(value):

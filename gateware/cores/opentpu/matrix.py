@@ -40,8 +40,8 @@ class MatrixUnit(wiring.Component):
     reader_active, reader_step, act_active, act_step, act_acc_step : In: their progress; steps are rows written (UB), read (ACC)
     active : Out: vectors are still to be read
     exclusive : Out: an MMC.C runs, whose rows are checked as they are read
-    hold : Out: an MMC that is not ``overwrite`` must wait, whatever its rows; ``hold_above``: one whose first row is above
-        ``acc_base``
+    near : Out: the last vector is so near that an MMC that is not ``overwrite`` must wait if the last MMC was ``short`` or began
+        below it (``acc_base``)
     ub_row, ub_last, acc_base, acc_row, acc_last : Out: rows still to be read; rows of the last MMC not yet written
     pending, old_pending : Out: vectors not yet written, those of MMCs before the last one
     written : Out, one cycle: a row was written; it may be read from the next cycle on
@@ -70,7 +70,7 @@ class MatrixUnit(wiring.Component):
             "behind_reader": In(progress_layout(ub)), "behind_act": In(progress_layout(ub)),
             "behind_act_acc": In(progress_layout(acc)),
             "reader_active": In(1), "reader_step": In(1), "act_active": In(1), "act_step": In(1), "act_acc_step": In(1),
-            "active": Out(1), "exclusive": Out(1), "hold": Out(1), "hold_above": Out(1),
+            "active": Out(1), "exclusive": Out(1), "near": Out(1), "short": Out(1),
             "ub_row": Out(ub), "ub_last": Out(ub), "acc_base": Out(acc), "acc_row": Out(acc), "acc_last": Out(acc),
             "pending": Out(pending), "old_pending": Out(pending), "written": Out(1),
             "work": Out(1), "wait_tile": Out(1), "wait_reader": Out(1), "range_fault": Out(1), "range_row": Out(32),
@@ -176,14 +176,14 @@ class MatrixUnit(wiring.Component):
         # of as many rows that begins no higher, an MMC can begin at once.
         distance = self.latency + 2
         gap = Signal(range(distance + 1))
-        short = Signal()
         with m.If(go):
-            m.d.sync += gap.eq(distance - 2)
-        with m.Elif(gap != 0):
-            m.d.sync += gap.eq(gap - 1)
+            m.d.sync += [gap.eq(distance - 3), self.near.eq(1)]
+        with m.Else():
+            m.d.sync += self.near.eq(gap != 0)
+            with m.If(gap != 0):
+                m.d.sync += gap.eq(gap - 1)
         with m.If(self.issue):
-            m.d.sync += short.eq(cand.number < distance - 2)
-        m.d.comb += [self.hold.eq((gap != 0) & short), self.hold_above.eq(gap != 0)]
+            m.d.sync += self.short.eq(cand.number < distance - 2)
 
         # Vectors on their way: all, those of MMCs before the last, rows of the last.
         m.d.sync += self.pending.eq(self.pending + Mux(self.issue, cand.number + 1, 0) - self.written)

@@ -55,6 +55,7 @@ class RowReader(wiring.Component):
         tag = Signal.like(self.tag, reset_less=True)
         outstanding = Signal(range(self.flight + 1))
         asked, closes, offering = Signal(), Signal(), Signal()
+        beats = Signal(8, reset_less=True)
         final = rows_left <= burst
         short = rows_left[:ceil_log2(burst) + 1]
         m.d.comb += [
@@ -62,9 +63,11 @@ class RowReader(wiring.Component):
             self.answering.eq(outstanding != 0),
             port.req.valid.eq(offering),
             port.req.payload.address.eq(address),
-            port.req.payload.beats.eq(Mux(final, short * per_row, burst * per_row) - 1),
+            port.req.payload.beats.eq(beats),
             asked.eq(offering & port.req.ready),
         ]
+        with m.If(~offering):
+            m.d.sync += beats.eq(Mux(final, short * per_row, burst * per_row) - 1)
         with m.If(offering):
             m.d.sync += offering.eq(~port.req.ready)
         with m.Elif(self.asking & ~self.stop & (outstanding != self.flight)):
@@ -176,10 +179,13 @@ class RowWriter(wiring.Component):
         offering, asked = Signal(), Signal()
         final = rows_left <= burst
         number = Signal(range(burst + 1))
+        beats = Signal(8, reset_less=True)
+        with m.If(~offering):
+            m.d.sync += beats.eq(number * per_row - 1)
         m.d.comb += [
             number.eq(Mux(final, rows_left, burst)),
             port.req.valid.eq(offering), port.req.payload.write.eq(1), port.req.payload.address.eq(address),
-            port.req.payload.beats.eq(number * per_row - 1),
+            port.req.payload.beats.eq(beats),
             asked.eq(offering & port.req.ready),
             self.busy.eq((rows_left != 0) | (owed != 0) | (unanswered != 0)),
         ]
@@ -230,16 +236,16 @@ class RowWriter(wiring.Component):
             ]
         else:
             shifter = Signal(8 * self.row_bytes, reset_less=True)
-            beats = Signal(range(per_row + 1))          # left in the shifter
+            beats_left = Signal(range(per_row + 1))     # in the shifter
             m.d.comb += [
-                port.w.valid.eq(beats != 0), port.w.payload.data.eq(shifter[:8 * self.beat_bytes]),
-                self.row_done.eq(sent & (beats == 1)),
+                port.w.valid.eq(beats_left != 0), port.w.payload.data.eq(shifter[:8 * self.beat_bytes]),
+                self.row_done.eq(sent & (beats_left == 1)),
                 # The row in the shifter is still owed when the next one is looked at.
-                taken.eq(rows.r_rdy & ((beats == 0) & (owed != 0) | self.row_done & (owed > 1))),
+                taken.eq(rows.r_rdy & ((beats_left == 0) & (owed != 0) | self.row_done & (owed > 1))),
                 rows.r_en.eq(taken),
             ]
             with m.If(sent):
-                m.d.sync += [shifter.eq(shifter >> 8 * self.beat_bytes), beats.eq(beats - 1)]
+                m.d.sync += [shifter.eq(shifter >> 8 * self.beat_bytes), beats_left.eq(beats_left - 1)]
             with m.If(taken):
-                m.d.sync += [shifter.eq(rows.r_data), beats.eq(per_row)]
+                m.d.sync += [shifter.eq(rows.r_data), beats_left.eq(per_row)]
         return m
