@@ -19,7 +19,7 @@ class Fetch(wiring.Component):
     ----------
     beat_bytes : int
     words : int
-        Size of the buffer of beats, in words; up to 2 words there is none behind the gearbox.
+        Size of the buffer of beats, in words; up to 2 words there is none behind the gearbox, and requests are of a word at most.
 
     Members
     -------
@@ -42,26 +42,38 @@ class Fetch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         size = self.beat_bytes
+        unit = 2 if size % 2 == 0 else 1
+        word_units, beat_units = WORD_BYTES // unit, size // unit
         burst = max(1, _REQUEST_BYTES // size)          # beats of a request
+        if self.words <= 2:
+            # Without a buffer, only what completes a word in the gearbox: answers must not wait for the issue of a word, since
+            # that may wait for an answer behind them.
+            burst = -(-word_units // beat_units)
         port = self.memory
+        length_bytes = WORD_BYTES - unit + size
+        count = Signal(range(length_bytes // unit + 1))     # units in the gearbox
 
         # Requests of eight words, the last one shorter. ``left`` are the bytes not yet asked for.
         left = Signal(32)
         address = Signal(32, reset_less=True)
         outstanding = Signal(2)
         room, asking, asked, last_arrives = Signal(), Signal(), Signal(), Signal()
-        final = left <= burst * size
+        goal = Signal(range(burst + 1), init=burst)     # beats of this request, unless the program ends before
+        final = left <= goal * size
         more = left != 0
         final_beats = (left[:(burst * size).bit_length()] - 1)[:(burst * size).bit_length()] // size
         m.d.comb += [
             port.req.valid.eq(asking), asked.eq(asking & port.req.ready),
             port.req.payload.address.eq(address),
-            port.req.payload.beats.eq(Mux(final, final_beats, burst - 1)),
+            port.req.payload.beats.eq(Mux(final, final_beats, goal - 1)),
         ]
         with m.If(~asking):
+            if self.words <= 2:
+                with m.If(room):
+                    m.d.sync += goal.eq(Array([-(-(word_units - k) // beat_units) for k in range(word_units)])[count])
             m.d.sync += asking.eq(more & room & ~self.stop & ~outstanding[1] & ~self.start)
         with m.Elif(asked):
-            m.d.sync += [asking.eq(0), address.eq(address + burst * size), left.eq(Mux(final, 0, left - burst * size))]
+            m.d.sync += [asking.eq(0), address.eq(address + goal * size), left.eq(Mux(final, 0, left - goal * size))]
         m.d.sync += outstanding.eq(outstanding + asked - last_arrives)
 
         # Beats: through a buffer, if one was asked for. A request is made when there is room for all of it.
@@ -86,17 +98,14 @@ class Fetch(wiring.Component):
             m.d.comb += last_arrives.eq(buffer.r_en & buffer.r_rdy & beat_last)
         else:
             m.d.comb += [
-                room.eq(1), beat.eq(port.r.payload.data), beat_error.eq(port.r.payload.error), beat_last.eq(port.r.payload.last),
+                room.eq((outstanding == 0) & (count < word_units)),
+                beat.eq(port.r.payload.data), beat_error.eq(port.r.payload.error), beat_last.eq(port.r.payload.last),
                 beat_valid.eq(port.r.valid), port.r.ready.eq(beat_ready),
                 last_arrives.eq(port.r.valid & port.r.ready & port.r.payload.last),
             ]
 
         # Gearbox: beats are shifted in at the low end, the oldest bytes are the highest. ``count`` are valid.
-        unit = 2 if size % 2 == 0 else 1
-        length_bytes = WORD_BYTES - unit + size
         window = Signal(8 * max(length_bytes, WORD_BYTES), reset_less=True)
-        count = Signal(range(length_bytes // unit + 1))     # in units
-        word_units, beat_units = WORD_BYTES // unit, size // unit
         pad = Signal(range(beat_units + 1))                 # units past the program's end in its last beat
         final_pad = Signal.like(pad)
         whole = Signal()
@@ -130,7 +139,7 @@ class Fetch(wiring.Component):
         # The request a beat belongs to. It is the request of the word's first bad byte.
         origin = Signal(32, reset_less=True)
         with m.If(shift & beat_last & ~(self.error | beat_error)):
-            m.d.sync += origin.eq(origin + burst * size)
+            m.d.sync += origin.eq(origin + goal * size)
         m.d.comb += [
             self.error_address.eq(origin),
             ended.eq(~more & ~asking & (outstanding == 0)),
