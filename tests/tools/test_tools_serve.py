@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""quintet serve: a virtual board as a serial port and as a socket, for the real pyserial; the demo's SoC, built once."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from quintet.firmware.opentpu import digits
+from quintet.tools import open_target
+
+if sys.platform == "win32":
+    pytest.skip("no pseudo-terminals", allow_module_level=True)
+
+DEFAULT = "sim:ulx3s-85f/opentpu"
+
+
+class Server:
+    def __init__(self, *options):
+        self.child = subprocess.Popen([sys.executable, "-m", "quintet.tools.cli", "serve", DEFAULT, "--json", *options],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        lines = []
+        for line in self.child.stdout:
+            lines.append(line)
+            if line.startswith("}"):
+                break
+        text = "".join(lines)
+        assert text, self.child.stderr.read()
+        self.port = json.loads(text)["port"]
+
+    def end(self, number):
+        self.child.send_signal(number)
+        out, err = self.child.communicate(timeout=60)
+        return self.child.returncode, out, err
+
+
+def run_digits(quintet, port, folder):
+    job = digits.job(8, norm=True)
+    ran = quintet("run", job, "--on", port, "--out", folder, "--json")
+    assert ran.code == 0, ran.err
+    assert (ran.json["board"], ran.json["status"]) == ("ulx3s-85f", "done")
+    assert digits.evaluate(job, folder / "digits_norm_n8_out.npy").correct > 520
+
+
+def test_pseudo_terminal(quintet, tmp_path):
+    link = tmp_path / "port"
+    server = Server("--link", str(link))
+    try:
+        assert server.port == str(link) and link.is_symlink()
+        run_digits(quintet, server.port, tmp_path)
+        # A client that dies in the middle of a transfer, and one that talks rubbish.
+        code = (f"from quintet.tools import open_target; t = open_target({server.port!r}); print('open', flush=True)\n"
+                "while True: t.write(0x100000, bytes(100000))")
+        client = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert client.stdout.readline() == "open\n"
+        time.sleep(0.3)
+        client.kill()
+        client.communicate()
+        with open(server.port, "wb", buffering=0) as rubbish:
+            rubbish.write(os.urandom(3000))
+        run_digits(quintet, server.port, tmp_path)
+        with open_target(server.port) as target:
+            # The core and its memory are as the last client left them.
+            assert target.read_register("status") == 2 and target.read_register("cnt_operations") == 1_382_400
+    finally:
+        code, out, err = server.end(signal.SIGTERM)
+    assert (code, out, err) == (130, "", "quintet: interrupted\n") or "interrupted" in err
+    assert not link.is_symlink()
+
+
+def test_socket(quintet, tmp_path):
+    server = Server("--socket", "0")
+    try:
+        assert server.port.startswith("socket://127.0.0.1:")
+        run_digits(quintet, server.port, tmp_path)
+        number = int(server.port.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", number)) as rude:
+            rude.sendall(b"\x07" * 100)
+        run_digits(quintet, server.port, tmp_path)
+        ran = quintet("serve", DEFAULT, "--socket", str(number))
+        assert ran.code == 3 and "cannot listen" in ran.err and str(number) in ran.err
+    finally:
+        code, _, err = server.end(signal.SIGINT)
+    assert code == 130 and err.strip().splitlines()[-1] == "quintet: interrupted"
+
+
+@pytest.mark.parametrize("args, code, words", [
+    (("model:opentpu",), 2, ["only a virtual board"]), (("/dev/ttyUSB0",), 2, ["only a virtual board"]),
+    (("sim:none/opentpu",), 2, ["no board named 'none'"]), (("sim:ulx3s-85f/none",), 2, ["no ISA named 'none'"]),
+    ((DEFAULT, "--socket", "x"), 2, ["--socket x"]), ((DEFAULT, "--socket", "70000"), 2, ["--socket 70000"]),
+    ((DEFAULT, "--socket", "1", "--link", "x"), 2, ["not allowed with"]), ((), 2, ["TARGET"]),
+    ((DEFAULT, "--socket", "256.1.1.1:0"), 3, ["256.1.1.1"]),
+])
+def test_refused(quintet, args, code, words):
+    ran = quintet("serve", *args)
+    assert ran.code == code and len(ran.err.strip().splitlines()) == 1 and all(word in ran.err for word in words), ran.err
+
+
+def test_link_that_is_something_else(quintet, tmp_path):
+    (tmp_path / "file").write_text("precious")
+    ran = quintet("serve", DEFAULT, "--link", tmp_path / "file")
+    assert ran.code == 3 and "something else has this name" in ran.err and (tmp_path / "file").read_text() == "precious"
