@@ -2,7 +2,7 @@
 """One call: requests of one kind, several in flight, repeated until all are answered."""
 from dataclasses import dataclass
 
-from quintet.gateware.link.protocol import Status
+from quintet.gateware.link.protocol import Operation, Status
 
 from .errors import BoardError, LinkError
 from .frames import Request
@@ -11,6 +11,9 @@ __all__ = ["Call"]
 
 #: Bytes that a request and its answer have besides data: contents, COBS, the frame's zero.
 ROUND = 40
+
+#: Bytes a second that the slowest board (a simulated one) takes the checksum of.
+CHECK_RATE = 40_000
 
 
 @dataclass
@@ -47,6 +50,7 @@ class Call:
         self._fresh = 0                  # first request that was not sent yet
         self._flights = {}               # by request: sent and not answered
         self._weight = 0                 # bytes in flight
+        self._checked = 0                # bytes that the board has been asked for the checksum of
         self._turn = 0
         self._silences = 0               # times that all were sent again since the last answer
         self._gap = None                 # request that was last sent again since the board missed it,
@@ -65,7 +69,7 @@ class Call:
             self._fill()
             rate = pipe.bytes_per_second
             # Twice as long after each silence: a board that is slow (a simulated one is) must not drown in repeats.
-            patience = (client._retry + (self._weight / rate if rate else 0)) * (1 << self._silences)
+            patience = (client._retry + (self._weight / rate if rate else 0) + self._checked / CHECK_RATE) * (1 << self._silences)
             until = min(max(heard, self._repeated) + patience, heard + client._timeout)
             for answer in client._receive(until):
                 index = self._index(answer.sequence)
@@ -118,6 +122,7 @@ class Call:
                 break
             self._flights[self._fresh] = flight
             self._weight += flight.weight
+            self._checked += request.span if request.operation == Operation.CHECKSUM else 0
             self._send(self._fresh)
             self._fresh += 1
 
@@ -136,6 +141,7 @@ class Call:
     def _take(self, index, answer):
         flight = self._flights.pop(index)
         self._weight -= flight.weight
+        self._checked -= flight.request.span if flight.request.operation == Operation.CHECKSUM else 0
         self._results[index] = answer.data
         while self._first < len(self._requests) and self._results[self._first] is not None:
             self._first += 1

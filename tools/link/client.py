@@ -134,7 +134,7 @@ class LinkClient:
         crc = 0
         requests = [Request(Operation.CHECKSUM, address + at, min(CHECKED, size - at))
                     for at in range(0, size, CHECKED)]
-        for request, data in zip(requests, self._call(requests, progress, limit=4), strict=True):
+        for request, data in zip(requests, self._call(requests, progress, limit=2), strict=True):
             crc = combine(crc, int.from_bytes(data, "little"), request.length)
         return crc
 
