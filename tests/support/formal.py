@@ -15,7 +15,7 @@ from amaranth import ClockDomain, Module, Signal
 from amaranth.back import rtlil
 from amaranth.hdl import Assume, Elaboratable
 
-__all__ = ["ProofFailed", "Property", "check", "cover", "prove"]
+__all__ = ["ProofFailed", "Property", "check", "cover", "find_tool", "prove"]
 
 
 class ProofFailed(AssertionError):
@@ -58,7 +58,7 @@ class Property(Elaboratable):
         return m
 
 
-def _tool(name):
+def find_tool(name):
     """A tool of the YoWASP packages, or the native one."""
     beside = Path(sys.executable).parent
     for candidate in (shutil.which(f"yowasp-{name}"), str(beside / f"yowasp-{name}"), shutil.which(name)):
@@ -89,13 +89,13 @@ def _translate(design, folder):
     (folder / "script.ys").write_text(
         "read_rtlil design.il\nhierarchy -top top\nproc\nflatten\nchformal -lower\nmemory_nordff\nmemory_map\n"
         "opt -full\nasync2sync\ndffunmap\nopt_clean\nwrite_smt2 -wires design.smt2\n")
-    code, words = _run(folder, _tool("yosys"), "-q", "script.ys")
+    code, words = _run(folder, find_tool("yosys"), "-q", "script.ys")
     if code:
         raise RuntimeError(words)
 
 
 def _solve(folder, *options):
-    code, words = _run(folder, _tool("yosys-smtbmc"), "-s", "z3", *options, "design.smt2")
+    code, words = _run(folder, find_tool("yosys-smtbmc"), "-s", "z3", *options, "design.smt2")
     if code or "Status: passed" not in words and "Status: PASSED" not in words:
         raise ProofFailed(words)
     return words
