@@ -263,9 +263,13 @@ class Engine(wiring.Component):
                 with m.If(unit.range_fault & ~aborting):
                     m.d.sync += [halting.eq(1), found.eq(1), code.eq(number), fault_pc.eq(last_pc), detail.eq(unit.range_row)]
         trouble, noted = Signal(trouble_layout(), reset_less=True), Signal()
-        m.d.comb += [rhm.error_ready.eq(~whm.error), rw.error_ready.eq(~whm.error & ~rhm.error)]
-        m.d.sync += noted.eq(whm.error | rhm.error | rw.error)
-        m.d.sync += trouble.eq(Mux(whm.error, whm.trouble, Mux(rhm.error, rhm.trouble, rw.trouble)))
+        # Each unit may report in its own phase, so that no two do at once.
+        phase = Signal(2)
+        m.d.sync += [phase.eq(phase + 1), noted.eq(0)]
+        for k, unit in enumerate((rhm, rw, whm)):
+            m.d.comb += unit.error_ready.eq(phase == k)
+            with m.If(phase == k):
+                m.d.sync += [noted.eq(unit.error), trouble.eq(unit.trouble)]
         with m.If(noted & ~aborting & (~found | (trouble.pc < fault_pc))):
             m.d.sync += [
                 halting.eq(1), found.eq(1), code.eq(FaultCode.BUS_ERROR), fault_pc.eq(trouble.pc), detail.eq(trouble.address),
@@ -278,7 +282,7 @@ class Engine(wiring.Component):
             m.d.sync += aborting.eq(1)
 
         # End of the run
-        m.d.comb += ended.eq(running & halting & drained & fetch.idle & ~noted & ~rhm.error & ~rw.error & ~whm.error & ~go)
+        m.d.comb += ended.eq(running & halting & drained & fetch.idle & ~noted & ~go)
         m.d.sync += finished.eq(ended & ~finished)
         m.d.comb += control.finish.eq(finished)
         sweep_bits = max(exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])) - exact_log2(p["banks"])

@@ -106,27 +106,61 @@ class Decode(wiring.Component):
         ub, addr, number, flags, opcode = word.ub, word.addr, word.number, word.flags, word.opcode
         memory_op = word.rhm | word.whm | word.rw
 
-        # The adder. Operands are chosen one cycle ahead: total = (x or acc) + y, or minus y, or minus y and 1.
+        # The adder: total = (x or acc) + y, or minus y, or minus y and 1. What the operands are is said one cycle ahead.
+        small = Signal(25)          # operands of few bits, and details of faults
+        sources_x = {"program": regs.program_address, "host": regs.hostmem_base, "tiles": regs.weights_base,
+                     "window_limit": regs.window_limit, "zero": Const(0, 32), "error": self.error_address}
+        begin = Signal(32, reset_less=True)
+        sources_x["begin"] = begin
+        sources_x["addr"] = Mux(word.ub_bad, ub, addr[:32])
+        shifted = Signal(32)
+        sources_y = {"window_base": regs.window_base, "window_limit": regs.window_limit, "host_limit": regs.hostmem_limit,
+                     "tiles_limit": regs.weights_limit, "host": regs.hostmem_base, "length": regs.program_length,
+                     "shifted": shifted, "small": small}
+        names_x, names_y = list(sources_x), list(sources_y)
+        say_x, say_y = Signal(range(8)), Signal(range(8))
+        say_invert, say_carry, say_acc = Signal(), Signal(), Signal()
+        say_small = Signal(25)
+        shift = Signal(range(max(len(row_bits), len(tile_bits))))
         x, y, total = Signal(32, reset_less=True), Signal(32, reset_less=True), Signal(33)
         invert, carry_in, use_acc = Signal(), Signal(), Signal()
-        acc, begin = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        acc = Signal(32, reset_less=True)
+        with m.Switch(say_x):
+            for k, name in enumerate(names_x):
+                with m.Case(k):
+                    m.d.sync += x.eq(sources_x[name])
+        with m.Switch(say_y):
+            for k, name in enumerate(names_y):
+                with m.Case(k):
+                    m.d.sync += y.eq(sources_y[name])
+        with m.Switch(Cat(shift, word.rw)):
+            for rw, bits in ((1, tile_bits), (0, row_bits)):
+                for k, bit in enumerate(bits):
+                    with m.Case(rw << len(shift) | k):
+                        m.d.comb += shifted.eq((addr[:32] << bit)[:32])
+        m.d.comb += small.eq(say_small)
+        m.d.sync += [invert.eq(say_invert), carry_in.eq(say_carry), use_acc.eq(say_acc)]
         chosen = Signal(32)
         m.d.comb += [chosen.eq(Mux(use_acc, acc, x)), total.eq(chosen + (y ^ invert.replicate(32)) + carry_in)]
         carry = total[32]
 
-        def add(first, second):
+        def say(first, second, invert=0, carry=0, value=None):
+            m.d.comb += [say_y.eq(names_y.index(second)), say_invert.eq(invert), say_carry.eq(carry)]
+            m.d.comb += say_acc.eq(1) if first is None else say_x.eq(names_x.index(first))
+            if value is not None:
+                m.d.comb += say_small.eq(value)
+
+        def add(first, second, value=None):
             """The next cycle's total: ``first`` (``None``: acc) + ``second``."""
-            m.d.sync += [y.eq(second), invert.eq(0), carry_in.eq(0), use_acc.eq(first is None)]
-            if first is not None:
-                m.d.sync += x.eq(first)
+            say(first, second, value=value)
 
         def less(first, second):
             """The next cycle's carry: not ``first`` < ``second``."""
-            m.d.sync += [x.eq(first), y.eq(second), invert.eq(1), carry_in.eq(1), use_acc.eq(0)]
+            say(first, second, 1, 1)
 
-        def acc_above(limit):
-            """The next cycle's carry: acc > ``limit``."""
-            m.d.sync += [y.eq(limit), invert.eq(1), carry_in.eq(0), use_acc.eq(1)]
+        def above(first, second):
+            """The next cycle's carry: ``first`` (``None``: acc) > ``second``."""
+            say(first, second, 1, 0)
 
         # Candidate and hand-over. Only a NOP is replaced in the cycle it issues: nothing else is known to issue early enough.
         out, free, put, fails = Signal(self.candidate.shape()), Signal(), Signal(), Signal()
@@ -137,16 +171,21 @@ class Decode(wiring.Component):
             m.d.sync += [self.valid.eq(1), self.candidate.eq(out)]
         m.d.comb += self.next_word.eq(put & free & ~fails)
 
-        def fault(code, detail):
-            m.d.comb += [put.eq(1), fails.eq(1), out.op.eq(Op.FAULT), out.code.eq(code), out.begin.eq(detail)]
-            with m.If(free):
-                m.next = "DONE"
+        # A fault: its detail is the next cycle's total.
+        code = Signal(5)
+        saturate = Signal()
+
+        def fault(number, first="zero", second="small", value=0):
+            m.d.sync += code.eq(number)
+            add(first, second, value)
+            with m.If(~self.valid):
+                m.next = "REPORT"
 
         m.d.comb += [
             out.switch.eq(flags[0]), out.convolve.eq(flags[1]), out.overwrite.eq(flags[2]), out.func.eq(flags[3:5]),
             out.pool.eq(flags[5]), out.ub.eq(ub), out.ub_last.eq(word.ub_last), out.acc.eq(addr),
             out.acc_last.eq(word.acc_last), out.number.eq(number), out.begin.eq(Mux(memory_op, begin, addr[:32])),
-            out.end.eq(acc), out.op.eq(word.op),
+            out.end.eq(acc), out.op.eq(word.op), out.code.eq(code),
         ]
         # Rows that are checked while the instruction runs travel whole.
         if p["ext_conv"]:
@@ -166,19 +205,19 @@ class Decode(wiring.Component):
             Signal(name=name) for name in ("bad_limit", "bad_weights", "some_host", "past", "low", "high", "beyond", "crosses",
                                            "before", "over", "overflow", "host_out", "tiles_out"))
         steps = (
-            (lambda: add(regs.program_address, regs.program_length), [acc.eq(total), past.eq(carry)]),
-            (lambda: less(regs.program_address, regs.window_base), low.eq(~carry)),
-            (lambda: acc_above(regs.window_limit), high.eq(carry | past)),
-            (lambda: less(regs.program_address, regs.window_limit), beyond.eq(carry)),
-            (lambda: acc_above(regs.hostmem_base), before.eq(carry | past)),
-            (lambda: less(regs.hostmem_base, regs.hostmem_limit), some_host.eq(~carry)),
-            (lambda: less(regs.program_address, regs.hostmem_limit), crosses.eq(~carry & before & some_host)),
-            (lambda: less(regs.hostmem_limit, regs.hostmem_base), bad_limit.eq(~carry)),
-            (lambda: less(regs.weights_limit, regs.weights_base), bad_weights.eq(~carry)),
-            (lambda: less(regs.hostmem_base, regs.window_base), host_out.eq(~carry)),
-            (lambda: less(regs.window_limit, regs.hostmem_limit), host_out.eq(host_out | ~carry)),
-            (lambda: less(regs.weights_base, regs.window_base), tiles_out.eq(~carry)),
-            (lambda: less(regs.window_limit, regs.weights_limit), tiles_out.eq(tiles_out | ~carry)),
+            (lambda: add("program", "length"), [acc.eq(total), past.eq(carry)]),
+            (lambda: less("program", "window_base"), low.eq(~carry)),
+            (lambda: above(None, "window_limit"), high.eq(carry | past)),
+            (lambda: less("program", "window_limit"), beyond.eq(carry)),
+            (lambda: above(None, "host"), before.eq(carry | past)),
+            (lambda: less("host", "host_limit"), some_host.eq(~carry)),
+            (lambda: less("program", "host_limit"), crosses.eq(~carry & before & some_host)),
+            (lambda: above("host", "host_limit"), bad_limit.eq(carry)),
+            (lambda: above("tiles", "tiles_limit"), bad_weights.eq(carry)),
+            (lambda: less("host", "window_base"), host_out.eq(~carry)),
+            (lambda: less("window_limit", "host_limit"), host_out.eq(host_out | ~carry)),
+            (lambda: less("tiles", "window_base"), tiles_out.eq(~carry)),
+            (lambda: less("window_limit", "tiles_limit"), tiles_out.eq(tiles_out | ~carry)),
         )
         check = Signal(len(steps) + 2)
         sevens, digit, folded = Signal(3), Signal(range(12)), Signal(4)
@@ -207,21 +246,23 @@ class Decode(wiring.Component):
                 norm_bad = self._norm_illegal(regs.cfg_norm) if p["ext_norm"] else Const(0)
                 pool_bad = self._pool_illegal(regs.cfg_pool) if p["ext_pool"] else Const(0)
                 with m.If(bad_length):
-                    fault(FaultCode.BAD_REGISTER, 0x24)
+                    fault(FaultCode.BAD_REGISTER, value=0x24)
                 with m.Elif(regs.hostmem_base[:4].any() | crosses):
-                    fault(FaultCode.BAD_REGISTER, 0x100)
+                    fault(FaultCode.BAD_REGISTER, value=0x100)
                 with m.Elif(bad_limit):
-                    fault(FaultCode.BAD_REGISTER, 0x104)
+                    fault(FaultCode.BAD_REGISTER, value=0x104)
                 with m.Elif(regs.weights_base[:4].any()):
-                    fault(FaultCode.BAD_REGISTER, 0x108)
+                    fault(FaultCode.BAD_REGISTER, value=0x108)
                 with m.Elif(bad_weights):
-                    fault(FaultCode.BAD_REGISTER, 0x10C)
+                    fault(FaultCode.BAD_REGISTER, value=0x10C)
                 with m.Elif(norm_bad):
-                    fault(FaultCode.BAD_CONFIG, 0)
+                    fault(FaultCode.BAD_CONFIG, value=0)
                 with m.Elif(pool_bad):
-                    fault(FaultCode.BAD_CONFIG, 2)
-                with m.Elif(low | high):
-                    fault(FaultCode.WINDOW, Mux(low | beyond, regs.program_address, regs.window_limit))
+                    fault(FaultCode.BAD_CONFIG, value=2)
+                with m.Elif(low | high & beyond):
+                    fault(FaultCode.WINDOW, "program")
+                with m.Elif(high):
+                    fault(FaultCode.WINDOW, "window_limit")
                 with m.Else():
                     m.next = "WORD"
 
@@ -230,13 +271,14 @@ class Decode(wiring.Component):
                 unready = word.mmc & ~flags[0] & ~switched
                 m.d.comb += self.starved.eq(~self.have)
                 m.d.sync += overflow.eq(0)
-                add(Mux(word.rw, regs.weights_base, regs.hostmem_base),
-                    Mux(word.rw, (addr[:32] << tile_bits[0])[:32], (addr[:32] << row_bits[0])[:32]))
+                with m.If(word.rw):
+                    add("tiles", "shifted")
+                with m.Else():
+                    add("host", "shifted")
                 with m.If(self.have):
                     with m.If(word.error):
-                        fault(FaultCode.BUS_ERROR, self.error_address)
+                        fault(FaultCode.BUS_ERROR, "error")
                     with m.Elif(word.wrong | unready | takes & empty):
-                        add(Mux(word.ub_bad, ub, addr[:32]), number)
                         m.next = "WRONG"
                     with m.Elif(memory_op):
                         m.next = "OFFSET_0"
@@ -248,29 +290,33 @@ class Decode(wiring.Component):
                             with m.If(word.hlt):
                                 m.next = "DONE"
                 with m.Elif(self.exhausted):
-                    fault(FaultCode.PROGRAM_END, regs.program_length)
+                    fault(FaultCode.PROGRAM_END, "zero", "length")
             with m.State("WRONG"):
                 with m.If(word.bad_cfg):
-                    fault(FaultCode.BAD_CONFIG, ub)
+                    fault(FaultCode.BAD_CONFIG, value=ub)
                 with m.Elif(word.illegal):
-                    fault(FaultCode.ILLEGAL_OPCODE, opcode)
+                    fault(FaultCode.ILLEGAL_OPCODE, value=opcode)
                 with m.Elif(word.bad.any()):
-                    fault(FaultCode.BAD_FIELD, Mux(word.bad[0], 1, Mux(word.bad[1], 2, Mux(word.bad[2], 3, 4))))
+                    fault(FaultCode.BAD_FIELD, value=Mux(word.bad[0], 1, Mux(word.bad[1], 2, Mux(word.bad[2], 3, 4))))
                 with m.Elif(word.ub_bad):
-                    fault(FaultCode.UB_RANGE, total[:32])
+                    fault(FaultCode.UB_RANGE, "addr", value=number)
                 with m.Elif(word.acc_bad):
-                    fault(FaultCode.ACC_RANGE, Mux(word.high_addr | carry, 0xFFFF_FFFF, total[:32]))
+                    fault(FaultCode.ACC_RANGE, "addr", value=number)
+                    m.d.sync += saturate.eq(1)
                 with m.Elif(flags[0]):
-                    fault(FaultCode.WEIGHT_UNDERFLOW, 0)
+                    fault(FaultCode.WEIGHT_UNDERFLOW)
                 with m.Else():
-                    fault(FaultCode.NO_WEIGHTS, 0)
+                    fault(FaultCode.NO_WEIGHTS)
 
             # begin = base + size * addr, acc = begin + size * number of rows (or of one tile)
             rows = Signal(9)
             m.d.comb += rows.eq(number + 1)
 
             def limit():
-                acc_above(Mux(word.rw, regs.weights_limit, regs.hostmem_limit))
+                with m.If(word.rw):
+                    above(None, "tiles_limit")
+                with m.Else():
+                    above(None, "host_limit")
                 m.next = "LIMIT"
 
             for k in range(max(len(row_bits), len(tile_bits))):
@@ -282,10 +328,11 @@ class Decode(wiring.Component):
                         with m.If(mine):
                             m.d.sync += overflow.eq(overflow | carry | word.high_addr | addr[32 - bits[k]:32].any())
                             if k + 1 < len(bits):
-                                add(None, (addr[:32] << bits[k + 1])[:32])
+                                m.d.comb += shift.eq(k + 1)
+                                add(None, "shifted")
                                 m.next = f"OFFSET_{k + 1}"
                             else:
-                                add(None, n * n if bits is tile_bits else rows << row_bits[0])
+                                add(None, "small", n * n if bits is tile_bits else rows << row_bits[0])
                                 m.next = "LENGTH_0"
             for k in range(len(row_bits)):
                 with m.State(f"LENGTH_{k}"):
@@ -294,41 +341,50 @@ class Decode(wiring.Component):
                         with m.If(word.rw):
                             limit()
                         with m.Else():
-                            add(None, rows << row_bits[k + 1])
+                            add(None, "small", rows << row_bits[k + 1])
                             m.next = f"LENGTH_{k + 1}"
                     else:
                         limit()
             with m.State("LIMIT"):
                 m.d.sync += [over.eq(carry | overflow), low.eq(0), high.eq(0)]
-                add(addr[:32], Mux(word.rw, 0, number))
                 m.next = "DECIDE"
                 with m.If(Mux(word.rw, tiles_out, host_out)):
-                    less(begin, regs.window_base)
+                    less("begin", "window_base")
                     m.next = "LOW"
             with m.State("LOW"):
                 m.d.sync += low.eq(~carry)
-                acc_above(regs.window_limit)
+                above(None, "window_limit")
                 m.next = "HIGH"
             with m.State("HIGH"):
                 m.d.sync += high.eq(carry)
-                add(addr[:32], Mux(word.rw, 0, number))
+                less("begin", "window_limit")
+                m.next = "BEYOND"
+            with m.State("BEYOND"):
+                m.d.sync += beyond.eq(carry)
                 m.next = "DECIDE"
             with m.State("DECIDE"):
-                with m.If(over):
-                    fault(Mux(word.rw, FaultCode.WEIGHT_RANGE, FaultCode.HOST_RANGE), total[:32])
+                with m.If(over & word.rw):
+                    fault(FaultCode.WEIGHT_RANGE, "addr")
+                with m.Elif(over):
+                    fault(FaultCode.HOST_RANGE, "addr", value=number)
                 with m.Elif(word.rw & (pending == capacity)):
-                    fault(FaultCode.WEIGHT_OVERFLOW, capacity)
-                with m.Elif(low | high):
-                    less(begin, regs.window_limit)
-                    m.next = "OUTSIDE"
+                    fault(FaultCode.WEIGHT_OVERFLOW, value=capacity)
+                with m.Elif(low | high & beyond):
+                    fault(FaultCode.WINDOW, "begin")
+                with m.Elif(high):
+                    fault(FaultCode.WINDOW, "window_limit")
                 with m.Else():
                     m.d.comb += put.eq(1)
                     with m.If(free):
                         with m.If(word.rw):
                             m.d.sync += [pending.eq(pending + 1), empty.eq(0)]
                         m.next = "WORD"
-            with m.State("OUTSIDE"):
-                fault(FaultCode.WINDOW, Mux(low | carry, begin, regs.window_limit))
+            with m.State("REPORT"):
+                m.d.comb += [
+                    put.eq(1), fails.eq(1), out.op.eq(Op.FAULT),
+                    out.begin.eq(total[:32] | (saturate & (word.high_addr | carry)).replicate(32)),
+                ]
+                m.next = "DONE"         # there is room: it was waited for
             with m.State("DONE"):
                 pass                    # until reset
         return m

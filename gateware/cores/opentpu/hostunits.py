@@ -141,7 +141,7 @@ class WriteHostUnit(wiring.Component):
     ``tile_done``, ``tile_error`` : In; ``behind_act``, ``act_active``, ``act_step`` : In, as elsewhere; ``active`` : Out: until all is
     acknowledged; ``earlier`` : Out: the WHM before is not yet; ``reading``, ``row``, ``last`` : Out: rows still to be read; ``begin``,
     ``end`` : Out: its bytes; ``row_done``: a row went to the memory; ``ub_read``, ``ub_address``,
-    ``ub_grant``, ``ub_data``: read port; ``error``, ``trouble``, ``memory``.
+    ``ub_grant``, ``ub_data``: read port; ``error``, ``trouble``, ``error_ready``, ``memory``.
     """
     def __init__(self, *, params, beat_bytes):
         p = self.params = params
@@ -155,7 +155,7 @@ class WriteHostUnit(wiring.Component):
             "tile_error": In(1), "behind_act": In(progress_layout(ub)), "act_active": In(1), "act_step": In(1),
             "active": Out(1), "reading": Out(1), "row": Out(ub), "last": Out(ub), "begin": Out(32), "end": Out(32),
             "row_done": Out(1), "ub_read": Out(1), "ub_address": Out(ub), "ub_grant": In(1), "ub_data": In(8 * p["n"]),
-            "error": Out(1), "trouble": Out(trouble_layout()), "memory": Out(MemoryPort(beat_bytes)),
+            "error": Out(1), "trouble": Out(trouble_layout()), "error_ready": In(1), "memory": Out(MemoryPort(beat_bytes)),
         })
 
     def elaborate(self, platform):
@@ -173,7 +173,7 @@ class WriteHostUnit(wiring.Component):
             writer.kill.eq(self.kill | poisoned), writer.permit.eq((after_readers == 0) & (after_tiles == 0)), writer.clear.eq(self.clear),
             self.ub_read.eq(self.reading & (after_readers == 0) & act_ok & writer.room), self.ub_address.eq(self.row),
             writer.reserve.eq(self.ub_grant), writer.data.eq(self.ub_data), self.row_done.eq(writer.row_done),
-            self.error.eq(writer.error), self.trouble.pc.eq(Mux(writer.earlier, earlier_pc, pc)), self.earlier.eq(writer.earlier),
+            self.error.eq(writer.error), writer.error_ready.eq(self.error_ready), self.trouble.pc.eq(Mux(writer.earlier, earlier_pc, pc)), self.earlier.eq(writer.earlier),
             self.ready.eq(~self.active | (~self.reading & writer.ready & pipelined)), self.trouble.address.eq(writer.error_address),
         ]
         push = self.ub_grant

@@ -147,7 +147,7 @@ class RowWriter(wiring.Component):
     clear : In, one cycle, while not ``busy``: forget rows that were pushed and killed
     busy : Out, until every write was acknowledged; ``earlier``: writes of the start before the last are not
     row_done : Out, one cycle for every row handed to the memory
-    error : Out, one cycle: a write failed; ``error_address`` is the request's
+    error : Out, a write failed; ``error_address`` is the request's. ``error_ready`` : In: it was noted
     """
     def __init__(self, *, row_bytes, beat_bytes, flight):
         self.row_bytes, self.beat_bytes, self.flight = row_bytes, beat_bytes, flight
@@ -155,7 +155,7 @@ class RowWriter(wiring.Component):
         super().__init__({
             "start": In(1), "address": In(32), "rows": In(8), "permit": In(1), "kill": In(1),
             "clear": In(1), "ready": Out(1), "earlier": Out(1), "room": Out(1), "reserve": In(1), "push": In(1), "data": In(8 * row_bytes),
-            "busy": Out(1), "row_done": Out(1), "error": Out(1), "error_address": Out(32),
+            "busy": Out(1), "row_done": Out(1), "error": Out(1), "error_ready": In(1), "error_address": Out(32),
             "memory": Out(MemoryPort(beat_bytes)),
         })
 
@@ -201,7 +201,8 @@ class RowWriter(wiring.Component):
             m.d.sync += rows_left.eq(0)
         acked = Signal()
         m.d.comb += [
-            port.ack.ready.eq(1), acked.eq(port.ack.valid), self.error.eq(acked & port.ack.payload.error),
+            port.ack.ready.eq(~port.ack.payload.error | self.error_ready), acked.eq(port.ack.valid & port.ack.ready),
+            self.error.eq(port.ack.valid & port.ack.payload.error),
         ]
         m.d.sync += unanswered.eq(unanswered + asked - acked)
         m.d.comb += self.ready.eq((rows_left == 0) & ~offering & ~self.earlier)
