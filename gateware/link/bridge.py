@@ -89,20 +89,21 @@ class LinkBridge(wiring.Component):
         ]
 
         byte = Signal(8)
-        operation = Signal(Operation)
-        unknown = Signal()              # there is no such operation
+        operation = Signal(Operation, reset_less=True)
+        unknown = Signal(reset_less=True)              # there is no such operation
         nonce, count = Signal(8), Signal(8)
-        foreign = Signal()              # the request is of another session; identify: it begins one
-        sequence, expected = Signal(8), Signal(8)
+        foreign = Signal(reset_less=True)              # the request is of another session; identify: it begins one
+        sequence = Signal(8, reset_less=True)
+        expected = Signal(8)
         stopped = Signal()
-        status = Signal(Status)
-        address = Signal(32)
-        length = Signal(16, init=-OVERHEAD & 0xFFFF)  # data bytes to go; in the first pass: those so far
-        over = Signal()                 # none are to go
-        word = Signal(32)
-        select = Signal(4)
+        status = Signal(Status, reset_less=True)
+        address = Signal(32, reset_less=True)
+        length = Signal(16, reset_less=True)  # data bytes to go; in the first pass: those so far
+        over = Signal(reset_less=True)                 # none are to go
+        word = Signal(32, reset_less=True)
+        select = Signal(4, reset_less=True)
         lane = Signal(2)
-        skip = Signal(2)                # lanes before the data
+        skip = Signal(2, reset_less=True)                # lanes before the data
         carry = Signal()
 
         identify = operation == Operation.IDENTIFY
@@ -113,11 +114,17 @@ class LinkBridge(wiring.Component):
         # A lane without data is passed over at once.
         active = Signal()
         take, emit = Signal(), Signal()
+        ready = Signal()        # nothing is to be waited for
+        sums = Signal()         # the byte goes through the CRC, which takes two cycles,
+        final = Signal()        # and this is not the first of them
         m.d.comb += [
             active.eq(~step.data | ((skip == 0) & ~over)),
             take.eq(step.take & active),
             emit.eq(step.emit & active),
-            go.eq(~((take & ~source.valid) | (emit & ~sink.ready) | (step.bus & ~(bus.ack | bus.err)))),
+            ready.eq(~((take & ~source.valid) | (emit & ~sink.ready) | (step.bus & ~(bus.ack | bus.err)))),
+            sums.eq(step.crc & active & ~source.p.end),
+            final.eq(crc.last | ~sums),
+            go.eq(ready & final),
         ]
 
         def does(*actions):
@@ -153,14 +160,14 @@ class LinkBridge(wiring.Component):
 
         m.d.comb += [
             # The end of a frame is left to DROP and REWIND.
-            source.ready.eq((take & ~source.p.end) | receiver.release | receiver.rewind),
+            source.ready.eq((take & ~source.p.end & final) | receiver.release | receiver.rewind),
             receiver.release.eq(does(Action.DROP)),
             receiver.rewind.eq(does(Action.REWIND)),
-            sink.valid.eq(emit),
+            sink.valid.eq(emit & final),
             sink.p.data.eq(byte),
             sink.p.end.eq(step.action == Action.END),
             crc.data.eq(byte),
-            crc.step.eq(step.crc & go & active & ~source.p.end),
+            crc.step.eq(ready & sums),
             crc.shift.eq(step.crc_shift),
             crc.init.eq(step.crc_init),
             bus.cyc.eq(step.bus),

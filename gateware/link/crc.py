@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CRC-32 of zlib, Ethernet and PNG, one byte a cycle."""
+"""CRC-32 of zlib, Ethernet and PNG, four bits a cycle."""
 from functools import reduce
 from operator import xor
 
-from amaranth.hdl import Cat, Const, Module
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,28 +15,30 @@ POLYNOMIAL = 0xEDB88320  # bits reversed: the first bit on the line is the lowes
 RESIDUE = 0xDEBB20E3
 
 
-def _table(byte):
-    for _ in range(8):
-        byte = byte >> 1 ^ (POLYNOMIAL if byte & 1 else 0)
-    return byte
+def _table(nibble):
+    for _ in range(4):
+        nibble = nibble >> 1 ^ (POLYNOMIAL if nibble & 1 else 0)
+    return nibble
 
 
 class CRC32(wiring.Component):
-    """The CRC-32 register.
+    """The CRC-32 register. A byte takes two cycles: half the logic of one that takes one.
 
-    The CRC is ``~state`` (one's complement). It is sent low byte first by sending ``~state[0:8]`` four times with
-    ``step`` and ``shift`` high.
+    The CRC is ``~state`` (one's complement), and is sent low byte first.
 
     Members
     -------
     init : In(1)
         Set the register to its start value. Wins over ``step``.
     step : In(1)
-        Take ``data``; ``state`` follows in the next cycle.
+        Take half of ``data``, which is to be stable for both cycles.
     shift : In(1)
-        With ``step``: shift the register down by a byte instead, filling with zeros.
+        With ``step``: shift the register down by four bits instead, filling with zeros.
     data : In(8)
+    last : Out(1)
+        The next half is the second.
     state : Out(32)
+        Not reset: ``init`` is due before the first use.
     """
     def __init__(self):
         super().__init__({
@@ -44,22 +46,30 @@ class CRC32(wiring.Component):
             "step": In(1),
             "shift": In(1),
             "data": In(8),
-            "state": Out(32, init=0xFFFF_FFFF),
+            "last": Out(1),
+            "state": Out(32),
         })
 
     def elaborate(self, platform):
         m = Module()
-        # Eight steps of the bit-serial register, as a sum over GF(2): bit i of what follows is state[i + 8] and those
-        # bits of (data ^ low byte) whose table entry has bit i.
-        index = [(self.data[j] ^ self.state[j]) & ~self.shift for j in range(8)]
+        # Four steps of the bit-serial register, as a sum over GF(2): bit i of what follows is bit i + 4 and those
+        # bits of (data ^ low bits) whose table entry has bit i.
+        state = Signal(32, reset_less=True)
+        half = self.data.word_select(self.last, 4)
+        index = Signal(4)
+        m.d.comb += [
+            self.state.eq(state),
+            index.eq((half ^ state[:4]) & ~self.shift.replicate(4)),
+        ]
         following = []
         for i in range(32):
-            terms = [index[j] for j in range(8) if _table(1 << j) >> i & 1]
-            if i < 24:
-                terms.append(self.state[i + 8])
-            following.append(reduce(xor, terms, Const(0)) if terms else Const(0))
+            terms = [index[j] for j in range(4) if _table(1 << j) >> i & 1] + ([state[i + 4]] if i < 28 else [])
+            following.append(reduce(xor, terms, Const(0, 1)))
         with m.If(self.step):
-            m.d.sync += self.state.eq(Cat(following))
+            m.d.sync += [
+                state.eq(Cat(following)),
+                self.last.eq(~self.last),
+            ]
         with m.If(self.init):
-            m.d.sync += self.state.eq(0xFFFF_FFFF)
+            m.d.sync += state.eq(0xFFFF_FFFF)
         return m

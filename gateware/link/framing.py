@@ -87,33 +87,24 @@ class FrameReceiver(wiring.Component):
                 cursor.eq(cursor + 1),
             ]
 
-        left = Signal(8)      # bytes that this block still has
+        left = Signal(8)      # bytes to the next length, that one included; 0 in front of a frame
         zero = Signal()       # a zero lies between this block and the next
         spoilt = Signal()     # a part of this frame was thrown away
         byte = get.data
+        end = byte == 0
+        is_length = left[1:] == 0
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         with m.If(fetched & room):
             m.d.sync += [
-                self.o.valid.eq(1),
-                self.o.p.data.eq(byte),
-                self.o.p.end.eq(byte == 0),
-                self.o.p.bad.eq((left != 0) | spoilt),
-                left.eq(left - 1),
+                self.o.valid.eq(zero | ~is_length | end),
+                self.o.p.data.eq(Mux(is_length, 0, byte)),
+                self.o.p.end.eq(end),
+                self.o.p.bad.eq(~is_length | spoilt),
+                left.eq(Mux(is_length | end, byte, left - 1)),
+                zero.eq(Mux(is_length, (byte != 0xFF) & ~end, zero & ~end)),
+                spoilt.eq(spoilt & ~end),
             ]
-            with m.If((left == 0) & (byte != 0)):
-                m.d.sync += [
-                    left.eq(byte - 1),
-                    zero.eq(byte != 0xFF),
-                    self.o.valid.eq(zero),
-                    self.o.p.data.eq(0),
-                ]
-            with m.If(byte == 0):
-                m.d.sync += [
-                    left.eq(0),
-                    zero.eq(0),
-                    spoilt.eq(0),
-                ]
 
         with m.If(self.o.valid & self.o.ready & self.o.p.end):
             with m.If(self.rewind):

@@ -108,6 +108,12 @@ def _times(name, count, step, **last):
     return [(n, replace(step, **last) if n == names[-1] else step) for n in names]
 
 
+def _crc(name, step):
+    """``step`` with each byte of the CRC."""
+    return [pair for number in range(4) for pair in (
+        (f"{name}{number or ''}", step), (f"{name}_shift{number}", Step(crc=True, crc_shift=True)))]
+
+
 _TAKE = Step(take=True)
 _EMIT = Step(emit=True, crc=True)
 _PLACE = Step(take=True, address=True)
@@ -119,7 +125,7 @@ def _refuse(name, status):
 
 PROGRAM = _program([
     # First pass over a frame.
-    ("start", Step(goto="check")),
+    ("start", Step(goto="drop")),
     ("check", Step(take=True, crc=True, action=Action.COUNT_UP, when=When.MORE, then="check")),
     ("checked", Step(when=When.GOOD, then="rewind")),
     ("drop", Step(action=Action.DROP, crc_init=True, goto="check")),
@@ -162,7 +168,8 @@ PROGRAM = _program([
     ("sum_bus", Step(bus=True, when=When.ERROR, then="write_failed")),
     ("sum", Step(Source.WORD, crc=True, data=True, word=True, advance=True, when=When.LANES, then="sum")),
     ("summed", Step(when=When.UNFINISHED, then="sum_bus")),
-    *_times("total", 4, Step(Source.CRC, crc=True, crc_shift=True, word=True), crc_init=True),
+    *_crc("total", Step(Source.CRC, word=True)),
+    ("totalled", Step(crc_init=True)),
 
     ("answer", replace(_EMIT, source=Source.OPERATION)),
     ("answer_nonce", replace(_EMIT, source=Source.NONCE)),
@@ -181,7 +188,7 @@ PROGRAM = _program([
     ("failure", replace(_EMIT, source=Source.EXPECTED)),
     *_times("failure_at", 4, replace(_EMIT, source=Source.ADDRESS, address=True)),
     ("status", replace(_EMIT, source=Source.STATUS)),
-    *_times("crc", 4, replace(_EMIT, source=Source.CRC, crc_shift=True)),
+    *_crc("crc", Step(Source.CRC, emit=True)),
     ("end", Step(emit=True, action=Action.END)),
     ("release", Step(take=True, when=When.MORE, then="release", goto="drop")),
 
