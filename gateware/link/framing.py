@@ -170,18 +170,19 @@ class FrameTransmitter(wiring.Component):
         close = ending | length.all() | self.i.p.end | (self.i.p.data == 0)
         m.d.comb += [
             behind.eq(write + 1),
-            step.eq((self.i.valid | ending) & ~full),
+            # A full block is closed without waiting for the byte behind it.
+            step.eq((self.i.valid | ending | length.all()) & ~full),
             put.en.eq(step),
             put.addr.eq(Mux(close, hole, write)),
             put.data.eq(Mux(ending, 0, Mux(close, length, self.i.p.data))),
-            # A full block is closed first; the frame's zero needs a step of its own.
+            # The frame's zero needs a step of its own.
             self.i.ready.eq(~full & Mux(self.i.p.end, ending, ~length.all())),
         ]
         with m.If(step):
             m.d.sync += [
                 write.eq(behind),
                 length.eq(length + 1),
-                ending.eq(~ending & self.i.p.end),
+                ending.eq(~ending & self.i.p.end & self.i.valid),
             ]
             with m.If(close):
                 m.d.sync += [
