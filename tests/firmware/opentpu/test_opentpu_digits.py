@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quintet.firmware.opentpu import digits
+from quintet.firmware.opentpu import digits, train_digits
 from quintet.firmware.opentpu.network import Network
 from quintet.firmware.opentpu.train_digits import prepare, split
 from quintet.gateware.cores.opentpu.model import Model
@@ -105,3 +105,18 @@ def test_prepare():
     pixels = np.full((1, 64), 16)
     assert list(prepare(pixels, norm=False)[0, :3]) == [7, 4, 4]
     assert list(prepare(pixels, norm=True)[0, :3]) == [127, 16, 16]
+
+
+def test_training_script(tmp_path, capsys):
+    """A short training already gives usable networks, in the form that ships."""
+    pytest.importorskip("sklearn")
+    out = tmp_path / "digits.npz"
+    train_digits.main(["--out", str(out), "--seeds", "1", "--epochs", "45"])
+    report = capsys.readouterr().out
+    accuracies = {kind: float(report.split(f"{kind}:")[1].split("held out ")[1][:6]) for kind in ("plain", "float", "norm")}
+    assert accuracies["plain"] > 0.85 and accuracies["float"] > 0.9 and accuracies["norm"] > accuracies["float"] - 0.05
+    with np.load(out) as new, np.load(digits.FOLDER / "digits.npz") as shipped:
+        assert new.files == shipped.files
+        assert all(new[k].shape == shipped[k].shape and new[k].dtype == shipped[k].dtype for k in new.files)
+        assert np.abs(new["plain_w1"]).max() <= 3 and np.abs(new["plain_w2"]).max() <= 1
+        assert np.array_equal(new["images"], shipped["images"])
