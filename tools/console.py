@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a command shows: results on standard output, messages and progress on standard error."""
+import io
 import json
 import sys
 import time
@@ -46,9 +47,13 @@ class Console:
                              overflow="fold" if sys.stdout.isatty() else "ignore", no_wrap=not sys.stdout.isatty())
         for row in rows:
             table.add_row(*(Text(str(cell)) for cell in row))
-        # A pipe has no width: lines are never folded there.
-        Rich(file=sys.stdout, width=None if sys.stdout.isatty() else 1000, soft_wrap=False,
-             highlight=False).print(table, crop=False)
+        if sys.stdout.isatty():
+            Rich(file=sys.stdout, highlight=False).print(table)
+            return
+        # A pipe has no width: lines are never folded there. Nor does it need blanks at their ends.
+        text = io.StringIO()
+        Rich(file=text, width=1000, highlight=False).print(table, crop=False)
+        print("\n".join(line.rstrip() for line in text.getvalue().splitlines()), flush=True)
 
     @contextmanager
     def progress(self):

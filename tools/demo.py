@@ -57,8 +57,14 @@ def run_demo(name, say=lambda text: None, progress=None):
     runs : list of NetworkRun
     """
     from ..firmware.opentpu import digits
-    say(f"opening {name}" + (" (compiles the SoC the first time)" if name.startswith("sim:") else ""))
-    with open_target(name, progress=progress) as target, tempfile.TemporaryDirectory(prefix="quintet-demo-") as folder:
+    virtual = name.startswith("sim:")
+    say(f"switching on the virtual board {name}" if virtual else f"opening {name}")
+
+    def opening(what):
+        say(f"  {what}" + (" (once; the first time the tools compile themselves as well)" if "gateware" in what else ""))
+        if progress is not None:
+            progress(what)
+    with open_target(name, progress=opening) as target, tempfile.TemporaryDirectory(prefix="quintet-demo-") as folder:
         if target.info.isa is None and target.info.kind == "model":
             from .targets.model import ModelTarget
             target = ModelTarget(name=name, isa="opentpu")

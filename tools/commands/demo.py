@@ -16,7 +16,7 @@ ROWS = (
     ("equal to the golden model", lambda r: "every bit" if r.equal else "NO", "results and counters"),
     ("cycles", lambda r: _count(r, "cycles"), "from start to end of the run"),
     ("time at the board's clock", lambda r: _time(r), "what a physical board would take"),
-    ("images a second", lambda r: _rate(r), ""),
+    ("images a second", lambda r: _rate(r), "without their way over the link"),
     ("instructions", lambda r: _count(r, "instructions"), "one takes up to 256 vectors"),
     ("MACs", lambda r: _count(r, "operations"), "multiply and accumulate, int8"),
     ("MACs a cycle", lambda r: _per_cycle(r, "operations"), lambda r: f"the array's limit is {r.peak}"),

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The README stays true: its table, its job, its commands, its links, its length."""
+import re
+import sys
+from pathlib import Path
+
+from tools_small_job import JOB
+
+from quintet.tools.cli import COMMANDS
+from quintet.tools.overview import page
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "README.md").read_text()
+
+
+def test_table_is_current():
+    assert page(TEXT) == TEXT, "run python -m quintet.tools.overview"
+
+
+def test_length():
+    assert len(TEXT.splitlines()) <= 200
+
+
+def test_job():
+    text = re.search(r"```toml\n(.*?)```", TEXT, re.S)[1]
+    shown, run = tomllib.loads(text), tomllib.loads(JOB)
+    del run["limits"]
+    assert shown == run
+
+
+def test_commands():
+    named = set(re.findall(r"`quintet (\w+)", TEXT)) | set(re.findall(r"^quintet (\w+)", TEXT, re.M))
+    assert named == set(COMMANDS)
+    text = (ROOT / "docs" / "command-line.md").read_text()
+    assert set(re.findall(r"^\| `(\w+)", text.split("## Output")[0], re.M)) == set(COMMANDS)
+
+
+def test_links():
+    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_nothing_of_the_workshop():
+    for document in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        assert not re.search(r"(?<![\w.])/work/|/root/", document.read_text()), document
