@@ -84,7 +84,7 @@ class Bench(Simulation):
 
     def __init__(self, *, wire=None, header=None, seed=1, stall_percent=0, line_baud=None, **arguments):
         super().__init__(build_library(LinkTop(wire=wire, **arguments), harness=HERE / "link_harness.cpp",
-                                       defines={"WIRE": 1} if wire else None))
+                                       defines={"LINK_WIRE": 1} if wire else None))
         self.clock_hz = wire[0] if wire else 24_000_000
         self.c.link_setup(self.handle, seed, stall_percent, wire[0] / (line_baud or wire[1]) if wire else 1.0)
         self.header = header or random.Random(seed).randbytes(64)

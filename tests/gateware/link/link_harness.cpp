@@ -12,7 +12,7 @@ struct Harness : quintet::Simulation {
 	std::vector<uint8_t> memory;
 	uint64_t chance = 1, stall_percent = 0;
 	bool answered = false;
-#ifdef WIRE
+#ifdef LINK_WIRE
 	quintet::UartLine line;
 #endif
 
@@ -23,7 +23,7 @@ struct Harness : quintet::Simulation {
 	}
 
 	void observe() {
-#ifdef WIRE
+#ifdef LINK_WIRE
 		uint8_t byte;
 		if (line.take(cycle, quintet::flag(top.p_line__out), byte)) out.push_back(byte);
 		quintet::flag(top.p_line__in, line.send(cycle, in));
@@ -66,7 +66,7 @@ struct Harness : quintet::Simulation {
 extern "C" {
 void link_setup(Harness *h, uint64_t seed, uint64_t stall_percent, double cycles_per_bit) {
 	h->chance = seed * 0x9E3779B97F4A7C15u | 1, h->stall_percent = stall_percent;
-#ifdef WIRE
+#ifdef LINK_WIRE
 	h->line.cycles_per_bit = cycles_per_bit;
 	quintet::flag(h->top.p_line__in, true);
 #endif

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Host and board of the link against each other on a line that loses, damages, repeats and reorders."""
+import os
+import random
+import struct
+import time
+import zlib
+
+import pytest
+from link_bench import MEMORY, Bench, BenchPipe
+
+from quintet.tools.link.client import LinkClient
+
+HEADER = struct.pack("<4sHH4s9I16s", b"QNTT", 1, 16, b"", 0, 0, MEMORY, 0x8000_0000, 4096, 0, 0, 0, 24_000_000, b"bench")
+WORD = 0x8000_0100
+SECONDS = 0.1       # of the board's time, that a call may wait for any answer
+
+
+class Faults:
+    """Becomes of a piece on the line: ``rate`` of the pieces are changed."""
+    def __init__(self, rate):
+        self.rate, self.count, self._held = rate, 0, b""
+
+    def __call__(self, chance, data):
+        held, self._held = self._held, b""
+        if chance.random() >= self.rate:
+            return data + held
+        self.count += 1
+        at = chance.randrange(len(data))
+        kind = chance.randrange(8)
+        if kind == 0:
+            data = b""
+        elif kind == 1:
+            data = data * chance.randrange(2, 4)
+        elif kind == 2:
+            data = data[:at]
+        elif kind == 3:
+            data = data[at:]
+        elif kind == 4:
+            data = data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1:]
+        elif kind == 5:
+            data = chance.randbytes(chance.choice([1, 10, 1500])) + data
+        elif kind == 6:
+            data = data[:at] + chance.randbytes(chance.randrange(1, 9)) + data[at + chance.randrange(9):]
+        else:
+            self._held, data = data, b""        # goes out after the next one
+        return data + held
+
+
+class Interrupted(Exception):
+    pass
+
+
+def campaign(seed, frames, rate, seconds=None):
+    """Random calls until so many frames have passed. Returns how many did, and how many faults there were."""
+    chance = random.Random(seed)
+    end = time.monotonic() + seconds if seconds else None
+    with Bench(header=HEADER, seed=seed, stall_percent=chance.choice([0, 0, 20])) as bench:
+        faults = Faults(rate)
+        pipe = BenchPipe(bench, spoil=faults, seed=seed)
+
+        def host():
+            return LinkClient(pipe, timeout=SECONDS, retry=0.002, window=2048, seed=chance.randrange(1 << 30))
+        link = host()
+        image = bytearray(MEMORY)
+        words = []
+        while pipe.frames < frames and (end is None or time.monotonic() < end):
+            kind = chance.choice("wwwrrcRRi")
+            address = chance.randrange(MEMORY - 3000)
+            size = chance.choice([1, 4, 100, 700, 2500])
+            started = pipe.now()
+            requests = 2 + size // 512
+            if kind == "w":
+                data = chance.randbytes(size) if chance.random() < 0.5 else bytes(size)
+                link.write(address, data)
+                image[address:address + size] = data
+            elif kind == "r":
+                assert link.read(address, size) == image[address:address + size]
+            elif kind == "c":
+                assert link.checksum(address, size) == zlib.crc32(image[address:address + size])
+            elif kind == "R":
+                link.write_word(WORD, len(words))
+                words.append((WORD, len(words), 15))
+            else:
+                # The host dies in mid-transfer, and another one comes.
+                def die(done):
+                    raise Interrupted
+                data = chance.randbytes(2500)
+                with pytest.raises(Interrupted):
+                    link.write(address, data, progress=die)
+                link = host()
+                link.write(address, data)
+                image[address:address + 2500] = data
+                requests += 10
+            assert pipe.now() - started <= requests * SECONDS
+        faults.rate = 0
+        pipe.write(b"\0")
+        assert link.read(0, MEMORY) == image
+        assert bench.log() == words
+        return pipe.frames, faults.count, link.repeats
+
+
+@pytest.mark.parametrize("seed, rate", [(1, 0.03), (2, 0.2)])
+def test_faults(seed, rate):
+    frames, faults, repeats = campaign(seed, 1000, rate)
+    assert frames >= 1000 and faults >= rate * 500 and repeats
+
+
+@pytest.mark.long
+def test_many_faults():
+    seed = int(os.environ.get("QUINTET_SEED", "1"))
+    end = time.monotonic() + 60 * float(os.environ.get("QUINTET_MINUTES", "20"))
+    frames = faults = 0
+    while frames < 100_000 and time.monotonic() < end:
+        more, bad, _ = campaign(seed, 5000, (0.01, 0.05, 0.2, 0.4)[seed % 4], end - time.monotonic())
+        frames, faults, seed = frames + more, faults + bad, seed + 1
+    print(f"\nlink faults: {frames} frames, {faults} of them with faults, seeds up to {seed - 1}")
+    assert frames > 1000
