@@ -69,7 +69,8 @@ class Call:
             self._fill()
             rate = pipe.bytes_per_second
             # Twice as long after each silence: a board that is slow (a simulated one is) must not drown in repeats.
-            patience = (client._retry + (self._weight / rate if rate else 0) + self._checked / CHECK_RATE) * (1 << self._silences)
+            patience = client._retry + (self._weight / rate if rate else 0) + self._checked / CHECK_RATE
+            patience *= 1 << min(self._silences, 4)
             until = min(max(heard, self._repeated) + patience, heard + client._timeout)
             for answer in client._receive(until):
                 index = self._index(answer.sequence)

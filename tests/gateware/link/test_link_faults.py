@@ -13,7 +13,7 @@ from quintet.tools.link.client import LinkClient
 
 HEADER = struct.pack("<4sHH4s9I16s", b"QNTT", 1, 16, b"", 0, 0, MEMORY, 0x8000_0000, 4096, 0, 0, 0, 24_000_000, b"bench")
 WORD = 0x8000_0100
-SECONDS = 0.1       # of the board's time, that a call may wait for any answer
+SECONDS = 1.0       # of the board's time, that a call may wait for any answer
 
 
 class Faults:
