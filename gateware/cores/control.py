@@ -109,6 +109,8 @@ class ControlBlock(wiring.Component):
         self._constants = {"ident": int.from_bytes(ident.encode(), "little"), "version": version[0] << 16 | version[1],
                            "params_hash": params_hash, "features": features}
         self.counters = COMMON_COUNTERS + control.counters
+        # What the rounds go through: (view, counter) in the order of the RAM.
+        self._turns = [(0, c) for c in self.counters] + [(v, c) for v in range(1, control.views) for c in COMMON_COUNTERS]
         self._check_map()
         self._depth = self._words_in_ram()
         super().__init__({
@@ -156,15 +158,24 @@ class ControlBlock(wiring.Component):
         ends += [c.offset + 8 for c in self.counters]
         return 1 << (max(ends) // 4 - 1).bit_length()
 
+    def _width(self, counter):
+        """Bits of the increment of ``counter``."""
+        widths = {"operations": self.control.operations_bits, "bytes_read": self.control.bytes_bits,
+                  "bytes_written": self.control.bytes_bits}
+        return counter.bits if counter in self.control.counters else widths.get(counter.name, 1)
+
     @property
     def gap(self):
         """Largest number of cycles from one taking of a prescaler to the next."""
-        return 8 * len(self.counters) + 8
+        return 8 * len(self._turns) + 8
 
     def elaborate(self, platform):
         m = Module()
         bus, engine = self.bus, self.engine
-        depth = 2 * self._depth
+        # Each further view has a stretch of the RAM as large as the first, of which it uses its counters only.
+        stretch = 2 * self._depth
+        depth = stretch * (1 << (self.control.views - 1).bit_length())
+        places = [stretch * view + c.offset // 2 for view, c in self._turns]
         first_counter = self.counters[0].offset // 2
 
         init = [0] * depth
@@ -342,25 +353,25 @@ class ControlBlock(wiring.Component):
         m.d.sync += take_ram.eq(lookable & ~outside & ~in_flops)
 
         m.submodules.prescalers = prescalers = Prescalers(
-            bits={"cycles": 1, "instructions": 1, "operations": self.control.operations_bits, "work": 1,
-                  "stall_fetch": 1, "stall_operand": 1, "stall_write": 1, "stall_other": 1,
-                  "bytes_read": self.control.bytes_bits, "bytes_written": self.control.bytes_bits,
-                  **{c.name: c.bits for c in self.control.counters}},
+            bits={f"{c.name}_{view}" if view else c.name: self._width(c) for view, c in self._turns},
             gap=self.gap, sampled=self._sampled)
         increment = prescalers.increment
         rounding = step == _Step.ROUND
-        token = Signal(len(self.counters))  # of the counter whose turn it is
+        token = Signal(len(self._turns))  # of the counter whose turn it is
         m.d.comb += [
             prescalers.counting.eq(run == _Run.RUN),
             prescalers.half.eq(address[:2]),
             prescalers.take.eq(~write_phase & (address[:2] < prescalers.halves)),
             prescalers.select.eq(token),
-            increment.cycles.eq(1), increment.instructions.eq(engine.retired),
-            increment.operations.eq(engine.operations),
-            increment.bytes_read.eq(engine.bytes_read), increment.bytes_written.eq(engine.bytes_written),
-            *(increment[name].eq(engine.stall == kind) for kind, name in _COUNTED.items()),
             *(increment[c.name].eq(engine.inc[c.name]) for c in self.control.counters),
         ]
+        for view in range(self.control.views):
+            source, tail = (engine.part[view - 1], f"_{view}") if view else (engine, "")
+            m.d.comb += [
+                increment["cycles" + tail].eq(1), increment["instructions" + tail].eq(source.retired),
+                *(increment[name + tail].eq(getattr(source, name)) for name in ("operations", "bytes_read", "bytes_written")),
+                *(increment[name + tail].eq(source.stall == kind) for kind, name in _COUNTED.items()),
+            ]
 
         reset_value = Signal(16)
         with m.If(step == _Step.SWEEP):
@@ -396,7 +407,10 @@ class ControlBlock(wiring.Component):
                     m.d.sync += swept.eq(1)
                     m.d.comb += go_slot.eq(1)
             with m.Case(_Step.SLOT):
-                m.d.comb += following.eq(Cat(Const(0, 1), bus.adr))
+                m.d.comb += following.eq(Cat(Const(0, 1), bus.adr[:stretch.bit_length() - 2]))
+                if self.control.views > 1:
+                    with m.If((bus.adr >= COMMON_COUNTERS[0].offset // 4) & (bus.adr <= COMMON_COUNTERS[-1].offset // 4 + 1)):
+                        m.d.comb += following[stretch.bit_length() - 1:].eq(engine.view)
                 with m.If(never_ran):
                     m.d.comb += following.eq(_OFFSET["program_address"] // 2)
                 m.d.sync += write_phase.eq(0)
@@ -416,10 +430,10 @@ class ControlBlock(wiring.Component):
                     m.d.comb += [ram_write.en.eq(1), carried.eq(total[16] & ~address[:2].all())]
                     with m.If(address[:2].all()):
                         m.d.sync += token.eq(token << 1)
-                for i, (c, after) in enumerate(zip(self.counters, self.counters[1:], strict=False)):
-                    if after.offset != c.offset + 8:
+                for i, (place, after) in enumerate(zip(places, places[1:], strict=False)):
+                    if after != place + 4:
                         with m.If(write_phase & token[i] & address[:2].all()):
-                            m.d.comb += following.eq(after.offset // 2)
+                            m.d.comb += following.eq(after)
                 with m.If(last):
                     m.d.sync += clearing.eq(0)
                     with m.If(final):

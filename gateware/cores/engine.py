@@ -32,6 +32,12 @@ class EngineControl(wiring.Signature):
         Width of the increments of the byte counters in one cycle.
     counters : iterable of Counter
         The ISA's further counters: ``Out`` member ``inc.<name>``, ``bits`` wide.
+    views : int
+        Number of views of the common counters: the core as a whole and, beside it, parts of it (each processor of a
+        many-core machine). With more than one there are ``Out`` members ``view``, the number of the one that the counter
+        registers show while not busy (0: the whole), and ``part``, an array of views - 1 structures of ``stall``,
+        ``retired``, ``operations``, ``bytes_read`` and ``bytes_written``, of the same widths and rules as those of the whole.
+        Cycles are the same in all views; the ISA's further counters are those of the whole.
 
     Members
     -------
@@ -50,11 +56,14 @@ class EngineControl(wiring.Signature):
     retired : Out, 1 bit: an instruction was completed this cycle
     operations, bytes_read, bytes_written : Out: increments of this cycle (those up to and including ``finish`` count)
     """
-    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=()):
+    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=(), views=1):
+        if not isinstance(views, int) or isinstance(views, bool) or not 1 <= views <= 64:
+            raise ValueError(f"Number of views must be an integer from 1 to 64, not {views!r}")
         self.registers = tuple(registers)
         self.operations_bits = operations_bits
         self.bytes_bits = bytes_bits
         self.counters = tuple(counters)
+        self.views = views
         block = [r for r in self.registers if r.storage == "block"]
         members = {
             "ready": Out(1), "start": In(1), "abort": In(1),
@@ -70,9 +79,14 @@ class EngineControl(wiring.Signature):
             # Read data answer one cycle after the address; writes happen only while not busy.
             members["bus"] = In(wiring.Signature({
                 "address": Out(10), "write": Out(1), "write_data": Out(32), "read_data": In(32)}))
+        if views > 1:
+            members["view"] = Out(range(views))
+            members["part"] = Out(data.ArrayLayout(data.StructLayout({
+                "stall": Stall, "retired": unsigned(1), "operations": unsigned(operations_bits),
+                "bytes_read": unsigned(bytes_bits), "bytes_written": unsigned(bytes_bits)}), views - 1))
         super().__init__(members)
 
     def __eq__(self, other):
         return (isinstance(other, EngineControl) and self.registers == other.registers
                 and self.counters == other.counters and self.operations_bits == other.operations_bits
-                and self.bytes_bits == other.bytes_bits)
+                and self.bytes_bits == other.bytes_bits and self.views == other.views)

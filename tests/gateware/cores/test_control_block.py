@@ -238,6 +238,40 @@ def test_counters_are_exact(sampled):
     simulate(body, sampled=sampled)
 
 
+def test_views_of_the_counters():
+    rng = random.Random(5)
+
+    async def body(ctx, bench, dut):
+        engine = dut.engine
+        while await bench.status() & BUSY:
+            pass
+        for length in (3, 700):
+            await bench.begin()
+            want = [dict.fromkeys((c.name for c in COMMON_COUNTERS), 0) for _ in range(3)]
+            for cycle in range(length):
+                for source, counts in zip((engine, engine.part[0], engine.part[1]), want, strict=True):
+                    stall = rng.choice(list(Stall))
+                    ctx.set(source.stall, stall)
+                    counts["cycles"] += 1
+                    counts["work" if stall is Stall.WORK else f"stall_{stall.name.lower()}"] += 1
+                    ctx.set(source.retired, 1)
+                    counts["instructions"] += 1
+                    for name, bits in (("operations", 9), ("bytes_read", 5), ("bytes_written", 5)):
+                        value = rng.getrandbits(bits)
+                        ctx.set(getattr(source, name), value)
+                        counts[name] += value
+                ctx.set(engine.inc.loads, cycle)
+                ctx.set(engine.finish, cycle == length - 1)
+                await ctx.tick()
+            ctx.set(engine.finish, 0)
+            for view in (0, 1, 2, 1, 0):
+                ctx.set(engine.view, view)
+                assert {c.name: await bench.read64(c.offset) for c in COMMON_COUNTERS} == want[view]
+                assert await bench.read64(COUNTERS[0].offset) == length * (length - 1) // 2, "one for all views"
+                assert await bench.read(OFFSET["window_limit"]) == 1 << 20
+    simulate(body, control=control(views=3))
+
+
 def test_bus_while_busy_loses_no_count():
     async def body(ctx, bench, dut):
         ctx.set(dut.engine.inc.loads, 0xFFFFF)
@@ -362,6 +396,7 @@ def test_core_reset_at_any_moment(moment):
     ({"memory_size": 100}, "Memory size must be a multiple of 64, not 100"),
     ({"features": None}, "Features must be an unsigned number of 32 bits, not None"),
     ({"address_bits": 16}, "Address bits must be 8 to 32 and hold the memory size, not 16"),
+    ({"control": 7}, "Engine control must be an EngineControl, not 7"),
     ({"program_align": 12}, "Program alignment must be a power of two, not 12"),
     ({"control": EngineControl(registers=[Register("a", 0x100, "rw", width=64), Register("b", 0x104, "r")])},
      "Registers a and b both lie at 0x104"),
@@ -375,3 +410,9 @@ def test_core_reset_at_any_moment(moment):
 def test_bad_arguments(change, message):
     with pytest.raises(ValueError, match=message):
         block(**change)
+
+
+@pytest.mark.parametrize("views", [0, 65, 1.0])
+def test_bad_views(views):
+    with pytest.raises(ValueError, match="Number of views must be an integer from 1 to 64"):
+        control(views=views)
