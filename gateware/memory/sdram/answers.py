@@ -27,7 +27,7 @@ class AnswerQueue(wiring.Component):
     Members
     -------
     token : In, ``valid``, ``ack`` (else read data), ``last``, ``error``
-    room : Out(1), a place is free; no token may come without
+    room : Out(1), a place is free; no token may come without. Registered
     dq : In, data of the input registers
     r, ack : Out, the streams of the memory port
     """
@@ -52,7 +52,8 @@ class AnswerQueue(wiring.Component):
         # Places: all that is in flight or waits.
         free = Signal(range(DEPTH + 1), init=DEPTH)
         taken = Signal()
-        m.d.comb += self.room.eq(free != 0)
+        # Registered, and so one place early: a token of this cycle is not counted yet.
+        m.d.sync += self.room.eq(free >= 2)
         with m.If(self.token.valid & ~taken):
             m.d.sync += free.eq(free - 1)
         with m.Elif(taken & ~self.token.valid):

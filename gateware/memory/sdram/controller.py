@@ -125,7 +125,7 @@ class SDRAMController(wiring.Component):
                                    "left": unsigned(8), "write": 1, "last": 1, "error": 1})
         ahead = m.submodules.ahead = ShiftQueue(shape=place, depth=2)
         current = Signal(place)
-        current_valid = Signal()
+        current_valid, final = Signal(), Signal()   # final: nothing is left but this beat
 
         hand_over = Signal()
         m.d.comb += [
@@ -182,18 +182,20 @@ class SDRAMController(wiring.Component):
                       & (current.error | ~Array(timer[0] for timer in no_access)[current.bank])
                       & (~write | (writes.o.valid & (~no_write[0] | current.error)))),
             writes.o.ready.eq(access & write),
-            ends.eq(access & (current.left == 0)),
+            ends.eq(access & final),
             ahead.o.ready.eq(ends | ~current_valid),
             answers.token.valid.eq(access & (~write | (ends & current.last))),
-            answers.token.last.eq((current.left == 0) & current.last),
+            answers.token.last.eq(final & current.last),
             answers.token.ack.eq(write), answers.token.error.eq(current.error),
         ]
         with m.If(access):
-            m.d.sync += [current.column.eq(current.column + 1), current.left.eq(current.left - 1)]
+            m.d.sync += [current.column.eq(current.column + 1), current.left.eq(current.left - 1),
+                         final.eq(current.left == 1)]
             with m.If(~write & ~current.error):
                 m.d.sync += arm(no_write, timing.cas + 2)
         with m.If(ahead.o.ready):
-            m.d.sync += [current.eq(ahead.o.payload), current_valid.eq(ahead.o.valid)]
+            m.d.sync += [current.eq(ahead.o.payload), current_valid.eq(ahead.o.valid),
+                         final.eq(ahead.o.payload.left == 0)]
 
         for b in banks:
             with m.If(access & write & ~current.error & (current.bank == b)):

@@ -73,7 +73,7 @@ def traffic(*, part, clock_hz, capture, seed, stall, requests, pauses=True):
 def test_random_traffic(part, mhz, capture, stall):
     part = replace(PARTS[part], masks=True)
     system = traffic(part=part, clock_hz=mhz * 1e6, capture=capture, seed=mhz, stall=stall, requests=150)
-    assert system.chip.counts["refresh"] >= 2
+    assert system.chip.counts["refresh"] >= 1
 
 
 @pytest.mark.parametrize("seed", [1, 2])
