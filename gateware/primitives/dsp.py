@@ -111,7 +111,7 @@ class MultiplierArray(wiring.Component):
         if self.family is None:
             m.d.sync += product.eq(a * b)
         else:
-            m.d.sync += product.eq(_array_product(m, lane, a, b))
+            m.d.sync += product.eq(array_product(m, lane, a, b))
         self._finish(m, lane, product, 2 if self.kind == "dsp_pair" else 0)
 
     def _mult18(self, m, name, a, b, product):
@@ -178,7 +178,7 @@ class MultiplierArray(wiring.Component):
             self._finish(m, lane + 1, product[16:].as_signed())
 
 
-def _array_product(m, lane, a, b):
+def array_product(m, lane, a, b):
     """a * b (signed 8 x 8) as a sum of partial products in a balanced tree, which no tool turns back into a DSP.
 
     The Baugh-Wooley form: partial products of the sign bits are inverted, a constant corrects them.

@@ -55,13 +55,20 @@ from .decode import Decode, FaultCode, Op
 from .fetch import WORD_BYTES, Fetch
 from .hostunits import ReadHostUnit, WeightUnit, WriteHostUnit, trouble_layout
 from .isa import ISA
+from .lean_core import LeanEngine, lean_fits
 from .matrix import MatrixUnit, memory_latency
 from .tracker import overlap, slack
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "PipelinedEngine"]
 
 
-class Engine(wiring.Component):
+def Engine(*, params, beat_bytes, memory_size, family=None):
+    """The engine for a set of parameters: :class:`PipelinedEngine`, or :class:`~.lean_core.LeanEngine` where that suffices."""
+    kind = LeanEngine if lean_fits(params, beat_bytes) else PipelinedEngine
+    return kind(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+
+
+class PipelinedEngine(wiring.Component):
     """OpenTPU engine (docs/isa/opentpu.md).
 
     Parameters

@@ -23,7 +23,7 @@ def test_presets(name):
     values = SPACE.resolve(name)
     assert tuple(values[key] for key in
                  ("n", "ub_rows", "acc_rows", "multiplier", "banks", "fetch_words", "ext_norm")) == TABLE[name]
-    assert values["wfifo_tiles"] == 4 and values["chain"] and values["ext_sync"]
+    assert values["wfifo_tiles"] == 4 and values["chain"] == (values["banks"] == 2) and values["ext_sync"]
     assert not values["ext_conv"] and not values["ext_pool"] and values["norm_reset"] == 0
 
 

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small engine's one memory port: fetch of the next word, and the transfers of RHM, WHM and RW, burst by burst."""
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import enum, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...memory.port import MemoryPort
+
+__all__ = ["Mover"]
+
+_BURST_BITS = 6             # bursts of 64 vectors
+_WORD_BEATS = 4             # the beats in which a 14-byte word lies
+
+
+class _State(enum.Enum, shape=3):
+    FREE = 0
+    ASK = 1
+    READ = 2
+    REST = 3                # last field of a word that began in the middle of a beat
+    WRITE = 4
+    ACKNOWLEDGE = 5
+
+
+class Mover(wiring.Component):
+    """One request at a time; a word that is wanted goes before the next burst of a transfer.
+
+    Vectors are beats of four bytes; addresses are kept in beats.
+
+    Parameters
+    ----------
+    row_bits : int, of rows of the unified buffer
+
+    Members
+    -------
+    fetch : In, one cycle: begin the program at beat ``value``; ``next`` : In: the word is taken, want the one after it
+    word : Out, the word is complete: ``opcode``, ``flags``; ``length``, ``high``, ``low``, ``ub``: these fields are not zero;
+        ``error``: the memory failed in its request; ``odd``: the word begins in the middle of a beat
+    field, field_address, field_data : Out, field_ready : In: fields of the word for the register file (number less one, -, low
+        half of addr, ub)
+    move : In, one cycle, not while ``active``: transfer ``number`` + 1 vectors at beat ``value``; ``write``, ``tile``: WHM, RW,
+        else RHM; set_row : In: ``value`` is the first row
+    active : Out; writing, tiling : Out: what the transfer is; trouble : Out: the transfer failed in the request at ``address``, until ``clear``
+    row : Out; store : Out, ``stored`` : In: ``data`` to the unified buffer; load : Out: read a row, ``loaded`` has it a cycle later
+    push : Out: ``data`` is a row of a tile; sent : Out: a row was written; done : Out: the transfer is over without error
+    idle : Out: no request, none wanted
+    """
+    def __init__(self, *, row_bits):
+        super().__init__({
+            "fetch": In(1), "next": In(1), "value": In(32), "word": Out(1), "opcode": Out(8), "flags": Out(8),
+            "length": Out(1), "high": Out(1), "low": Out(1), "ub": Out(1), "error": Out(1), "odd": Out(1),
+            "field": Out(1), "field_address": Out(3), "field_data": Out(32), "field_ready": In(1), "slot": In(1),
+            "move": In(1), "number": In(8), "write": In(1), "tile": In(1), "set_row": In(1),
+            "active": Out(1), "writing": Out(1), "tiling": Out(1), "trouble": Out(1), "address": Out(30), "clear": In(1), "row": Out(row_bits),
+            "store": Out(1), "stored": In(1), "data": Out(32), "load": Out(1), "loaded": In(32), "push": Out(1),
+            "done": Out(1), "sent": Out(1), "idle": Out(1), "memory": Out(MemoryPort(4)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        port = self.memory
+        state = Signal(_State)
+        fetching, wanted = Signal(), Signal()
+        position = Signal(31, reset_less=True)          # of the word, in half words
+        left = Signal(8)                                # vectors less one
+        writes, tile = self.writing, self.tiling
+        bad = Signal()                                  # an answer of this burst had an error
+        beat = Signal(_BURST_BITS)
+        final = left[_BURST_BITS:] == 0
+        ended, failed = Signal(), Signal()
+        m.d.comb += [
+            port.req.valid.eq(state == _State.ASK),
+            port.req.payload.write.eq(~fetching & writes),
+            port.req.payload.address.eq(Cat(Const(0, 2), Mux(fetching, position[1:], self.address))),
+            port.req.payload.beats.eq(Mux(fetching, _WORD_BEATS - 1, Mux(final, left[:_BURST_BITS], (1 << _BURST_BITS) - 1))),
+            self.data.eq(port.r.payload.data), self.odd.eq(position[0]), self.idle.eq((state == _State.FREE) & ~wanted),
+        ]
+
+        # Answers
+        reading = state == _State.READ
+        mine = reading & ~fetching & port.r.valid
+        taken = Signal()
+        m.d.comb += [
+            self.store.eq(mine & ~tile), self.push.eq(mine & tile),
+            port.r.ready.eq(reading & Mux(fetching, self.field_ready, tile | self.stored)),
+            taken.eq(port.r.valid & port.r.ready),
+        ]
+        # A row that is written: read from the buffer, held, sent.
+        held, held_data, coming = Signal(), Signal(32, reset_less=True), Signal()
+        rows_over = Signal()
+        m.d.comb += [
+            self.load.eq((state == _State.WRITE) & ~held & ~coming & ~rows_over), port.w.valid.eq(held),
+            port.w.payload.data.eq(held_data), port.w.payload.mask.eq(0xF),
+            self.sent.eq(port.w.valid & port.w.ready), port.ack.ready.eq(state == _State.ACKNOWLEDGE),
+        ]
+        m.d.sync += coming.eq(self.load)
+        with m.If(coming):
+            m.d.sync += [held.eq(1), held_data.eq(self.loaded)]
+        with m.Elif(self.sent):
+            m.d.sync += held.eq(0)
+        with m.If(self.load):
+            m.d.sync += [beat.eq(beat - 1), rows_over.eq(beat == 0)]
+        with m.If(self.load | self.store & self.stored):
+            m.d.sync += self.row.eq(self.row + 1)
+        with m.If(taken):
+            m.d.sync += bad.eq(bad | port.r.payload.error)
+
+        with m.Switch(state):
+            with m.Case(_State.FREE):
+                m.d.sync += [fetching.eq(wanted), bad.eq(0), rows_over.eq(0)]
+                with m.If(wanted | self.active):
+                    m.d.sync += state.eq(_State.ASK)
+            with m.Case(_State.ASK):
+                m.d.sync += beat.eq(Mux(fetching, 0, port.req.payload.beats))
+                with m.If(port.req.ready):
+                    m.d.sync += state.eq(Mux(port.req.payload.write, _State.WRITE, _State.READ))
+            with m.Case(_State.READ):
+                with m.If(taken & port.r.payload.last):
+                    m.d.sync += state.eq(Mux(fetching & self.odd, _State.REST, _State.FREE))
+                    m.d.comb += [ended.eq(~fetching), failed.eq(bad | port.r.payload.error)]
+            with m.Case(_State.REST):
+                with m.If(self.field_ready):
+                    m.d.sync += state.eq(_State.FREE)
+            with m.Case(_State.WRITE):
+                with m.If(self.sent & rows_over):
+                    m.d.sync += state.eq(_State.ACKNOWLEDGE)
+            with m.Case(_State.ACKNOWLEDGE):
+                with m.If(port.ack.valid):
+                    m.d.sync += state.eq(_State.FREE)
+                    m.d.comb += [ended.eq(1), failed.eq(port.ack.payload.error)]
+
+        # Bursts of a transfer
+        m.d.comb += self.done.eq(ended & ~failed & final)
+        with m.If(ended):
+            with m.If(failed):
+                m.d.sync += [self.trouble.eq(1), self.active.eq(0)]
+            with m.Elif(final):
+                m.d.sync += self.active.eq(0)
+            with m.Else():
+                m.d.sync += [
+                    left[_BURST_BITS:].eq(left[_BURST_BITS:] - 1), self.address[_BURST_BITS:].eq(self.address[_BURST_BITS:] + 1),
+                ]
+        with m.If(self.move):
+            m.d.sync += [
+                self.active.eq(1), self.address.eq(self.value), left.eq(Mux(self.tile, 3, self.number)), writes.eq(self.write),
+                tile.eq(self.tile),
+            ]
+        with m.If(self.clear):
+            m.d.sync += self.trouble.eq(0)
+        with m.If(self.set_row):
+            m.d.sync += self.row.eq(self.value)
+        self._words(m, state, fetching, wanted, position, beat, taken, bad)
+        return m
+
+    def _words(self, m, state, fetching, wanted, position, beat, taken, bad):
+        """Fields of a word from its four beats: opcode, flags, length | addr (two) | ub, most significant byte first."""
+        port = self.memory
+        with m.If(self.fetch):
+            m.d.sync += [position.eq(self.value << 1), wanted.eq(1), self.word.eq(0)]
+        with m.Elif(self.next):
+            m.d.sync += [position.eq(position + 7), wanted.eq(1), self.word.eq(0)]
+        with m.Elif(state == _State.FREE):
+            m.d.sync += wanted.eq(0)
+
+        rest = state == _State.REST
+        number = Signal(2)                              # of the field
+        first = self.odd & (beat[:2] == 0) & ~rest      # half a beat before the word
+        step = Signal()
+        m.d.comb += step.eq(taken & fetching | rest & self.field_ready)
+        with m.If(state == _State.FREE):
+            m.d.sync += number.eq(0)
+        with m.Elif(step):
+            m.d.sync += number.eq(Mux(first, 0, number + 1))
+        with m.If(step):
+            m.d.sync += beat.eq(1)
+        old = Signal(24, reset_less=True)               # the last three bytes of the beat before
+        with m.If(step):
+            m.d.sync += old.eq(port.r.payload.data[8:])
+        new = [port.r.payload.data.word_select(k, 8) for k in range(4)]
+        last = [None, *(old.word_select(k, 8) for k in range(3))]
+        is_ub = number == 3
+        even = Mux(is_ub, Cat(new[1], new[0], last[3], Const(0, 8)), Cat(new[2], new[1], new[0], last[3]))
+        odd = Mux(is_ub, Cat(last[3], last[2], last[1], Const(0, 8)), Cat(new[0], last[3], last[2], last[1]))
+        value = Signal(32)
+        m.d.comb += value.eq(Mux(self.odd, odd, even))
+        filled = Signal()
+        m.d.comb += [
+            filled.eq(step & ~first), self.field.eq(filled), self.field_address.eq(Cat(number, ~self.slot)),
+            self.field_data.eq(Mux(number == 0, (value[:8] - 1)[:8], value)),
+        ]
+        some = Signal()
+        m.d.comb += some.eq(value.any())
+        with m.If(filled):
+            with m.Switch(number):
+                with m.Case(0):
+                    m.d.sync += [self.flags.eq(value[8:16]), self.opcode.eq(value[16:24]), self.length.eq(value[:8].any())]
+                with m.Case(1):
+                    m.d.sync += self.high.eq(some)
+                with m.Case(2):
+                    m.d.sync += self.low.eq(some)
+                with m.Case(3):
+                    m.d.sync += [self.ub.eq(some), self.word.eq(1)]
+        with m.If(self.fetch | self.next):
+            m.d.sync += self.error.eq(0)
+        with m.Elif(taken & fetching & port.r.payload.error):
+            m.d.sync += self.error.eq(1)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small engine against the golden model, and what its own parts refuse."""
+import random
+
+import opentpu_programs as programs
+import pytest
+from opentpu_compare import check_aborted, check_bus_error, check_case, open_build, random_behaviour
+
+from quintet.boards.virtual.bench import IDEAL, Behaviour
+from quintet.gateware.cores.opentpu import lean_microcode
+from quintet.gateware.cores.opentpu.core import Engine
+from quintet.gateware.cores.opentpu.lean_core import LeanEngine, lean_fits
+from quintet.gateware.cores.opentpu.params import SPACE
+
+_open = {}
+
+
+@pytest.fixture(params=("lean4", "leanplain4"))
+def bench(request):
+    if request.param not in _open:
+        _open[request.param] = open_build(request.param)
+    bench = _open[request.param]
+    bench.clear_injections()
+    yield bench
+    bench.recover()
+
+
+def test_random_programs(bench):
+    for seed in range(150):
+        case = programs.random_case(seed, bench.params, legal=seed % 3 != 0)
+        problems, _ = check_case(bench, case, random_behaviour(seed), seed)
+        assert not problems, (case.name, problems)
+
+
+@pytest.mark.parametrize("fault", programs.FAULTS)
+def test_every_fault(bench, fault):
+    seen = set()
+    for seed in range(12):
+        case = programs.random_case(seed, bench.params, fault=fault)
+        problems, outcome = check_case(bench, case, random_behaviour(seed), seed)
+        assert not problems, (case.name, problems)
+        seen.add(outcome.fault.name if outcome.fault else None)
+    if fault not in ("bitflip", "bad_config"):
+        assert fault in seen
+
+
+def test_aborts_and_resets(bench):
+    for seed in range(25):
+        rng = random.Random(seed)
+        case = programs.random_case(seed, bench.params)
+        problems, _ = check_aborted(bench, case, rng.choice((0, 1, 2, rng.randrange(100), rng.randrange(3000))),
+                                    random_behaviour(seed), seed)
+        assert not problems, (case.name, problems)
+        bench.start({"window_limit": case.memory.size, **case.registers})
+        bench.step(rng.randrange(800))
+        bench.reset()
+        problems, _ = check_case(bench, case, IDEAL)
+        assert not problems, (case.name, "after abort and reset", problems)
+
+
+def test_bus_errors(bench):
+    hit = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        case = programs.random_case(seed, bench.params)
+        region, size = rng.choice([
+            (case.registers["program_address"], len(case.program)),
+            (case.registers["hostmem_base"], case.registers["hostmem_limit"] - case.registers["hostmem_base"]),
+            (case.registers["weights_base"], case.registers["weights_limit"] - case.registers["weights_base"])])
+        address = region + rng.choice((0, size - 1, rng.randrange(size)))
+        problems, outcome = check_bus_error(bench, case, address, rng.choice((True, False, None)), random_behaviour(seed),
+                                            seed)
+        assert not problems, (case.name, hex(address), problems)
+        hit += outcome.status == "fault"
+    assert hit > 8
+
+
+def test_hazards(bench):
+    for case in programs.hazard_cases(bench.params):
+        for behaviour in (IDEAL, Behaviour(latency=3, gap=6, gap_percent=40, stall_percent=20)):
+            problems, _ = check_case(bench, case, behaviour, 1)
+            assert not problems, (case.name, behaviour, problems)
+
+
+def test_which_builds_are_small():
+    small = SPACE.resolve("up5k-4x4")
+    assert lean_fits(small, 4) and isinstance(Engine(params=small, beat_bytes=4, memory_size=1 << 17), LeanEngine)
+    for changes in ({"banks": 2}, {"chain": True}, {"ext_norm": True}, {"ext_conv": True}, {"ext_pool": True},
+                    {"norm_reset": 3}, {"n": 8}, {"ub_rows": 256}, {"dsp_limit": 3}):
+        assert not lean_fits(small | changes, 4), changes
+    assert not lean_fits(small, 2)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"beat_bytes": 2}, "The small engine has one bank"),
+    ({"memory_size": 0}, "Memory size must be a positive number of bytes, not 0"),
+    ({"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
+])
+def test_bad_arguments_are_refused(changes, message):
+    arguments = {"params": SPACE.resolve("up5k-4x4"), "beat_bytes": 4, "memory_size": 1 << 17, "family": None} | changes
+    with pytest.raises(ValueError, match=message):
+        LeanEngine(**arguments)
+
+
+def test_microprogram_fits_and_is_checked(monkeypatch):
+    code, labels = lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
+    assert len(code) <= 256 and labels["idle"] == 0
+    values = lean_microcode.constants(SPACE.resolve("up5k-4x4"))
+    assert len(values) == 128 and 1024 in values and 256 in values
+    rest = lean_microcode._REST
+    monkeypatch.setattr(lean_microcode, "_REST", rest + "load ONE >T\n load T\n")
+    with pytest.raises(ValueError, match="reads what the one before it writes"):
+        lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
+    monkeypatch.setattr(lean_microcode, "_REST", rest + "idle: load ONE\n")
+    with pytest.raises(ValueError, match="Label idle stands twice"):
+        lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
+    monkeypatch.setattr(lean_microcode, "_REST", rest + 100 * "load ONE\n")
+    with pytest.raises(ValueError, match="more than 256"):
+        lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
+    with pytest.raises(ValueError, match="Field rs of a micro-instruction has 7 bits"):
+        lean_microcode.encode(code[0] | {"rs": 128})
