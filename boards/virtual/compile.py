@@ -56,6 +56,16 @@ def _mangle(name):
     return "p_" + "".join(c if c.isalnum() else "__" if c == "_" else f"_{ord(c):02x}_" for c in name)
 
 
+def _quicken(folder):
+    """Registers are copied without asking whether they changed: nothing needs that answer where one pass settles a cycle.
+
+    A quarter of the time is saved. Memories keep their queue of writes.
+    """
+    path = folder / "design.h"
+    path.write_text(re.sub(r"\bif \((?!memory_)(\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;",
+                           path.read_text()))
+
+
 def _write_ports(folder):
     """``ports.hpp``: the table of ports, and what the harness must know of the design."""
     header = (folder / "design.h").read_text()
@@ -84,6 +94,7 @@ def _write_ports(folder):
     (folder / "features.hpp").write_text("\n".join(["#pragma once", *defines]) + "\n")
     (folder / "ports.hpp").write_text("\n".join(lines) + "\n")
     (folder / "ports.json").write_text(json.dumps({"ports": ports, "one_pass": one_pass}))
+    return one_pass
 
 
 def _generate(rtlil_text, trace, cache):
@@ -95,7 +106,8 @@ def _generate(rtlil_text, trace, cache):
         (folder / "design.il").write_text(rtlil_text)
         _run([*yosys.command, "-q", "-p", script], folder, "yosys")
         (folder / "design.il").unlink()
-        _write_ports(folder)
+        if _write_ports(folder) and not trace:
+            _quicken(folder)
     folder, _ = cache.entry(key, build)
     return folder, yosys.runtime
 
