@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The virtual board: the SoC of a bitstream, compiled, between models of the memory chip and of the host's wires."""
 import ctypes
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +115,7 @@ class VirtualBoard:
     simulation : :class:`BoardSimulation`
     library : :class:`~.compile.Library`
     """
-    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None):
+    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None):
         if link not in ("bytes", "wire"):
             raise ValueError(f"link must be bytes or wire, not {link!r}")
         baud = board.link.baud if link == "wire" else None
@@ -129,7 +130,8 @@ class VirtualBoard:
             self.simulation.trace(path, start)
         config = _Config(cycles_per_bit=soc.clock_hz / baud if baud else 1)
         if top.part is not None:
-            self._describe_chip(config, top.part)
+            # Changes make a chip that differs from what the controller was told (tests).
+            self._describe_chip(config, replace(top.part, **(part_changes or {})))
         self.simulation.c.board_configure(self.simulation.handle, config)
         name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)

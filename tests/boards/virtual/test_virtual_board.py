@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Virtual boards without a core: pipe, wires, memory chip, simulated time."""
+import random
+
+import pytest
+
+from quintet.boards import open_board
+from quintet.boards.virtual.board import VirtualBoard, open_virtual
+from quintet.boards.virtual.simulation import SimulationError
+from quintet.tools.link.client import LinkClient
+
+
+#: The memory chip needs 200 microseconds after power-up; until then the bus ends with an error.
+AWAKE = 0.00025
+
+
+@pytest.fixture
+def ulx3s():
+    with open_virtual("ulx3s-25f", None) as board:
+        board.pipe.sleep(AWAKE)
+        yield board
+
+
+def test_memory_chip_holds_what_the_host_writes(ulx3s):
+    client = LinkClient(ulx3s.pipe, seed=1)
+    data = random.Random(1).randbytes(5001)
+    client.write(0x1233, data)
+    assert client.read(0x1233, len(data)) == data
+    assert ulx3s.chip[0x1233:0x1233 + len(data)].tobytes() == data
+    counts = ulx3s.chip_counts
+    assert counts["writes"] >= len(data) // 2 and counts["reads"] >= len(data) // 2 and counts["refreshes"] > 0
+
+
+def test_time_passes_only_inside_the_pipe(ulx3s):
+    pipe = ulx3s.pipe
+    before = pipe.now()
+    pipe.write(b"\0" * 10)
+    assert pipe.now() == before and ulx3s.waiting == 10
+    assert pipe.read(10, 0.0001) == b""
+    assert pipe.now() == pytest.approx(before + 0.0001, abs=1e-6)
+    pipe.sleep(0.0002)
+    assert pipe.now() == pytest.approx(before + 0.0003, abs=1e-6)
+
+
+def test_runs_are_the_same_every_time():
+    def session():
+        with open_virtual("ulx3s-25f", None) as board:
+            board.pipe.sleep(AWAKE)
+            client = LinkClient(board.pipe, seed=1)
+            client.write(64, bytes(range(200)))
+            return board.cycle, client.identify()
+    assert session() == session()
+
+
+def test_a_broken_timing_rule_is_told(ulx3s):
+    """The same gateware with a chip that is slower than the controller was told."""
+    board = open_board("ulx3s-25f")
+    slow = VirtualBoard(board=board, soc=board.make_soc(family=None), part_changes={"t_rcd": 60.0})
+    with slow:
+        slow.pipe.sleep(AWAKE)
+        client = LinkClient(slow.pipe, seed=1, timeout=0.01, retry=0.005)
+        with pytest.raises(SimulationError, match="SDRAM chip: .*tRCD"):
+            client.write(0, bytes(100))
+
+
+def test_wires_carry_the_same_bytes_at_the_rate_of_the_line():
+    with open_virtual("icebreaker", None, link="wire") as board:
+        client = LinkClient(board.pipe, seed=1)
+        client.identify()
+        data = random.Random(2).randbytes(3000)
+        before = board.pipe.now()
+        client.write(0x100, data)
+        seconds = board.pipe.now() - before
+        assert len(data) / 300_000 < seconds < 1.2 * len(data) / 300_000
+        assert client.read(0x100, len(data)) == data
+        assert board.simulation.c.board_framing_errors(board.simulation.handle) == 0
+
+
+def test_link_must_be_one_of_two():
+    with pytest.raises(ValueError, match="link must be bytes or wire, not 'usb'"):
+        open_virtual("icebreaker", None, link="usb")
