@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Multipliers: the exact formula of pairs, the twins' latency, and the cells that the wrappers ask for."""
+import itertools
+import random
+import re
+
+import numpy as np
+import pytest
+from amaranth.back import rtlil
+from amaranth.sim import Simulator
+from quintet.gateware.primitives.dsp import MultiplierArray, multiplier_latency, pair_products
+
+
+def test_pairs_are_exact_for_all_operands():
+    b, c = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128), indexing="ij")
+    operand = (b << 9) + c
+    assert operand.min() >= -(1 << 17) and operand.max() < 1 << 17, "the operand has 18 bits"
+    for a in range(-128, 128):
+        first, second = pair_products(a * operand, (a * b) & 127)
+        assert (first == a * b).all() and (second == a * c).all()
+
+
+def products(dut, operands):
+    """What ``dut`` gives for ``operands`` (rows of (a, b) a lane), one row a cycle."""
+    results = []
+
+    async def drive(ctx):
+        for k in range(len(operands) + dut.latency):
+            for lane, (a, b) in enumerate(operands[min(k, len(operands) - 1)]):
+                ctx.set(dut.a[lane], a)
+                ctx.set(dut.b[lane], b)
+            if k >= dut.latency:
+                results.append([ctx.get(p) for p in dut.p])
+            await ctx.tick()
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-8)
+    sim.add_testbench(drive)
+    sim.run()
+    return results
+
+
+@pytest.mark.parametrize(("kind", "limit", "fabric"), [
+    ("dsp", None, False), ("dsp", 1, True), ("lut", None, False), ("dsp_pair", None, False), ("dsp_pair", 1, True)])
+def test_twins_multiply_with_the_stated_latency(kind, limit, fabric):
+    dut = MultiplierArray(lanes=4, kind=kind, dsp_limit=limit, fabric_register=fabric)
+    assert dut.latency == multiplier_latency(kind, fabric)
+    rng = random.Random(1)
+    corners = list(itertools.product((-128, -1, 0, 1, 127), repeat=3))
+    operands = []
+    for a, b, c in corners + [[rng.randint(-128, 127) for _ in range(3)] for _ in range(200)]:
+        d = rng.randint(-128, 127)
+        operands.append([(a, b), (a, c), (d, b), (d, a)])
+    assert products(dut, operands) == [[a * b for a, b in row] for row in operands]
+
+
+def test_multipliers_of_logic_are_exact():
+    # The chips' multipliers of logic are sums of partial products: simulated here as such.
+    dut = MultiplierArray(lanes=1, kind="lut", family="ecp5")
+    values = (-128, -127, -65, -64, -2, -1, 0, 1, 2, 63, 64, 85, 126, 127)
+    operands = [[(a, b)] for a in values for b in values]
+    assert products(dut, operands) == [[row[0][0] * row[0][1]] for row in operands]
+
+
+def cells(dut):
+    return re.findall(r"cell \\(MULT18X18D|SB_MAC16) ", rtlil.convert(dut))
+
+
+@pytest.mark.parametrize(("family", "kind", "limit", "lanes", "cell", "number"), [
+    ("ecp5", "dsp", None, 6, "MULT18X18D", 6), ("ecp5", "dsp", 4, 6, "MULT18X18D", 4),
+    ("ecp5", "dsp_pair", None, 6, "MULT18X18D", 3), ("ecp5", "dsp_pair", 2, 6, "MULT18X18D", 2),
+    ("ice40", "dsp", None, 6, "SB_MAC16", 3), ("ice40", "dsp", 1, 6, "SB_MAC16", 1), ("ecp5", "lut", None, 6, "", 0),
+])
+def test_cells_of_the_chips(family, kind, limit, lanes, cell, number):
+    dut = MultiplierArray(lanes=lanes, kind=kind, dsp_limit=limit, family=family)
+    assert cells(dut) == [cell] * number and dut.dsps == number
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"lanes": 0}, "Number of lanes must be a positive integer, not 0"),
+    ({"lanes": 2, "kind": "fast"}, "Kind of multiplier must be one of dsp, dsp_pair, lut, not 'fast'"),
+    ({"lanes": 2, "dsp_limit": -1}, "Limit of DSPs must be None or a non-negative integer, not -1"),
+    ({"lanes": 3, "kind": "dsp_pair"}, "Number of lanes must be even for dsp_pair, not 3"),
+    ({"lanes": 2, "kind": "dsp_pair", "family": "ice40"}, "Kind of multiplier dsp_pair needs the 18-bit operands"),
+    ({"lanes": 2, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
+])
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        MultiplierArray(**arguments)
