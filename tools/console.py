@@ -43,8 +43,7 @@ class Console:
         from rich.text import Text
         table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
         for name in columns:
-            table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left",
-                             overflow="fold" if sys.stdout.isatty() else "ignore", no_wrap=not sys.stdout.isatty())
+            table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
         for row in rows:
             table.add_row(*(Text(str(cell)) for cell in row))
         if sys.stdout.isatty():
