@@ -221,10 +221,9 @@ class Job:
         for name, value in self.registers.items():
             self.register_map.check_build(name, value, params, memory_size, self.origin, target)
         registers = {**self.registers, "program_address": self.program_at, "program_length": len(program.data)}
-        check = getattr(self.isa, "check_job", None)
-        if check is not None:
+        if self.isa.check_job is not None:
             try:
-                check(program, registers, params)
+                self.isa.check_job(program, registers, params)
             except ValueError as error:
                 raise JobError(f"{self.origin}: {error}") from None
         parts = [Part(self.program_at, bytes(program.data), "the program")]

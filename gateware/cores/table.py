@@ -131,6 +131,8 @@ class Isa:
     link : ``(assembler) -> bytes``: makes the image of what was assembled, if that is more than its words
         (docs/assembler.md).
     listing : ``(isa, data, params) -> str``: the disassembly of such an image.
+    check_job : ``(program, registers, params)``, raises ``ValueError`` for a job that this ISA cannot mean (an output area that
+        overlaps the program); ``registers`` holds those the job writes, ``program_address`` and ``program_length`` among them.
     """
     name: str
     title: str
@@ -152,6 +154,7 @@ class Isa:
     lint: Callable | None = None
     link: Callable | None = None
     listing: Callable | None = None
+    check_job: Callable | None = None
     doc: str = ""
 
     def __post_init__(self):

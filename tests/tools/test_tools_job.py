@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs: what they mean, and one clear line for each way they can be wrong."""
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -210,6 +212,17 @@ def test_params_rules(wanted, build, accepted):
         job.check_params(params, "T")
     text = str(info.value)
     assert f"params.{name} = {str(value).lower()}" in text and f"{name} = {str(build[name]).lower()}" in text and "T" in text
+
+
+def test_what_the_isa_itself_refuses(small):
+    job = Job.load(small.path)
+    job.program = bytes(14)
+
+    def check(program, registers, params):
+        raise ValueError(f"{len(program.data)} bytes at {registers['program_address']:#x}, n = {params['n']}")
+    job.isa = dataclasses.replace(job.isa, check_job=check)
+    with pytest.raises(JobError, match="job.toml: 14 bytes at 0x1000, n = 8"):
+        job.image(job.room.params.SPACE.resolve(), 0x8000)
 
 
 def test_from_python():
