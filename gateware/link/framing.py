@@ -53,7 +53,7 @@ class FrameReceiver(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.buffer = buffer = Memory(shape=8, depth=self._depth, init=[])
+        m.submodules.buffer_disjoint = buffer = Memory(shape=8, depth=self._depth, init=[])
         put = buffer.write_port()
         get = buffer.read_port()
 
@@ -71,7 +71,8 @@ class FrameReceiver(wiring.Component):
         with m.If(put.en):
             m.d.sync += write.eq(behind)
 
-        # A byte is fetched in one cycle and decoded in the next. It is never fetched in the cycle it is written.
+        # A byte is fetched in one cycle and decoded in the next. What is fetched in the cycle it is written is not used:
+        # hence the buffer's name, by which synthesis leaves out the logic that would make it right.
         fetched = Signal()
         empty = cursor == write
         m.d.comb += [
@@ -154,7 +155,7 @@ class FrameTransmitter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.buffer = buffer = Memory(shape=8, depth=self._depth, init=[])
+        m.submodules.buffer_disjoint = buffer = Memory(shape=8, depth=self._depth, init=[])
         put = buffer.write_port()
         get = buffer.read_port()
 
@@ -190,7 +191,7 @@ class FrameTransmitter(wiring.Component):
                     length.eq(1),
                 ]
 
-        # Nothing before the hole is written any more: no collision of the ports.
+        # Nothing before the hole is written any more: the ports are disjoint.
         m.d.comb += [
             get.addr.eq(read),
             get.en.eq(~self.o.valid),

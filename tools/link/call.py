@@ -12,9 +12,6 @@ __all__ = ["Call"]
 #: Bytes that a request and its answer have besides data: contents, COBS, the frame's zero.
 ROUND = 40
 
-#: Bytes a second that the slowest board (a simulated one) takes the checksum of.
-CHECK_RATE = 40_000
-
 
 @dataclass
 class _Flight:
@@ -69,7 +66,7 @@ class Call:
             self._fill()
             rate = pipe.bytes_per_second
             # Twice as long after each silence: a board that is slow (a simulated one is) must not drown in repeats.
-            patience = client._retry + (self._weight / rate if rate else 0) + self._checked / CHECK_RATE
+            patience = client._retry + (self._weight / rate if rate else 0) + self._checked / client._checksum_rate
             patience *= 1 << min(self._silences, 4)
             until = min(max(heard, self._repeated) + patience, heard + client._timeout)
             for answer in client._receive(until):

@@ -38,6 +38,8 @@ class LinkClient:
         Bytes of data in flight; limited to what the line carries in 30 ms.
     chunk : int
         Data bytes of a request, at most 512 for a write; reads are twice as long.
+    checksum_rate : float
+        Bytes a second that the slowest board checks; a simulated one is slow.
     seed : int or None
         For the choice of sessions; ``None``: by chance.
 
@@ -48,8 +50,9 @@ class LinkClient:
     damaged : int
         Frames that came in damaged so far.
     """
-    def __init__(self, pipe, *, timeout=2.0, retry=0.1, window=8192, chunk=MAX_DATA, seed=None):
-        for name, value in (("timeout", timeout), ("retry", retry), ("window", window)):
+    def __init__(self, pipe, *, timeout=2.0, retry=0.1, window=8192, chunk=MAX_DATA,
+                 checksum_rate=40_000, seed=None):
+        for name, value in (("timeout", timeout), ("retry", retry), ("window", window), ("checksum_rate", checksum_rate)):
             if not value > 0:
                 raise ValueError(f"{name} must be positive, not {value!r}")
         if not 1 <= chunk <= MAX_DATA:
@@ -59,6 +62,7 @@ class LinkClient:
         self._timeout = timeout
         self._retry = retry
         self._window = window
+        self._checksum_rate = checksum_rate
         self._chunk = chunk
         if pipe.bytes_per_second:
             # A board whose host dies answers what was in flight before it hears the next host.

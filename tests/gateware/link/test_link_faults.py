@@ -60,7 +60,8 @@ def campaign(seed, frames, rate, seconds=None):
         pipe = BenchPipe(bench, spoil=faults, seed=seed)
 
         def host():
-            return LinkClient(pipe, timeout=SECONDS, retry=0.002, window=2048, seed=chance.randrange(1 << 30))
+            return LinkClient(pipe, timeout=SECONDS, retry=0.002, window=2048, checksum_rate=2e6,
+                              seed=chance.randrange(1 << 30))
         link = host()
         image = bytearray(MEMORY)
         words = []

@@ -220,7 +220,7 @@ def test_bad_ranges(call, message):
 
 
 @pytest.mark.parametrize("name, value", [
-    ("timeout", 0), ("retry", -1), ("window", 0), ("chunk", 0), ("chunk", 513),
+    ("timeout", 0), ("retry", -1), ("window", 0), ("checksum_rate", 0), ("chunk", 0), ("chunk", 513),
 ])
 def test_bad_arguments(name, value):
     with pytest.raises(ValueError, match=name):
