@@ -85,23 +85,27 @@ class BoardTop(Elaboratable):
         m = Module()
         board = self.board
         soc = m.submodules.soc = self.soc
+        pin = platform.request(board.oscillator, dir="-")
         if board.clock_pad:
-            pin = platform.request(board.oscillator, dir="-")
             pll, clock = self._pll(pad=pin.io), 0
         else:
-            pll, clock = self._pll(), platform.request(board.oscillator).i
+            m.submodules.oscillator = oscillator = io.Buffer("i", pin)
+            pll, clock = self._pll(), oscillator.i
         main = m.submodules.clock = MainClock(pll=pll, input=clock)
         m.domains.sync = main.domain
         m.d.comb += main.request.eq(soc.reset_request)
 
-        uart = platform.request(board.link.resource)
+        uart = platform.request(board.link.resource, dir="-")
+        m.submodules.rx_pin = rx_pin = io.Buffer("i", uart.rx)
+        m.submodules.tx_pin = tx_pin = io.Buffer("o", uart.tx)
         link = m.submodules.uart = SerialLink(clock_hz=soc.clock_hz, baud=board.link.baud)
         wiring.connect(m, link.rx, soc.rx)
         wiring.connect(m, soc.tx, link.tx)
-        m.d.comb += [link.rx_line.eq(uart.rx.i), uart.tx.o.eq(link.tx_line)]
+        m.d.comb += [link.rx_line.eq(rx_pin.i), tx_pin.o.eq(link.tx_line)]
 
-        m.d.comb += [platform.request(*board.busy_led).o.eq(soc.busy | soc.led),
-                     platform.request(*board.fault_led).o.eq(soc.fault | soc.led)]
+        for name, resource, lit in (("busy", board.busy_led, soc.busy), ("fault", board.fault_led, soc.fault)):
+            m.submodules[f"{name}_led"] = led = io.Buffer("o", platform.request(*resource, dir="-"))
+            m.d.comb += led.o.eq(lit | soc.led)
         if hasattr(soc, "memory_pins"):
             self._sdram(m, platform)
         return m

@@ -21,6 +21,11 @@ SOC_REGISTERS = {
 class SoCRegisters(wiring.Component):
     """Identification, interrupt, cycle counter, LED and reset; 32-bit words, answered in the next cycle.
 
+    Parameters
+    ----------
+    reset_delay_bits : int
+        A reset that is asked for comes when that many low bits of the cycle counter are all ones.
+
     Members
     -------
     bus : In, Wishbone of 6 word-address bits, 32 data bits, granularity 8. Whole words only: a write with any ``sel`` bit
@@ -28,7 +33,10 @@ class SoCRegisters(wiring.Component):
     interrupt : In
     led, reset : Out. ``reset`` is high for one cycle.
     """
-    def __init__(self):
+    def __init__(self, *, reset_delay_bits=16):
+        if not isinstance(reset_delay_bits, int) or not 1 <= reset_delay_bits <= 32:
+            raise ValueError(f"Reset delay must be 1 to 32 bits, not {reset_delay_bits!r}")
+        self._reset_delay_bits = reset_delay_bits
         super().__init__({
             "bus": In(wishbone.Signature(addr_width=6, data_width=32, granularity=8)),
             "interrupt": In(1), "led": Out(1), "reset": Out(1),
@@ -50,7 +58,7 @@ class SoCRegisters(wiring.Component):
         with m.If(write & (word == 4) & bus.dat_w[0]):
             m.d.sync += wanted.eq(1)
         # Late enough for the longest answer on the slowest link to have left the FPGA's last register.
-        m.d.comb += self.reset.eq(wanted & cycles[:16].all())
+        m.d.comb += self.reset.eq(wanted & cycles[:self._reset_delay_bits].all())
         with m.If(self.reset):
             m.d.sync += wanted.eq(0)
         with m.If(bus.adr[3:] == 0):

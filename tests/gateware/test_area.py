@@ -12,7 +12,8 @@ from quintet.gateware.cores.control import ControlBlock
 from quintet.gateware.cores.engine import EngineControl
 from quintet.tools.build import build, synthesise
 
-#: Logic cells of the control block, OpenTPU's registers left out. The aim is 500; docs/performance.md says what it takes.
+#: Logic cells of the control block, OpenTPU's registers left out. The aim is 500: half of what it takes are prescalers (66 bits,
+#: and as much again to choose among them) and address registers (79 bits).
 CONTROL_CELLS = 570
 #: The SoC without a core.
 SOC_CELLS = 1700

@@ -4,7 +4,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.bus.registers import SOC_REGISTERS
+from quintet.gateware.bus.registers import SOC_REGISTERS, SoCRegisters
 from quintet.gateware.bus.rom import ROM
 from quintet.gateware.info import InfoError, info_rom, parse_header, parse_info
 
@@ -52,6 +52,30 @@ def test_info_goes_there_and_back():
         parse_header(bytes(64))
     with pytest.raises(InfoError, match="info text is damaged"):
         parse_info(rom[start:start + 10])
+
+
+def test_reset_comes_once_and_late():
+    dut = SoCRegisters(reset_delay_bits=6)
+    moments = []
+
+    async def testbench(ctx):
+        await ctx.tick().repeat(10)
+        for signal, value in ((dut.bus.adr, 4), (dut.bus.dat_w, 1), (dut.bus.we, 1), (dut.bus.sel, 15), (dut.bus.cyc, 1),
+                              (dut.bus.stb, 1)):
+            ctx.set(signal, value)
+        await ctx.tick().until(dut.bus.ack)
+        ctx.set(dut.bus.cyc, 0)
+        for cycle in range(200):
+            if ctx.get(dut.reset):
+                moments.append(cycle)
+            await ctx.tick()
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    sim.run()
+    assert len(moments) == 1 and moments[0] > 40
+    with pytest.raises(ValueError, match="Reset delay must be 1 to 32 bits, not 0"):
+        SoCRegisters(reset_delay_bits=0)
 
 
 def test_soc_registers_are_documented():

@@ -202,7 +202,7 @@ def test_counters_are_exact(sampled):
         ctx.set(engine.retired, 1)
         while await bench.status() & BUSY:
             pass
-        for length in (1, 2, 3, 90, 100, 101, 5000):
+        for length in (1, 2, 3, 90, 101, 1500):
             want = dict.fromkeys((c.name for c in COMMON_COUNTERS + COUNTERS), 0)
             ctx.set(engine.ready, 0)
             await bench.command(START)
@@ -245,7 +245,7 @@ def test_views_of_the_counters():
         engine = dut.engine
         while await bench.status() & BUSY:
             pass
-        for length in (3, 700):
+        for length in (3, 300):
             await bench.begin()
             want = [dict.fromkeys((c.name for c in COMMON_COUNTERS), 0) for _ in range(3)]
             for cycle in range(length):
@@ -357,7 +357,7 @@ def test_start_while_busy_is_ignored():
     simulate(body)
 
 
-@pytest.mark.parametrize("moment", range(0, 400, 23))
+@pytest.mark.parametrize("moment", (0, 7, 40, 90, 150, 250, 330, 399))
 def test_core_reset_at_any_moment(moment):
     async def body(ctx, bench, dut):
         while await bench.status() & BUSY:
