@@ -113,8 +113,13 @@ class LeanEngine(wiring.Component):
         idle = Signal(init=1)
         busy = Signal()
         m.d.comb += busy.eq(mover.active | ~mover.idle | compute.busy | (issued != 0))
+        is_compute, bare, bad_flags, odd = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            is_compute.eq(is_mmc | (opcode[:3] == _ACT)), bare.eq(~is_compute & ~is_tile), bad_flags.eq((flags & ~allowed).any()),
+            odd.eq(bad_flags | high | refused | ~is_compute & (length | ub) | bare & low),
+        ]
         conditions = {
-            Cond.BAD_FLAGS: (flags & ~allowed).any(), Cond.LENGTH: length, Cond.HIGH: high, Cond.LOW: low, Cond.UB: ub,
+            Cond.BAD_FLAGS: bad_flags, Cond.LENGTH: length, Cond.HIGH: high, Cond.LOW: low, Cond.UB: ub,
             Cond.WEIGHTS: refused, Cond.NO_WORD: ~mover.word, Cond.HALT: mover.error | mover.trouble | control.abort,
             Cond.TRANSFER: mover.active | (issued != 0), Cond.TROUBLE: mover.trouble,
             Cond.HOST: mover.active & ~mover.tiling, Cond.NO_HOST: ~(mover.active & ~mover.tiling),
@@ -122,7 +127,7 @@ class LeanEngine(wiring.Component):
             Cond.SWITCH: flags[0], Cond.ABORT: control.abort,
             Cond.ODD_LENGTH: control.program_length[0], Cond.ODD_HOST: regs.hostmem_base[:4].any(),
             Cond.ODD_WEIGHTS: regs.weights_base[:4].any(), Cond.WHOLE_LIMIT: regs.hostmem_limit[:2] == 0,
-            Cond.ODD_FETCH: mover.odd,
+            Cond.EVEN_FETCH: ~mover.odd, Cond.ODD: odd,
         }
         m.d.comb += [micro.conditions[number].eq(value) for number, value in conditions.items()]
         values = {

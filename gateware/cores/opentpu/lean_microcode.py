@@ -35,7 +35,8 @@ class Cond(enum.IntEnum):
     BUSY = 19           #: anything of the run is under way
     SWITCH = 20
     ABORT = 21
-    ODD_LENGTH, ODD_HOST, ODD_WEIGHTS, WHOLE_LIMIT, ODD_FETCH = range(22, 27)
+    ODD = 22            #: a field that must be zero is not, addr is above 2**32, or WEIGHTS
+    ODD_LENGTH, ODD_HOST, ODD_WEIGHTS, WHOLE_LIMIT, EVEN_FETCH = range(23, 28)
 
 
 class Act(enum.IntEnum):
@@ -64,6 +65,7 @@ _REGISTERS = {e.name: e.value for e in External} | {
     # Rows of the last two instructions of the compute unit; the lowest bit of a number written is the hardware's.
     "FIRST": 16, "FIRST_1": 17, "FINAL": 18, "FINAL_1": 19,
     "MOVER_FIRST": 20, "MOVER_LAST": 21, "T": 22, "CODE": 23,
+    "WEIGHTS_TOP": 9,       # limit of tiles that lie in the window as well; 0 if weight memory does not
     # Fields of the word at work.
     "NUMBER": 24, "LOW": 26, "UB": 27,
 }
@@ -107,10 +109,8 @@ start:      begin ZERO
             load PROGRAM
             double
             add LENGTH >T
-            load HOST_LIMIT ?WHOLE_LIMIT whole
+            load HOST_LIMIT >LAST ?WHOLE_LIMIT ceiling
             add ONE >LAST
-            hold ZERO ?ALWAYS ceiling
-whole:      add ZERO >LAST
 ceiling:    load HOST_BASE ?ODD_HOST bad_host_base
             sub LAST ?CARRY apart
             load PROGRAM
@@ -120,7 +120,7 @@ ceiling:    load HOST_BASE ?ODD_HOST bad_host_base
             sub T ?NO_CARRY bad_host_base
 apart:      load HOST_LIMIT
             sub HOST_BASE ?NO_CARRY bad_host_limit
-            load WEIGHTS_LIMIT ?ODD_WEIGHTS bad_weights_base
+            load WEIGHTS_LIMIT >WEIGHTS_TOP ?ODD_WEIGHTS bad_weights_base
             sub WEIGHTS_BASE ?NO_CARRY bad_weights_limit
             load PROGRAM >BEGIN
             sub WINDOW_BASE ?NO_CARRY window_begin
@@ -129,9 +129,13 @@ apart:      load HOST_LIMIT
             load WINDOW_LIMIT
             double
             sub T ?NO_CARRY window_end
-            load LENGTH >REMAIN
+            load WEIGHTS_BASE
+            sub WINDOW_BASE ?NO_CARRY no_top
+            load WINDOW_LIMIT
+            sub WEIGHTS_LIMIT ?CARRY topped
+no_top:     load ZERO >WEIGHTS_TOP
+topped:     load LENGTH >REMAIN
             fetch PROGRAM
-            hold ZERO
 head:       load REMAIN
             sub SEVEN >REMAIN ?NO_CARRY past_end
 word:       hold ZERO ?NO_WORD word
@@ -139,50 +143,44 @@ word:       hold ZERO ?NO_WORD word
             hold ZERO
 """
 
-# Entries of instructions; the number is the opcode's place in the dispatch. MMC and ACT are one, RHM and WHM another.
+# Entries of instructions. MMC and ACT are one, RHM and WHM another. ODD: something about this word wants a closer look, which is
+# taken in the order of the faults; the checks of the common case are as short as they can be.
 _ENTRIES = {
     "nop": """
-            hold ZERO ?BAD_FLAGS bad_flags
-            hold ZERO ?LENGTH bad_length_field
-            hold ZERO ?HIGH bad_addr
-            hold ZERO ?LOW bad_addr
-            hold ZERO ?UB bad_ub
+            hold ZERO ?ODD bad_word
             retire ZERO ?ALWAYS head
 """,
     "rw": """
-            hold ZERO ?BAD_FLAGS bad_flags
-            hold ZERO ?LENGTH bad_length_field
-            load LOW >DETAIL ?UB bad_ub
-            double ?CARRY bad_tile
-            double ?CARRY bad_tile
-            add WEIGHTS_BASE >BEGIN ?CARRY bad_tile
-            add THREE >LAST ?CARRY bad_tile
-            sub WEIGHTS_LIMIT ?CARRY bad_tile
-            load BEGIN ?HIGH bad_tile
-            sub WINDOW_BASE ?WEIGHTS bad_place
-            load BEGIN
-            sub WINDOW_BASE ?NO_CARRY window_begin
-            load LAST
-            sub WINDOW_LIMIT ?CARRY window_last
-            hold ZERO ?ALWAYS rw_issue
+            load LOW ?ODD rw_exact
+            double ?CARRY rw_exact
+            double ?CARRY rw_exact
+            add WEIGHTS_BASE >BEGIN ?CARRY rw_exact
+            add THREE ?CARRY rw_exact
+            sub WEIGHTS_TOP ?CARRY rw_exact
+rw_free:    hold ZERO ?TRANSFER rw_free
+move:       move BEGIN ?TROUBLE stop
+            load REMAIN >MOVER_REMAIN
+            sub SEVEN >REMAIN ?NO_CARRY past_end
+move_word:  hold ZERO ?NO_WORD move_word
+            dispatch ZERO ?HALT stop
+            hold ZERO
 """,
     "compute": """
-            load UB ?BAD_FLAGS bad_flags
+            load UB ?ODD compute_exact
             add NUMBER >UB_LAST
-            sub UB_ROWS ?CARRY bad_rows
-            load LOW ?HIGH far_acc
-            add NUMBER >DETAIL ?CARRY far_acc
-            sub ACC_ROWS ?CARRY bad_acc
-            hold ZERO ?NO_HOST compute_free
-            load MOVER_LAST
-            sub UB ?NO_CARRY compute_free
-            load UB_LAST
-            sub MOVER_FIRST ?NO_CARRY compute_free
-compute_wait: hold ZERO ?HOST compute_wait
-compute_free: load UB_LAST >FINAL ?WEIGHTS bad_weights
-compute_place: hold ZERO ?QUEUED compute_place
+            sub UB_ROWS ?CARRY compute_exact
+            load LOW
+            add NUMBER ?CARRY compute_exact
+            sub ACC_ROWS ?CARRY compute_exact
+compute_rows: load UB_LAST >FINAL ?HOST compute_host
+compute_free: hold ZERO ?QUEUED compute_free
             load UB >FIRST !COMPUTE_ROW
-            compute LOW ?ALWAYS head
+            compute LOW
+            load REMAIN
+            sub SEVEN >REMAIN ?NO_CARRY past_end
+compute_word: hold ZERO ?NO_WORD compute_word
+            dispatch ZERO ?HALT stop
+            hold ZERO
 """,
     "transfer": """
             load UB ?BAD_FLAGS bad_flags
@@ -198,7 +196,18 @@ compute_place: hold ZERO ?QUEUED compute_place
             load LAST
             sub WINDOW_LIMIT ?CARRY window_last
             hold ZERO ?IDLE transfer_free
-            hold ZERO ?ALWAYS transfer_rows
+            load FINAL
+            sub UB ?NO_CARRY transfer_older
+            load UB_LAST
+            sub FIRST ?CARRY transfer_wait
+transfer_older: load FINAL_1
+            sub UB ?NO_CARRY transfer_free
+            load UB_LAST
+            sub FIRST_1 ?NO_CARRY transfer_free
+transfer_wait: hold ZERO ?COMPUTING transfer_wait
+transfer_free: load UB_LAST >MOVER_LAST ?TRANSFER transfer_free
+            load UB >MOVER_FIRST !MOVER_ROW
+            hold ZERO ?ALWAYS move
 """,
     "sync": """
             hold ZERO ?BAD_FLAGS bad_flags
@@ -211,11 +220,7 @@ sync_wait:  hold ZERO ?BUSY sync_wait
             sync LOW ?ALWAYS head
 """,
     "hlt": """
-            hold ZERO ?BAD_FLAGS bad_flags
-            hold ZERO ?LENGTH bad_length_field
-            hold ZERO ?HIGH bad_addr
-            hold ZERO ?LOW bad_addr
-            hold ZERO ?UB bad_ub
+            hold ZERO ?ODD bad_word
 hlt_wait:   hold ZERO ?BUSY hlt_wait
             hold ZERO ?TROUBLE stop
             retire ZERO
@@ -229,23 +234,36 @@ hlt_retired: hold ZERO ?BUSY hlt_retired
 }
 
 _REST = """
-transfer_rows: load FINAL
-            sub UB ?NO_CARRY transfer_older
+rw_exact:   hold ZERO ?BAD_FLAGS bad_flags
+            hold ZERO ?LENGTH bad_length_field
+            load LOW >DETAIL ?UB bad_ub
+            double ?CARRY bad_tile
+            double ?CARRY bad_tile
+            add WEIGHTS_BASE >BEGIN ?CARRY bad_tile
+            add THREE >LAST ?CARRY bad_tile
+            sub WEIGHTS_LIMIT ?CARRY bad_tile
+            load BEGIN ?HIGH bad_tile
+            sub WINDOW_BASE ?WEIGHTS bad_place
+            load BEGIN
+            sub WINDOW_BASE ?NO_CARRY window_begin
+            load LAST
+            sub WINDOW_LIMIT ?CARRY window_last
+            hold ZERO ?ALWAYS rw_free
+compute_exact: load UB ?BAD_FLAGS bad_flags
+            add NUMBER >UB_LAST
+            sub UB_ROWS ?CARRY bad_rows
+            load LOW ?HIGH far_acc
+            add NUMBER >DETAIL ?CARRY far_acc
+            sub ACC_ROWS ?CARRY bad_acc
+            load ZERO >DETAIL ?SWITCH underflow
+            load CODE_22 >CODE ?ALWAYS fault
+underflow:  load CODE_23 >CODE ?ALWAYS fault
+compute_host: load MOVER_LAST
+            sub UB ?NO_CARRY compute_free
             load UB_LAST
-            sub FIRST ?CARRY transfer_wait
-transfer_older: load FINAL_1
-            sub UB ?NO_CARRY transfer_free
-            load UB_LAST
-            sub FIRST_1 ?NO_CARRY transfer_free
-transfer_wait: hold ZERO ?COMPUTING transfer_wait
-transfer_free: load UB_LAST >MOVER_LAST
-transfer_place: hold ZERO ?TRANSFER transfer_place
-            load UB >MOVER_FIRST ?TROUBLE stop !MOVER_ROW
-move:       load REMAIN >MOVER_REMAIN
-            move BEGIN ?ALWAYS head
-rw_issue:   hold ZERO ?TRANSFER rw_issue
-            hold ZERO ?TROUBLE stop
-            hold ZERO ?ALWAYS move
+            sub MOVER_FIRST ?NO_CARRY compute_free
+compute_wait: hold ZERO ?HOST compute_wait
+            hold ZERO ?ALWAYS compute_free
 
 bad_length: load LENGTH_OFFSET >DETAIL ?ALWAYS bad_register
 bad_host_base: load HOST_BASE_OFFSET >DETAIL ?ALWAYS bad_register
@@ -263,13 +281,16 @@ window_bytes: double
             double >DETAIL
             load CODE_5 >CODE ?ALWAYS fault
 illegal:    copy OPCODE
-            hold ZERO
-            load OPCODE >DETAIL
-            load CODE_1 >CODE ?ALWAYS fault
-bad_flags:  load ONE >DETAIL ?ALWAYS bad_field
-bad_length_field: load TWO >DETAIL ?ALWAYS bad_field
+            load CODE_1 >CODE
+            load OPCODE >DETAIL ?ALWAYS fault
+bad_word:   hold ZERO ?BAD_FLAGS bad_flags
+            hold ZERO ?LENGTH bad_length_field
+            hold ZERO ?HIGH bad_addr
+            hold ZERO ?LOW bad_addr
+bad_ub:     load FOUR >DETAIL ?ALWAYS bad_field
 bad_addr:   load THREE >DETAIL ?ALWAYS bad_field
-bad_ub:     load FOUR >DETAIL
+bad_length_field: load TWO >DETAIL ?ALWAYS bad_field
+bad_flags:  load ONE >DETAIL
 bad_field:  load CODE_2 >CODE ?ALWAYS fault
 bad_rows:   load UB_LAST >DETAIL
             load CODE_18 >CODE ?ALWAYS fault
@@ -279,9 +300,6 @@ bad_host:   load CODE_20 >CODE ?ALWAYS fault
 bad_tile:   load CODE_21 >CODE ?ALWAYS fault
 bad_place:  load CAPACITY >DETAIL
             load CODE_24 >CODE ?ALWAYS fault
-bad_weights: load ZERO >DETAIL ?SWITCH underflow
-            load CODE_22 >CODE ?ALWAYS fault
-underflow:  load CODE_23 >CODE ?ALWAYS fault
 past_end:   load LENGTH
             double >DETAIL
             load CODE_7 >CODE
@@ -301,6 +319,7 @@ finish:     finish CODE ?ALWAYS idle
 stop:       hold ZERO ?BUSY stop
             hold ZERO ?TROUBLE trouble
             load ZERO >DETAIL ?ABORT aborted
+            load CODE_6 >CODE
             load LENGTH
             sub REMAIN
             sub SEVEN
@@ -308,10 +327,8 @@ stop:       hold ZERO ?BUSY stop
             load PROGRAM
             double
             double
-            add T >DETAIL ?ODD_FETCH halfway
-            load CODE_6 >CODE ?ALWAYS position
-halfway:    sub TWO >DETAIL
-            load CODE_6 >CODE ?ALWAYS position
+            add T >DETAIL ?EVEN_FETCH position
+            sub TWO >DETAIL ?ALWAYS position
 aborted:    load CODE_8 >CODE ?ALWAYS position
 trouble:    copy TRANSFER
             load MOVER_REMAIN >REMAIN
