@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A ROM on the bus, in block RAM."""
-from amaranth import Module
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In
 
@@ -10,7 +10,9 @@ __all__ = ["ROM"]
 
 
 class ROM(wiring.Component):
-    """32-bit words, read-only; answered in the next cycle, writes are answered and ignored. Past its end it repeats.
+    """32-bit words, read-only; answered two cycles later, writes are answered and ignored. Past its end it repeats.
+
+    The block RAM is 16 bits wide: 512 bytes are one of an iCE40's.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ class ROM(wiring.Component):
             raise ValueError(f"Size of a ROM must be a power of two of at least 8, not {size!r}")
         if not data or len(data) > size:
             raise ValueError(f"Contents of a ROM must be 1 to {size} bytes, not {len(data)}")
-        self._words = [int.from_bytes(data[i:i + 4], "little") for i in range(0, len(data), 4)]
+        self._halves = [int.from_bytes(data[i:i + 2], "little") for i in range(0, len(data), 2)]
         width = size.bit_length() - 1
         super().__init__({"bus": In(wishbone.Signature(addr_width=width - 2, data_width=32, granularity=8))})
         memory_map = MemoryMap(addr_width=width, data_width=8)
@@ -39,9 +41,17 @@ class ROM(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         bus = self.bus
-        depth = max(2, 1 << (len(self._words) - 1).bit_length())
-        rom = m.submodules.rom = memory.Memory(shape=32, depth=depth, init=self._words)
+        depth = max(4, 1 << (len(self._halves) - 1).bit_length())
+        rom = m.submodules.rom = memory.Memory(shape=16, depth=depth, init=self._halves)
         read = rom.read_port()
-        m.d.comb += [read.addr.eq(bus.adr), read.en.eq(1), bus.dat_r.eq(read.data)]
-        m.d.sync += bus.ack.eq(bus.cyc & bus.stb & ~bus.ack)
+        low = Signal(16)
+        step = Signal(range(3))             # half words read so far
+        active = bus.cyc & bus.stb
+        m.d.comb += [
+            read.addr.eq(Cat(step != 0, bus.adr)), read.en.eq(1),
+            bus.dat_r.eq(Cat(low, read.data)), bus.ack.eq(active & (step == 2)),
+        ]
+        m.d.sync += step.eq(Mux(active & (step != 2), step + 1, 0))
+        with m.If(step == 1):
+            m.d.sync += low.eq(read.data)
         return m
