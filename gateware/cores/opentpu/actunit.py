@@ -72,8 +72,10 @@ class ActivationUnit(wiring.Component):
                 m.d.sync += wait.eq(wait - 1)
             ahead = self.written & (wait == 0)
             m.d.sync += distance.eq(distance + Mux(ahead == self.acc_step, 0, Mux(ahead, 1, -1)))
-        ready = Signal()
-        m.d.comb += ready.eq((remain == 0) | (wait == 0) & (~tracked | ~distance[-1]))
+        # (known a cycle late, which is safe)
+        ready, all_written, reached = Signal(), Signal(), Signal()
+        m.d.sync += [all_written.eq((remain == 0) & ~self.issue), reached.eq((wait == 0) & ~self.issue)]
+        m.d.comb += ready.eq(all_written | reached & (~tracked | ~distance[-1]))
 
         first, last, inside = self._rows(m, unread)
         m.d.comb += [

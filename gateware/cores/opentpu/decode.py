@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decode: start checks, and every check of an instruction that depends on fields, parameters and program order alone.
 
-One adder serves all the wide sums (section 6): an instruction that touches memory takes five cycles here (more where N or N*N is
-no power of two, or a region leaves the window), all others one. The decoded instruction waits in a register for its issue, while the next one is decoded.
+One adder serves all the wide sums (section 6): an instruction that touches memory takes six cycles here (more where N or N*N is
+no power of two, or a region leaves the window), all others two. The decoded instruction waits in a register for its issue, while the next one is decoded.
 """
 from types import SimpleNamespace
 
@@ -162,9 +162,10 @@ class Decode(wiring.Component):
             """The next cycle's carry: ``first`` (``None``: acc) > ``second``."""
             say(first, second, 1, 0)
 
-        # Candidate and hand-over. Only a NOP is replaced in the cycle it issues: nothing else is known to issue early enough.
+        # Candidate and hand-over. The register is filled when it is empty, not in the cycle in which it becomes so: the decision to
+        # issue then ends here. The same holds for the word register.
         out, free, put, fails = Signal(self.candidate.shape()), Signal(), Signal(), Signal()
-        m.d.comb += free.eq(~self.valid | (self.candidate.op == Op.NOP) & self.take)
+        m.d.comb += free.eq(~self.valid)
         with m.If(self.take):
             m.d.sync += self.valid.eq(0)
         with m.If(put & free):
@@ -444,7 +445,7 @@ class Decode(wiring.Component):
             **{kind: kinds[kind] for kind in ("rhm", "whm", "rw", "mmc", "act", "hlt")},
         }
         load = Signal()
-        m.d.comb += [load.eq(self.word_valid & (~self.have | self.next_word)), self.take_word.eq(load)]
+        m.d.comb += [load.eq(self.word_valid & ~self.have), self.take_word.eq(load)]
         m.d.sync += self.have.eq(load | self.have & ~self.next_word)
         held = Signal(data.StructLayout({name: Value.cast(value).shape() if name != "op" else Op
                                          for name, value in values.items()}), reset_less=True, name="word")

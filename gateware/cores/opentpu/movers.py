@@ -60,7 +60,7 @@ class RowReader(wiring.Component):
         short = rows_left[:ceil_log2(burst) + 1]
         m.d.comb += [
             self.asking.eq(rows_left != 0),
-            self.answering.eq(outstanding != 0),
+            self.answering.eq((outstanding != 0) | self.valid),
             port.req.valid.eq(offering),
             port.req.payload.address.eq(address),
             port.req.payload.beats.eq(beats),
@@ -81,10 +81,11 @@ class RowReader(wiring.Component):
         m.d.sync += outstanding.eq(outstanding + asked - closes)
 
         # Address and tag of the request that is being answered.
+        origin = Signal(32 + len(tag))
         if self.flight == 1:
             with m.If(closes):
                 m.d.sync += address.eq(address + burst * self.row_bytes)
-            m.d.comb += [self.error_address.eq(address), self.answer_tag.eq(tag)]
+            m.d.comb += origin.eq(Cat(address, tag))
         else:
             with m.If(asked):
                 m.d.sync += address.eq(address + burst * self.row_bytes)
@@ -96,7 +97,7 @@ class RowReader(wiring.Component):
                 m.d.sync += first.eq(Cat(address, tag))
             with m.Elif(closes):
                 m.d.sync += first.eq(second)
-            m.d.comb += Cat(self.error_address, self.answer_tag).eq(first)
+            m.d.comb += origin.eq(first)
         with m.If(self.start):
             m.d.sync += address.eq(self.address)
 
@@ -105,26 +106,34 @@ class RowReader(wiring.Component):
         if per_row == 1:
             m.d.comb += [
                 self.valid.eq(port.r.valid), port.r.ready.eq(self.ready), self.data.eq(port.r.payload.data),
-                self.error.eq(port.r.payload.error),
+                self.error.eq(port.r.payload.error), Cat(self.error_address, self.answer_tag).eq(origin),
             ]
         else:
-            # The last beat of a row is not kept: it passes with the row.
+            # Beats are collected, and a whole row put into a register: whether a beat is taken depends on registers alone.
             held = Signal(8 * (self.row_bytes - self.beat_bytes), reset_less=True)
+            row, full, wrong = Signal(8 * self.row_bytes, reset_less=True), Signal(), Signal()
+            source = Signal(len(self.error_address) + len(tag), reset_less=True)
             bad = Signal()
             beat = Signal(range(per_row))
-            complete = beat == per_row - 1
+            complete = Signal()
             m.d.comb += [
-                self.valid.eq(port.r.valid & complete),
-                port.r.ready.eq(~complete | self.ready),
-                self.data.eq(Cat(held, port.r.payload.data)),
-                self.error.eq(bad | port.r.payload.error),
+                self.valid.eq(full), self.data.eq(row), self.error.eq(wrong),
+                port.r.ready.eq(~(complete & full)),
+                Cat(self.error_address, self.answer_tag).eq(source),
             ]
+            with m.If(self.ready):
+                m.d.sync += full.eq(0)
             with m.If(port.r.valid & port.r.ready):
+                whole = Cat(held, port.r.payload.data)
                 m.d.sync += [
-                    held.eq(Cat(held, port.r.payload.data)[8 * self.beat_bytes:]),
-                    beat.eq(Mux(complete, 0, beat + 1)),
-                    bad.eq((bad | port.r.payload.error) & ~complete),
+                    held.eq(whole[8 * self.beat_bytes:]), beat.eq(beat + 1), complete.eq(beat == per_row - 2),
+                    bad.eq(bad | port.r.payload.error),
                 ]
+                with m.If(complete):
+                    m.d.sync += [
+                        row.eq(whole), full.eq(1), wrong.eq(bad | port.r.payload.error), source.eq(origin),
+                        beat.eq(0), bad.eq(0),
+                    ]
         return m
 
 
