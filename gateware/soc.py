@@ -99,7 +99,7 @@ class SoC(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        bridge = m.submodules.link = LinkBridge(info_address=INFO_BASE)
+        bridge = m.submodules.link = LinkBridge(info_address=INFO_BASE, rom="logic" if self.family == "ecp5" else "block")
         watchdog = m.submodules.watchdog = self._watchdog
         memory = m.submodules.memory = self.backing
         registers = m.submodules.registers = SoCRegisters()

@@ -281,6 +281,44 @@ def test_assembled_program():
         assert step.goto in PROGRAM and (step.then in PROGRAM or step.when == When.NEVER), name
 
 
+def reachable(start, *, without=()):
+    """Steps that some run of the program comes to from ``start``, edges (from, to) left out."""
+    found, waiting = set(), [start]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        step = PROGRAM[name]
+        waiting += [to for to in (step.goto, *([step.then] if step.when else [])) if (name, to) not in without]
+    return found
+
+
+def test_program_executes_good_frames_only():
+    """Over all runs of the program: without the edge that the CRC guards, nothing reaches the bus or the transmitter."""
+    idle = reachable("start", without={("checked", "rewind")})
+    assert idle == {"start", "check", "checked", "drop"}
+    assert not any(PROGRAM[name].bus or PROGRAM[name].emit for name in idle)
+    assert PROGRAM["checked"].when == When.GOOD and PROGRAM["checked"].then == "rewind"
+    assert [name for name, step in PROGRAM.items() if "rewind" in (step.goto, step.then)] == ["checked"]
+
+
+def test_program_always_comes_back():
+    """From every step there is a way to the next frame, and what repeats itself waits for a frame, the bus or a word's lanes."""
+    for name in PROGRAM:
+        assert "check" in reachable(name), name
+    loops = [name for name, step in PROGRAM.items() if step.when and step.then == name]
+    assert all(PROGRAM[name].take or PROGRAM[name].data for name in loops)
+
+
+def test_every_request_is_answered_once():
+    """A frame that is judged passes one answer's end before it is given up, unless it is an answer itself."""
+    for name in PROGRAM:
+        if name in ("start", "check", "checked", "drop", "rewind", "operation", "end", "release"):
+            continue
+        assert "drop" not in reachable(name, without={("end", "release")}), name
+
+
 def test_assembler_refuses():
     with pytest.raises(ValueError, match="no step 'nowhere'"):
         assemble({"start": Step(goto="nowhere")})
