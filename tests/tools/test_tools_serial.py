@@ -78,10 +78,12 @@ def test_something_else_answers(quintet, small):
 
 def test_baud():
     with PtyBoard() as board:
-        with open_target(f"{board.path}?baud=115200") as target:
+        with open_target(f"{board.path}?baud=115200&timeout=9.5") as target:
             assert target.client.pipe.bytes_per_second == 11520
-        with pytest.raises(TargetError, match="baud = fast: expected a number"):
-            open_target(f"{board.path}?baud=fast")
+        for query, word in (("baud=fast", "baud = fast: expected a number"), ("baud=0", "baud = 0"), ("timeout=0", "timeout = 0"),
+                            ("timeout=x", "timeout = x: expected seconds"), ("parity=odd", "baud=N and timeout=SECONDS")):
+            with pytest.raises(TargetError, match=word):
+                open_target(f"{board.path}?{query}")
 
 
 def test_auto(monkeypatch):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a board on a serial port, a socket, or wherever ``auto`` finds one."""
 import errno
+import re
 
 from ..errors import NoDeviceError, TargetError
 
@@ -41,12 +42,12 @@ def _open(port):
     from ..link.client import LinkClient
     from ..link.pipe import open_pipe
     from .link import LinkTarget
-    place, options = _options(port)
+    place, rate, deadline = _options(port)
     try:
-        pipe = open_pipe(place, **options)
+        pipe = open_pipe(place, **rate)
     except (OSError, ValueError) as error:
         raise NoDeviceError(f"cannot open {place}: {_reason(error)}") from None
-    client = LinkClient(pipe)
+    client = LinkClient(pipe, **deadline)
     try:
         return LinkTarget(client=client, name=port)
     except BaseException:
@@ -55,13 +56,24 @@ def _open(port):
 
 
 def _options(port):
-    """``/dev/ttyUSB0?baud=115200``: another rate than the boards' own."""
-    place, mark, query = port.rpartition("?baud=")
-    if not mark:
-        return port, {}
-    if not query.isdigit() or int(query) == 0:
-        raise TargetError(f"target {port}: baud = {query}: expected a number of bits a second")
-    return place, {"baud": int(query)}
+    """``/dev/ttyUSB0?baud=115200&timeout=10``: another rate than the boards' own, another deadline for answers."""
+    place, mark, query = port.rpartition("?")
+    if not mark or "=" not in query:
+        return port, {}, {}
+    pipe, client = {}, {}
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name == "baud":
+            if not value.isdigit() or int(value) == 0:
+                raise TargetError(f"target {port}: baud = {value}: expected a number of bits a second")
+            pipe["baud"] = int(value)
+        elif name == "timeout":
+            if not re.fullmatch(r"\d+(\.\d+)?", value) or not 0 < float(value) <= 3600:
+                raise TargetError(f"target {port}: timeout = {value}: expected seconds, more than 0 and at most 3600")
+            client["timeout"] = float(value)
+        else:
+            raise TargetError(f"target {port}: {part}: a port takes baud=N and timeout=SECONDS")
+    return place, pipe, client
 
 
 def _reason(error):
