@@ -79,7 +79,14 @@ class BoardTop(Elaboratable):
 
     def _pll(self, pad=None):
         return PLL(family=self.board.family, input_hz=self.board.oscillator_hz, wanted_hz=self.soc.clock_hz,
-                   tolerance=self._tolerance, pad=pad)
+                   tolerance=self._tolerance, phase=self.sdram_phase, pad=pad)
+
+    @property
+    def sdram_phase(self):
+        """Degrees by which the SDRAM's clock follows the main clock; ``None`` without one (docs/memory.md, "Clock and phase")."""
+        if not hasattr(self.soc, "memory_pins"):
+            return None
+        return 270 if self.soc.clock_hz <= 105e6 else 180
 
     def elaborate(self, platform):
         m = Module()
@@ -107,13 +114,13 @@ class BoardTop(Elaboratable):
             m.submodules[f"{name}_led"] = led = io.Buffer("o", platform.request(*resource, dir="-"))
             m.d.comb += led.o.eq(lit | soc.led)
         if hasattr(soc, "memory_pins"):
-            self._sdram(m, platform)
+            self._sdram(m, platform, pll)
         return m
 
-    def _sdram(self, m, platform):
+    def _sdram(self, m, platform, pll):
         ports = platform.request(self.board.memory.resource, dir="-")
         phy = m.submodules.phy = SDRAMPhy(part=self.board.memory.part, ports=ports)
         wiring.connect(m, self.soc.memory_pins, phy.controller)
-        # The chip's clock is ours, inverted: its rising edge falls into the middle of what the I/O registers drive.
-        clock = m.submodules.sdram_clock = io.DDRBuffer("o", ports.clk)
-        m.d.comb += [clock.o[0].eq(0), clock.o[1].eq(1)]
+        m.domains.sdram = domain = ClockDomain("sdram", reset_less=True)
+        clock = m.submodules.sdram_clock = io.DDRBuffer("o", ports.clk, o_domain="sdram")
+        m.d.comb += [domain.clk.eq(pll.shifted), clock.o[0].eq(1), clock.o[1].eq(0)]

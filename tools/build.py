@@ -163,7 +163,7 @@ def _figures(family, folder, clock_hz):
     if not clocks:
         raise BuildError(f"nextpnr reported no clock; see {folder / f'{TOP}.tim'}")
     # The netlist names a clock after any of the modules that it reaches; ours is the one of the frequency asked for.
-    main = min(clocks, key=lambda name: abs(clocks[name]["asked_mhz"] - clock_hz / 1e6))
+    main = min(clocks, key=lambda name: (round(abs(clocks[name]["asked_mhz"] - clock_hz / 1e6), 1), clocks[name]["reached_mhz"]))
     clocks = {"main" if name == main else name.removeprefix("$glbnet$"): clock for name, clock in clocks.items()}
     main = clocks["main"]
     figures = {name: used.get(cell, {}).get("used", 0) for name, cell in _CELLS[family].items()}

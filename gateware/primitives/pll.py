@@ -106,6 +106,9 @@ class PLL(wiring.Component):
     input_hz, wanted_hz : number
     tolerance : float
         Largest relative error of the output.
+    phase : int or None
+        Degrees, 0 to 359, by which ``shifted`` follows ``output`` (ECP5 only; rounded to an eighth of the oscillator's
+        period); ``None``: there is no such output.
     pad : IOPort or None
         iCE40: the clock's own pad, where the board has it on the PLL's pin (``SB_PLL40_PAD``); ``input`` is not used then.
 
@@ -113,6 +116,7 @@ class PLL(wiring.Component):
     -------
     input : In, clock
     output : Out, clock
+    shifted : Out, clock of the same frequency, with ``phase`` only
     locked : Out, asynchronous
 
     Attributes
@@ -120,7 +124,7 @@ class PLL(wiring.Component):
     settings : PLLSettings
     output_hz : float, what it really makes
     """
-    def __init__(self, *, family, input_hz, wanted_hz, tolerance=0.01, pad=None):
+    def __init__(self, *, family, input_hz, wanted_hz, tolerance=0.01, phase=None, pad=None):
         if family == "ecp5":
             self.settings = ecp5_settings(input_hz, wanted_hz, tolerance)
         elif family == "ice40":
@@ -131,8 +135,13 @@ class PLL(wiring.Component):
             raise ValueError(f"Family must be ecp5, ice40 or None, not {family!r}")
         if pad is not None and family != "ice40":
             raise ValueError("Only an iCE40's PLL can be driven by a pad")
+        if phase is not None and (not isinstance(phase, int) or not 0 <= phase < 360):
+            raise ValueError(f"Phase must be 0 to 359 degrees, not {phase!r}")
+        if phase is not None and family == "ice40":
+            raise ValueError("An iCE40's PLL has no output of another phase")
         self.family, self.input_hz, self.output_hz, self._pad = family, input_hz, self.settings.output_hz, pad
-        super().__init__({"input": In(1), "output": Out(1), "locked": Out(1)})
+        self._phase = phase
+        super().__init__({"input": In(1), "output": Out(1), "locked": Out(1)} | ({} if phase is None else {"shifted": Out(1)}))
 
     def elaborate(self, platform):
         m = Module()
@@ -143,6 +152,9 @@ class PLL(wiring.Component):
         else:
             count = Signal(4)
             m.d.comb += [self.output.eq(ClockSignal("sync")), self.locked.eq(count.all())]
+            if self._phase is not None:
+                # A simulation of one clock has no phases.
+                m.d.comb += self.shifted.eq(ClockSignal("sync"))
             with m.If(~self.locked):
                 m.d.sync += count.eq(count + 1)
         return m
@@ -154,6 +166,11 @@ class PLL(wiring.Component):
             loop = Signal()
             closing = dict(p_CLKOS_ENABLE="ENABLED", p_CLKOS_DIV=s.loop, p_CLKOS_CPHASE=s.loop // 2, p_CLKOS_FPHASE=0,
                            o_CLKOS=loop)
+        if self._phase is not None:
+            # Periods of the oscillator, in eighths, behind the output itself.
+            eighths = self._phase * s.output * 8 // 360 + 8 * (s.output // 2)
+            closing |= dict(p_CLKOS2_ENABLE="ENABLED", p_CLKOS2_DIV=s.output, p_CLKOS2_CPHASE=eighths // 8,
+                            p_CLKOS2_FPHASE=eighths % 8, o_CLKOS2=self.shifted)
         m.submodules.pll = Instance(
             "EHXPLLL",
             a_FREQUENCY_PIN_CLKI=f"{self.input_hz / 1e6:g}", a_FREQUENCY_PIN_CLKOP=f"{s.output_hz / 1e6:g}",

@@ -51,8 +51,26 @@ def test_what_the_pll_cannot_do(make, message):
 def test_bad_arguments():
     with pytest.raises(ValueError, match="Family must be ecp5, ice40 or None, not 'xc7'"):
         PLL(family="xc7", input_hz=25e6, wanted_hz=80e6)
+    with pytest.raises(ValueError, match="Phase must be 0 to 359 degrees, not 360"):
+        PLL(family="ecp5", input_hz=25e6, wanted_hz=80e6, phase=360)
+    with pytest.raises(ValueError, match="An iCE40's PLL has no output of another phase"):
+        PLL(family="ice40", input_hz=12e6, wanted_hz=24e6, phase=90)
     with pytest.raises(ValueError, match="Only an iCE40's PLL can be driven by a pad"):
         PLL(family="ecp5", input_hz=25e6, wanted_hz=80e6, pad=object())
+
+
+@pytest.mark.parametrize("phase", [0, 90, 180, 270])
+def test_shifted_output_is_that_of_ecppll(phase, tmp_path):
+    from amaranth.back import rtlil
+    tool = str(icepll().replace("icepll", "ecppll"))
+    subprocess.run([tool, "-i", "25", "-o", "80", "--clkout1_name", "shifted", "--clkout1", "80", "--phase1", str(phase),
+                    "-f", "pll.v"], cwd=tmp_path, check=True, capture_output=True)
+    said = (tmp_path / "pll.v").read_text()
+    ours = rtlil.convert(PLL(family="ecp5", input_hz=25e6, wanted_hz=80e6, phase=phase))
+    for name in ("CLKI_DIV", "CLKFB_DIV", "CLKOP_DIV", "CLKOP_CPHASE", "CLKOS_DIV", "CLKOS_CPHASE", "CLKOS_FPHASE"):
+        theirs = int(re.search(rf"\.{name}\((\d+)\)", said)[1])
+        number = re.search(rf"parameter \\{name.replace('CLKOS', 'CLKOS2')} (?:32')?([01]{{32}}|\d+)\b", ours)[1]
+        assert int(number, 2 if len(number) == 32 else 10) == theirs, name
 
 
 def test_twin_locks():
