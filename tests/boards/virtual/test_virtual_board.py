@@ -9,7 +9,6 @@ from quintet.boards.virtual.board import VirtualBoard, open_virtual
 from quintet.boards.virtual.simulation import SimulationError
 from quintet.tools.link.client import LinkClient
 
-
 #: The memory chip needs 200 microseconds after power-up; until then the bus ends with an error.
 AWAKE = 0.00025
 
