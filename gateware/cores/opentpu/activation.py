@@ -30,7 +30,7 @@ class Activation(wiring.Component):
     """
     def __init__(self, *, n, norm, pool, lean):
         self.n, self.fixed, self.pool, self.lean = n, norm, pool, lean
-        self.stages = ([] if norm == 0 else ["round", "shift_bytes", "shift_bits"])
+        self.stages = ([] if norm == 0 else ["round", "shift_bytes", "shift_pairs", "shift_bit"])
         self.latency = int(pool) + len(self.stages) + (1 if lean else 2 if self.stages else 3)
         super().__init__({
             "row": In(signed(32)).array(n), "valid": In(1), "first": In(1), "last": In(1),
@@ -71,7 +71,9 @@ class Activation(wiring.Component):
             value = register(value + half, "rounded", signed(33))
             coarse = Mux(shift[4], Mux(shift[3], value >> 24, value >> 16), Mux(shift[3], value >> 8, value))
             value = register(coarse, "coarse", signed(33))
-            value = register(value >> shift[:3], "shifted", signed(33))
+            # (four to one and two to one are cheaper than eight to one)
+            value = register(Mux(shift[2], Mux(shift[1], value >> 6, value >> 4), Mux(shift[1], value >> 2, value)), "fine", signed(33))
+            value = register(Mux(shift[0], value >> 1, value), "shifted", signed(33))
         elif not self.lean:
             value = register(value, "value", signed(32))
 
