@@ -76,6 +76,7 @@ struct PortModel {
 	std::deque<Beat> reads;
 	std::deque<Beat> acks;
 	uint64_t wait = 0;                          // cycles until the next beat may be served
+	bool drawn = false;                         // its gap was drawn
 	uint64_t last_read = 0, last_ack = 0;       // when the last answer put on its way is due
 	// what the other side offered and was not yet taken
 	std::vector<uint8_t> offered_req, offered_w;
@@ -90,6 +91,7 @@ struct PortModel {
 		offered_req.clear(), offered_w.clear();
 		beats_asked = beats_offered = 0;
 		wait = 0;
+		drawn = false;
 		*r_valid = *ack_valid = 0;
 	}
 
@@ -151,10 +153,13 @@ struct PortModel {
 		const unsigned beat = memory->beat;
 		if (r.write ? writes.empty() : reads.size() >= how.answers) return;
 		if (wait) { wait--; return; }
-		if (how.gap && random.percent(how.gap_percent)) {
+		// Drawn once for a beat.
+		if (!drawn && how.gap && random.percent(how.gap_percent)) {
+			drawn = true;
 			wait = random.below(how.gap + 1);
 			if (wait) { wait--; return; }
 		}
+		drawn = false;
 		uint64_t due = r.from > now + 1 ? r.from : now + 1;
 		bool error = memory->fails(index, r.write, r.address);
 		bool last = --r.left == 0;

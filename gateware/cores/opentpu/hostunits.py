@@ -134,7 +134,7 @@ class WeightUnit(wiring.Component):
 
 
 class WriteHostUnit(wiring.Component):
-    """Executes WHM. Its first write waits until all older reads have come back without error.
+    """Executes WHM. Its first write waits until all older reads and writes have come back without error.
 
     Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``kill`` : In, level: no further burst; ``clear`` : In: after the
     run; ``older_readers``, ``older_tiles`` : In: RHMs and RWs outstanding when it issues; ``reader_done``, ``reader_error``,
@@ -170,7 +170,7 @@ class WriteHostUnit(wiring.Component):
         pipelined = self.params["banks"] == 2       # the next WHM may issue while the last bursts are on their way
         m.d.comb += [
             writer.start.eq(self.issue), writer.address.eq(cand.begin), writer.rows.eq(cand.number),
-            writer.kill.eq(self.kill | poisoned), writer.permit.eq((after_readers == 0) & (after_tiles == 0)), writer.clear.eq(self.clear),
+            writer.kill.eq(self.kill | poisoned), writer.permit.eq((after_readers == 0) & (after_tiles == 0) & ~writer.earlier), writer.clear.eq(self.clear),
             self.ub_read.eq(self.reading & (after_readers == 0) & act_ok & writer.room), self.ub_address.eq(self.row),
             writer.reserve.eq(self.ub_grant), writer.data.eq(self.ub_data), self.row_done.eq(writer.row_done),
             self.error.eq(writer.error), writer.error_ready.eq(self.error_ready), self.trouble.pc.eq(Mux(writer.earlier, earlier_pc, pc)), self.earlier.eq(writer.earlier),
@@ -192,7 +192,7 @@ class WriteHostUnit(wiring.Component):
             m.d.sync += after_readers.eq(after_readers - 1)
         with m.If(self.tile_done & (after_tiles != 0)):
             m.d.sync += after_tiles.eq(after_tiles - 1)
-        with m.If((after_readers != 0) & self.reader_error | (after_tiles != 0) & self.tile_error):
+        with m.If((after_readers != 0) & self.reader_error | (after_tiles != 0) & self.tile_error | writer.earlier & writer.error):
             m.d.sync += poisoned.eq(1)
         with m.If(self.active & ~self.reading & ~writer.busy & ~push):
             m.d.sync += self.active.eq(0)

@@ -285,7 +285,8 @@ def random_case(seed, params, *, legal=True, fault=None, length=None):
                 (("hostmem_base", "hostmem_limit"), ("weights_base", "weights_limit"))]
         used.append((case.registers["program_address"], case.registers["program_address"] + len(case.program)))
         case.registers["window_base"] = min(a for a, _ in used) & -64
-        case.registers["window_limit"] = align(max(b for _, b in used), 64)
+        # (whole beats of 12 bytes, where a memory has such)
+        case.registers["window_limit"] = align(max(b for _, b in used), math.lcm(64, params["n"]))
     return case
 
 
