@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..gateware.link.uart import UARTReceiver, UARTTransmitter
 from ..gateware.memory.sdram.phy import SDRAMPhy
-from ..gateware.primitives.pll import PLL
+from ..gateware.primitives.pll import PLL, ecp5_settings, ice40_settings
 
 __all__ = ["BoardTop", "MainClock", "SerialLink"]
 
@@ -75,7 +75,8 @@ class BoardTop(Elaboratable):
     def __init__(self, *, board, soc, tolerance=0.01):
         self.board, self.soc, self._tolerance = board, soc, tolerance
         # Refuses a frequency that the PLL cannot make before anything is built.
-        self._pll()
+        settings = ecp5_settings if board.family == "ecp5" else ice40_settings
+        settings(board.oscillator_hz, soc.clock_hz, tolerance)
 
     def _pll(self, pad=None):
         return PLL(family=self.board.family, input_hz=self.board.oscillator_hz, wanted_hz=self.soc.clock_hz,
