@@ -19,7 +19,8 @@ TOP = "top"
 
 # router1 was seen to crawl on dense designs; a higher timing weight of the placer gains some percent.
 _NEXTPNR = {"ecp5": "--router router2 --placer-heap-timingweight 50", "ice40": ""}
-_SYNTH = {"ecp5": "", "ice40": "-dsp"}
+# Not `-dsp` for ice40: it takes SB_MAC16 instances for its own and strips them of clock, registers and mode.
+_SYNTH = {"ecp5": "", "ice40": ""}
 # Memories of that name are never read and written at one address in one cycle: yosys need not add logic for that case.
 _AFTER_READ = r"setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:MEMID=*_disjoint %i"
 # Cells that the report counts, by nextpnr's names.

@@ -22,7 +22,8 @@ class BusWatchdog(wiring.Component):
     Members
     -------
     master : In, slave : Out, Wishbone of 30 word-address bits, 32 data bits, granularity 8, with ``err``
-        Combinational, apart from the end of a stuck cycle. A slave that answers after that end is not heard.
+        Requests pass in the same cycle, answers are registered: they come a cycle later, which cuts the way from address to
+        answer in two. A slave that answers after the end of a stuck cycle is not heard.
     """
     def __init__(self, *, limit=2048):
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 16 or limit & (limit - 1):
@@ -36,14 +37,19 @@ class BusWatchdog(wiring.Component):
         master, slave = self.master, self.slave
         count = Signal(range(self.limit))
         expired = Signal()
+        failed = Signal()
+        over = Signal()                     # the master is told how its cycle ended
         active = Signal()
         m.d.comb += [
             active.eq(master.cyc & master.stb),
             slave.adr.eq(master.adr), slave.dat_w.eq(master.dat_w), slave.sel.eq(master.sel), slave.we.eq(master.we),
-            slave.cyc.eq(master.cyc & ~expired), slave.stb.eq(master.stb & ~expired),
-            master.dat_r.eq(slave.dat_r), master.ack.eq(slave.ack & ~expired), master.err.eq(slave.err | expired),
+            over.eq(expired | master.ack | failed), master.err.eq(expired | failed),
+            slave.cyc.eq(master.cyc & ~over), slave.stb.eq(master.stb & ~over),
         ]
-        m.d.sync += [count.eq(count + 1), expired.eq(active & count.all() & ~expired & ~slave.ack & ~slave.err)]
-        with m.If(~active | slave.ack | slave.err | expired):
+        m.d.sync += [
+            master.dat_r.eq(slave.dat_r), master.ack.eq(active & ~over & slave.ack), failed.eq(active & ~over & slave.err),
+            count.eq(count + 1), expired.eq(active & count.all() & ~over & ~slave.ack & ~slave.err),
+        ]
+        with m.If(~active | over):
             m.d.sync += count.eq(0)
         return m

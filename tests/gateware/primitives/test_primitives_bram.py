@@ -6,6 +6,7 @@ import re
 import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
+
 from quintet.gateware.primitives.bram import BlockRAM, best_shape
 
 

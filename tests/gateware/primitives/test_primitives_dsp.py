@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
+
 from quintet.gateware.primitives.dsp import MultiplierArray, multiplier_latency, pair_products
 
 

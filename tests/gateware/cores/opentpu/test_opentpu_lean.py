@@ -11,6 +11,7 @@ from quintet.gateware.cores.opentpu import lean_microcode
 from quintet.gateware.cores.opentpu.core import Engine
 from quintet.gateware.cores.opentpu.lean_core import LeanEngine, lean_fits
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.build import build, synthesise
 
 _open = {}
 
@@ -119,3 +120,20 @@ def test_microprogram_fits_and_is_checked(monkeypatch):
         lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
     with pytest.raises(ValueError, match="Field rs of a micro-instruction has 7 bits"):
         lean_microcode.encode(code[0] | {"rs": 128})
+
+
+@pytest.mark.pnr
+def test_icebreaker_fits_and_reaches_its_clock(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    report = build("icebreaker", "opentpu", dir="build")
+    assert report["preset"] == "up5k-4x4" and report["luts"] <= 5000
+    assert report["clock_met"] and report["clock_reached_mhz"] >= 24
+    assert report["dsps"] == 8 and report["sprams"] == 4 and report["brams"] <= 30
+
+
+def test_engine_is_small(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    engine = LeanEngine(params=SPACE.resolve("up5k-4x4"), beat_bytes=4, memory_size=1 << 17, family="ice40")
+    cells = synthesise(engine, "ice40", "area")
+    assert cells["ICESTORM_LC"] <= 2200
+    assert cells["SB_MAC16"] == 8 and cells["SB_RAM40_4K"] == 22
