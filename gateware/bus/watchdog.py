@@ -10,14 +10,15 @@ __all__ = ["BusWatchdog"]
 
 
 class BusWatchdog(wiring.Component):
-    """Stands between a master and the decoder; ends every cycle with ``err`` that lasts too long.
+    """Stands between a master and the decoder; ends every cycle with ``err`` that lasts too long, and registers the answers.
 
-    amaranth-soc's decoder never answers an address that nobody has, and a slave may be stuck.
+    amaranth-soc's decoder never answers an address that nobody has, and a slave may be stuck. The register cuts the path
+    from the master's address through decoder and slave back to the master.
 
     Parameters
     ----------
     limit : int
-        Cycles without an answer, a power of two from 16: ``err`` comes within twice as many.
+        Cycles without an answer, a power of two from 16, after which ``err`` comes.
 
     Members
     -------
@@ -36,20 +37,17 @@ class BusWatchdog(wiring.Component):
         m = Module()
         master, slave = self.master, self.slave
         count = Signal(range(self.limit))
-        expired = Signal()
-        failed = Signal()
-        over = Signal()                     # the master is told how its cycle ended
-        active = Signal()
+        active = Signal()                   # a cycle that has no answer yet
+        answered = Signal()
         m.d.comb += [
-            active.eq(master.cyc & master.stb),
+            answered.eq(master.ack | master.err), active.eq(master.cyc & master.stb & ~answered),
             slave.adr.eq(master.adr), slave.dat_w.eq(master.dat_w), slave.sel.eq(master.sel), slave.we.eq(master.we),
-            over.eq(expired | master.ack | failed), master.err.eq(expired | failed),
-            slave.cyc.eq(master.cyc & ~over), slave.stb.eq(master.stb & ~over),
+            slave.cyc.eq(master.cyc & ~answered), slave.stb.eq(master.stb & ~answered),
         ]
         m.d.sync += [
-            master.dat_r.eq(slave.dat_r), master.ack.eq(active & ~over & slave.ack), failed.eq(active & ~over & slave.err),
-            count.eq(count + 1), expired.eq(active & count.all() & ~over & ~slave.ack & ~slave.err),
+            master.dat_r.eq(slave.dat_r), master.ack.eq(active & slave.ack),
+            master.err.eq(active & (slave.err | (count.all() & ~slave.ack))), count.eq(count + 1),
         ]
-        with m.If(~active | over):
+        with m.If(~active | slave.ack | slave.err):
             m.d.sync += count.eq(0)
         return m
