@@ -15,7 +15,7 @@ from quintet.gateware.cores.opentpu.model import Model
 __all__ = ["CYCLES", "Campaign", "builds", "check_aborted", "check_bus_error", "check_case", "open_build", "sanitised"]
 
 #: No case of these tests takes so many cycles unless it hangs.
-CYCLES = 1_000_000
+CYCLES = 20_000_000
 MEMORY = 1 << 17
 WORD = 14
 
@@ -70,7 +70,7 @@ def _counters(outcome, problems):
         problems.append(f"work and stalls are {classes} of {c['cycles']} cycles")
 
 
-def check_case(bench, case, behaviour=None, seed=0):
+def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES):
     """Differences between gateware and model in one run: outcome, fault, memory, counters. Empty: none.
 
     Returns ``(problems, outcome of the gateware)``.
@@ -79,7 +79,7 @@ def check_case(bench, case, behaviour=None, seed=0):
         bench.behave(behaviour, seed=seed)
     expected, memory = _model(case)
     bench.load(case.memory)
-    got = bench.run(_registers(case), CYCLES)
+    got = bench.run(_registers(case), limit)
     problems = []
     if got.status != expected.status:
         problems.append(f"status {got.status}, expected {expected.status}")
