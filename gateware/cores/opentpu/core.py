@@ -23,8 +23,8 @@ RW           waits for a place in the weight queue, and like RHM for the bytes o
 WHM          reads rows when the RHMs before it are complete, follows ACT; writes when all older reads are back
 MMC          follows RHM and ACT in the unified buffer, and an ACT that still reads the rows it will write
 ACT          follows the MMCs in the accumulators; waits for rows that RHM, WHM, MMC still use in the buffer
-MMC.C,       run alone: their rows are checked one by one, and nothing issues before they have passed
-ACT.P
+MMC.C,       run alone: their rows are checked one by one, and nothing issues before they have passed;
+ACT.P        MMC.C compares each row with what an older RHM has still to load
 ===========  ==================================================================================================
 
 With ``chain`` false, following becomes waiting.
@@ -196,7 +196,7 @@ class PipelinedEngine(wiring.Component):
             Op.RHM: rhm.ready & ~on_mmc & ~on_act & ~on_whm & ~on_bytes,
             Op.RW: ~rw.asking & matrix.place & ~on_bytes,
             Op.WHM: whm.ready & (Const(1) if chain else ~on_act & ~on_rhm & ~on_queued),
-            Op.MMC: ~on_queued & ~(convolve & (rhm.active | rhm.queued | act.active))
+            Op.MMC: ~on_queued & ~(convolve & (rhm.queued | act.active | (Const(0) if chain else rhm.active)))
             & (Const(1) if chain else ~on_rhm & ~on_act & ~on_act_acc),
             Op.ACT: ~act.active & ~on_rhm & ~on_queued & ~on_whm & ~on_mmc & ~(pool & (matrix.pending != 0))
             & (Const(1) if chain else ~behind_acc),
@@ -231,10 +231,11 @@ class PipelinedEngine(wiring.Component):
         # Who follows whom
         follow = Const(int(chain))
         m.d.comb += [
-            matrix.behind_reader.follow.eq(on_rhm & follow), matrix.behind_reader.slack.eq(behind["rhm"]),
+            matrix.behind_reader.follow.eq(on_rhm & follow & ~convolve), matrix.behind_reader.slack.eq(behind["rhm"]),
             matrix.behind_act.follow.eq(on_act & follow), matrix.behind_act.slack.eq(behind["act"]),
             matrix.behind_act_acc.follow.eq(on_act_acc & follow), matrix.behind_act_acc.slack.eq(behind["act_acc"]),
-            matrix.reader_active.eq(rhm.active), matrix.reader_step.eq(rhm.step), matrix.act_active.eq(act.active),
+            matrix.reader_active.eq(rhm.active), matrix.reader_step.eq(rhm.step),
+            matrix.reader_row.eq(rhm.row), matrix.reader_last.eq(rhm.last), matrix.act_active.eq(act.active),
             matrix.act_step.eq(act.step), matrix.act_acc_step.eq(act.acc_step),
             act.behind_matrix.follow.eq(on_mmc_acc & follow), act.behind_matrix.slack.eq(behind["mmc_acc"]),
             act.pending.eq(matrix.pending), act.old_pending.eq(matrix.old_pending), act.written.eq(matrix.written),

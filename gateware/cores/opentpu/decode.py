@@ -196,6 +196,9 @@ class Decode(wiring.Component):
             with m.If(word.act & word.high_addr):
                 m.d.comb += out.begin.eq(0xFFFF_FFFF)
 
+        gone = Signal()                 # no word will come any more; late by a cycle, to keep the fetch out of what follows
+        m.d.sync += gone.eq(self.exhausted)
+
         # Program order of tiles and switches
         pending, switched = Signal(range(capacity + 1)), Signal()
         empty = Signal(init=1)
@@ -290,7 +293,7 @@ class Decode(wiring.Component):
                                 m.d.sync += [pending.eq(pending - 1), switched.eq(1), empty.eq(pending == 1)]
                             with m.If(word.hlt):
                                 m.next = "DONE"
-                with m.Elif(self.exhausted):
+                with m.Elif(gone):
                     fault(FaultCode.PROGRAM_END, "zero", "length")
             with m.State("WRONG"):
                 with m.If(word.bad_cfg):

@@ -192,7 +192,12 @@ class WriteHostUnit(wiring.Component):
             m.d.sync += after_readers.eq(after_readers - 1)
         with m.If(self.tile_done & (after_tiles != 0)):
             m.d.sync += after_tiles.eq(after_tiles - 1)
-        with m.If((after_readers != 0) & self.reader_error | (after_tiles != 0) & self.tile_error | writer.earlier & writer.error):
+        # An error of an older access kills the WHM that waits for it, and every one that issues from then on, until the run ends.
+        failed, wrong = Signal(), Signal()
+        m.d.comb += wrong.eq(self.reader_error | self.tile_error | writer.error)
+        with m.If(wrong):
+            m.d.sync += failed.eq(1)
+        with m.If((after_readers != 0) & self.reader_error | (after_tiles != 0) & self.tile_error | writer.error):
             m.d.sync += poisoned.eq(1)
         with m.If(self.active & ~self.reading & ~writer.busy & ~push):
             m.d.sync += self.active.eq(0)
@@ -201,7 +206,9 @@ class WriteHostUnit(wiring.Component):
         with m.If(self.issue):
             m.d.sync += [
                 self.active.eq(1), self.reading.eq(1), self.row.eq(cand.ub), self.last.eq(cand.ub_last),
-                self.begin.eq(cand.begin), self.end.eq(cand.end), pc.eq(self.pc), earlier_pc.eq(pc), poisoned.eq(0),
+                self.begin.eq(cand.begin), self.end.eq(cand.end), pc.eq(self.pc), earlier_pc.eq(pc), poisoned.eq(poisoned | failed | wrong),
                 after_readers.eq(self.older_readers), after_tiles.eq(self.older_tiles - self.tile_done),
             ]
+        with m.If(self.clear):
+            m.d.sync += [failed.eq(0), poisoned.eq(0)]
         return m

@@ -37,7 +37,8 @@ class MatrixUnit(wiring.Component):
     issue, candidate : In: one cycle, while not ``active``; ``conv`` the CFG register
     kill : In, level: read no further vector; ``clear``: forget the tiles of the queue (nothing runs, nothing is asked for)
     behind_reader, behind_act, behind_act_acc : In: how the issuing MMC stands to RHM and ACT (UB), and to ACT (ACC)
-    reader_active, reader_step, act_active, act_step, act_acc_step : In: their progress; steps are rows written (UB), read (ACC)
+    reader_active, reader_step, act_active, act_step, act_acc_step : In: their progress; steps are rows written (UB), read (ACC);
+        reader_row, reader_last : In: what RHM has still to load
     active : Out: vectors are still to be read
     exclusive : Out: an MMC.C runs, whose rows are checked as they are read
     near : Out: the last vector is so near that an MMC that is not ``overwrite`` must wait if the last MMC was ``short`` or began
@@ -69,7 +70,7 @@ class MatrixUnit(wiring.Component):
             "issue": In(1), "candidate": In(candidate_layout(p)), "conv": In(32), "kill": In(1), "clear": In(1),
             "behind_reader": In(progress_layout(ub)), "behind_act": In(progress_layout(ub)),
             "behind_act_acc": In(progress_layout(acc)),
-            "reader_active": In(1), "reader_step": In(1), "act_active": In(1), "act_step": In(1), "act_acc_step": In(1),
+            "reader_active": In(1), "reader_step": In(1), "reader_row": In(ub), "reader_last": In(ub), "act_active": In(1), "act_step": In(1), "act_acc_step": In(1),
             "active": Out(1), "exclusive": Out(1), "near": Out(1), "short": Out(1),
             "ub_row": Out(ub), "ub_last": Out(ub), "acc_base": Out(acc), "acc_row": Out(acc), "acc_last": Out(acc),
             "pending": Out(pending), "old_pending": Out(pending), "written": Out(1),
@@ -230,11 +231,15 @@ class MatrixUnit(wiring.Component):
                 column.eq(self.conv[:8] - 1),
             ]
         outside = row[len(self.ub_row):].any()
+        # Rows that an older RHM has not loaded, as they were a cycle ago: by then they can be read.
+        loading, loaded = Signal(), Signal.like(self.reader_row)
+        m.d.sync += [loading.eq(self.reader_active), loaded.eq(self.reader_row)]
+        absent = window & loading & (row >= loaded) & (row <= self.reader_last)
         m.d.comb += [
             self.ub_row.eq(row), self.ub_address.eq(row),
             self.range_fault.eq(self.active & window & outside), self.range_row.eq(row),
         ]
-        return ~(window & outside)
+        return ~(window & outside) & ~absent
 
     def _datapath(self, m, go, switch):
         n, array = self.params["n"], self.array
