@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command line: what commands print, and the exit code of every way they can fail."""
-import importlib.util
 import json
 import os
 import signal
@@ -10,8 +9,6 @@ import time
 
 import numpy as np
 import pytest
-
-needs_link = pytest.mark.skipif(importlib.util.find_spec("quintet.tools.link.client") is None, reason="no link client")
 
 
 def one_line(ran, code, *words):
@@ -211,8 +208,8 @@ def test_limit(quintet, small):
     ("model:opentpu?n=5", 2, ["parameter n"]), ("model:opentpu?n=8", 2, ["params.n = 4", "n = 8"]),
     ("sim:ulx3s-85f", 2, ["sim:<board>/<isa>"]),
     ("", 2, ["expected"]),
-    pytest.param("/dev/ttyQUINTET", 3, ["/dev/ttyQUINTET"], marks=needs_link),
-    pytest.param("socket://127.0.0.1:1", 3, ["socket://127.0.0.1:1"], marks=needs_link),
+    ("/dev/ttyQUINTET", 3, ["/dev/ttyQUINTET"]),
+    ("socket://127.0.0.1:1", 3, ["socket://127.0.0.1:1"]),
 ])
 def test_targets_refused(quintet, small, target, code, words):
     one_line(quintet("run", small, "--on", target), code, *words)
@@ -272,7 +269,6 @@ def test_verify_differs(quintet, small, monkeypatch):
     assert found["element"] == "y.npy[3, 0]" and found["address"] == 0x201C and found["line"] == 11
 
 
-@needs_link
 def test_verify_bad_target(quintet, small):
     one_line(quintet("verify", small, "--on", "model", "--against", "/dev/ttyQUINTET"), 3, "/dev/ttyQUINTET")
     one_line(quintet("verify", small, "--on", "model:x"), 2, "no ISA named 'x'")

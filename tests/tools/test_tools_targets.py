@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Targets: names, the model, and a board behind a link (a fake one, whose core is the golden model)."""
-import importlib.util
 import struct
 import zlib
 from types import SimpleNamespace
@@ -62,7 +61,6 @@ def test_bad_names(text, word):
     assert word in str(info.value) and "\n" not in str(info.value)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("quintet.tools.link.client") is None, reason="no link client")
 @pytest.mark.parametrize("port", ["/dev/ttyQUINTET9", "COM993", "socket://127.0.0.1:1"])
 def test_no_such_port(port):
     with pytest.raises(NoDeviceError, match=port):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What every target offers (docs/contracts.md, section 6)."""
 import zlib
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 
 from ..errors import TargetError
@@ -39,7 +40,7 @@ class TargetInfo:
         return asdict(self)
 
 
-class Target:
+class Target(ABC):
     """Base class. ``name`` is the name it was opened by; ``info`` a :class:`TargetInfo`; ``room`` the core's room.
 
     Addresses are bytes of the SoC's map (main memory from 0). All calls raise
@@ -76,30 +77,31 @@ class Target:
             self._registers = RegisterMap(self.room.isa.ISA)
         return self._registers
 
+    @abstractmethod
     def write(self, address, data, progress=None):
         """Write ``data`` (bytes). ``progress(done, total)`` is called now and then."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, address, size, progress=None):
         """``size`` bytes from ``address``."""
-        raise NotImplementedError
 
     def checksum(self, address, size):
         """CRC-32 (as ``zlib.crc32``) of ``size`` bytes, computed where they lie."""
         return zlib.crc32(self.read(address, size))
 
+    @abstractmethod
     def read_register(self, name):
         """Value of a register (``"name"``, ``"name[3]"``) or counter (``"cnt_cycles"``) of the core."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write_register(self, name, value):
         """Write a register of the core; those of a run are kept for the next one, until a core reset."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reset_core(self):
         """Return the core to its reset state, from any state. Main memory is kept."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self, registers, cycle_limit=None, trace=None, tick=None):
         """Write ``registers`` (name -> value), run the core from start to end and give the ``Outcome``.
 
@@ -111,9 +113,8 @@ class Target:
         trace : callable(pc, address, size), optional; every write of main memory, where the target knows them
         tick : callable(seconds), optional; called now and then while the core runs
         """
-        raise NotImplementedError
 
-    def close(self):
+    def close(self):  # noqa: B027  (a target without a device has nothing to give back)
         """Give the device back. Closing twice is harmless."""
 
     def __enter__(self):
