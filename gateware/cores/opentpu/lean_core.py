@@ -174,23 +174,23 @@ class LeanEngine(wiring.Component):
             if p["ext_sync"]:
                 m.d.sync += control.val.sync_tag.eq(0)
 
-        # Counters
+        # Counters, a cycle late: nothing is counted in the last cycles before the end
         writing = mover.active & mover.writing
-        m.d.comb += [
+        m.d.sync += [
             control.retired.eq(now), control.operations.eq(Mux(compute.work, N * N, 0)),
             control.bytes_read.eq(Mux(now, _WORD_BYTES, 0) + Mux(mover.push | mover.store & mover.stored, N, 0)),
             control.bytes_written.eq(Mux(mover.sent, N, 0)),
             control.stall.eq(Stall.OTHER),
         ]
         with m.If(compute.work):
-            m.d.comb += control.stall.eq(Stall.WORK)
+            m.d.sync += control.stall.eq(Stall.WORK)
         with m.Elif(compute.starved):
-            m.d.comb += control.stall.eq(Stall.OPERAND)
+            m.d.sync += control.stall.eq(Stall.OPERAND)
         with m.Elif(micro.cond == Cond.NO_WORD):
-            m.d.comb += control.stall.eq(Stall.FETCH)
+            m.d.sync += control.stall.eq(Stall.FETCH)
         with m.Elif((micro.cond == Cond.TRANSFER) | (micro.cond == Cond.HOST) | (micro.cond == Cond.BUSY)):
             with m.If(writing):
-                m.d.comb += control.stall.eq(Stall.WRITE)
+                m.d.sync += control.stall.eq(Stall.WRITE)
             with m.Elif(mover.active):
-                m.d.comb += control.stall.eq(Stall.OPERAND)
+                m.d.sync += control.stall.eq(Stall.OPERAND)
         return m
