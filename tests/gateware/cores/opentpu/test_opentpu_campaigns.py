@@ -19,8 +19,8 @@ SHARE = 1 / len(compare.BUILDS)
 @pytest.mark.parametrize("build", compare.BUILDS)
 def test_campaign(build):
     """Of six programs four run as they are or with a fault injected, one is aborted, one meets a bus error."""
-    campaign = Campaign("opentpu", SHARE)
     with open_build(build) as bench:
+        campaign = Campaign("opentpu", SHARE)       # its time begins when the compiler is done
         for seed in campaign.seeds(build):
             rng = random.Random(f"campaign {seed}")
             behaviour = random_behaviour(seed)
