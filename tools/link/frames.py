@@ -61,7 +61,7 @@ class Request:
     data: bytes = b""
 
     def encode(self, session, sequence):
-        """The frame, for this session (2 bytes) and number."""
+        """The frame, for a session (2 bytes) and number."""
         body = self.data if self.operation == Operation.WRITE else struct.pack("<H", self.length & 0xFFFF)
         head = struct.pack("<B2sBI", self.operation, session, sequence & 0xFF, self.address)
         return frame(head + body)
