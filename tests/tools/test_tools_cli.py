@@ -276,12 +276,17 @@ def test_verify_bad_target(quintet, small):
 
 # Signals and pipes
 
+def heed_interrupts():
+    """A test run that was started in the background ignores interrupts, and its children would with it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupt(small, tmp_path):
     code = ("import sys, time; import quintet.tools.targets.model as m; from quintet.tools.cli import main\n"
             "def run(*args, **options):\n    print('running', file=sys.stderr, flush=True); time.sleep(60)\n"
             "m.ModelTarget.run = run; sys.exit(main(sys.argv[1:]))")
     child = subprocess.Popen([sys.executable, "-c", code, "run", str(small)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             text=True)
+                             text=True, preexec_fn=heed_interrupts)
     assert child.stderr.readline() == "running\n"
     time.sleep(0.05)
     child.send_signal(signal.SIGINT)

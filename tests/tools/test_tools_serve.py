@@ -22,7 +22,9 @@ DEFAULT = "sim:ulx3s-85f/opentpu"
 class Server:
     def __init__(self, *options):
         self.child = subprocess.Popen([sys.executable, "-m", "quintet.tools.cli", "serve", DEFAULT, "--json", *options],
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      # A test run that was started in the background ignores interrupts.
+                                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         lines = []
         for line in self.child.stdout:
             lines.append(line)
