@@ -82,7 +82,12 @@ class Log2(Coding):
 
 @dataclass(frozen=True)
 class Form:
-    """Text of an operand. ``cursor`` is the assembler's place in the statement (``tools/asm/cursor.py``)."""
+    """Text of an operand. ``cursor`` is the assembler's place in the statement (``tools/asm/cursor.py``).
+
+    ``commas`` of a class says that its text may hold commas, so that operands cannot be counted by them.
+    """
+    commas = False
+
     def parse(self, cursor, field):
         """The value written at ``cursor``, which moves past it."""
         return cursor.expression()

@@ -105,7 +105,7 @@ def _arity(items):
 
 def _count_error(entry, tree, cursor):
     arity = _arity(tree)
-    if arity is None:
+    if arity is None or any(f.form.commas for f in entry.operands):
         return None
     count, depth, extra = 0 if cursor.at_end else 1, 0, cursor.place
     while not cursor.at_end:

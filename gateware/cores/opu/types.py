@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The data types of an OPU and every number that follows from them (specification, section 2.3). Pure Python.
+
+Model, gateware, assembler and tests take these numbers from here and from nowhere else.
+"""
+from dataclasses import dataclass
+from functools import cached_property
+
+__all__ = ["CHANNELS", "SLOT", "TYPE_SETS", "TypeSet", "type_set"]
+
+#: Elements of a slot: what lies in memory for one position of a feature map.
+SLOT = 64
+#: Most input channels of one convolution tap.
+CHANNELS = 64
+
+
+@dataclass(frozen=True)
+class TypeSet:
+    """Widths in bits of ITYPE, KTYPE, BTYPE and OTYPE, all signed, and what follows from them.
+
+    Attributes
+    ----------
+    ifm, ker, bias, ofm : int
+        Widths: 8, 16 or 32.
+    name : str
+        As the parameter ``types`` has it: ``"8-8-16-16"``.
+    """
+    ifm: int
+    ker: int
+    bias: int
+    ofm: int
+
+    def __str__(self):
+        return self.name
+
+    @cached_property
+    def name(self):
+        return f"{self.ifm}-{self.ker}-{self.bias}-{self.ofm}"
+
+    # Bytes of an element in memory
+
+    @property
+    def ifm_bytes(self):
+        """Bytes of an element of a feature map: of ``ld.ifm``, ``store`` and ``pad``."""
+        return self.ifm // 8
+
+    @property
+    def ker_bytes(self):
+        return self.ker // 8
+
+    @property
+    def bias_bytes(self):
+        return self.bias // 8
+
+    # Derived numbers
+
+    @property
+    def store_shift(self):
+        """Places to the right in ``store``: delta_O - delta_I, positive (8 by default)."""
+        return self.ofm - self.ifm
+
+    @property
+    def dot_log2(self):
+        """log2 of the bound on abs(S), S the dot product over at most 64 channels; the bound is reached."""
+        return self.ifm + self.ker + 4
+
+    @property
+    def dot_bits(self):
+        """Signed bits that hold every S (22)."""
+        return self.ifm + self.ker + 6
+
+    @property
+    def term_bits(self):
+        """Signed bits to which the shifted S of ``conv`` and ``conv.acc`` is clamped before ``ofm`` is added (18)."""
+        return self.ofm + 2
+
+    @property
+    def left_most(self):
+        """Left shift of ``conv`` and ``conv.acc`` above which nothing changes (18)."""
+        return self.ofm + 2
+
+    @property
+    def right_most(self):
+        """Right shift of ``conv`` and ``conv.acc`` above which the term is 0 (21)."""
+        return self.ifm + self.ker + 5
+
+    @property
+    def fraction_bits(self):
+        """F of ``conv.bias``: fraction bits of the sum (21)."""
+        return max(self.ifm + self.ker + 4, self.bias - 1) + 1
+
+    @property
+    def left_cap(self):
+        """D of ``conv.bias``: left shift of a term above which the sum saturates anyway (22)."""
+        return max(self.ifm + self.ker + 4, self.bias - 1, self.ofm - 1) + 2
+
+    @property
+    def ifm_range(self):
+        """(least, greatest) value of ITYPE."""
+        return _range(self.ifm)
+
+    @property
+    def ofm_range(self):
+        """(least, greatest) value of OTYPE."""
+        return _range(self.ofm)
+
+    @property
+    def cap_types(self):
+        """Register ``cap_types``: the four widths, one byte each."""
+        return self.ifm | self.ker << 8 | self.bias << 16 | self.ofm << 24
+
+
+def _range(bits):
+    return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
+#: The supported type sets by name, the default first.
+TYPE_SETS = {types.name: types for types in (TypeSet(8, 8, 16, 16), TypeSet(8, 8, 32, 32), TypeSet(16, 16, 32, 32))}
+
+
+def type_set(params):
+    """The :class:`TypeSet` of build parameters (a dict as of ``SPACE.resolve``, or a name).
+
+    Raises
+    ------
+    ValueError
+        No such type set.
+    """
+    name = params if isinstance(params, str) else params["types"]
+    if name not in TYPE_SETS:
+        raise ValueError(f"types must be one of {', '.join(TYPE_SETS)}, not {name!r}")
+    return TYPE_SETS[name]
