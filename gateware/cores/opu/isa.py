@@ -7,7 +7,8 @@ from ..registers import Counter, Fault, Register
 from ..table import Field, FileForm, Instruction, Isa, Part, Rule, Storage, Syntax
 from .lint import check_job, lint
 
-__all__ = ["CONVOLUTIONS", "ISA", "LOADS", "MAX_POSITIONS", "MAX_TAPS", "POST_FORMS", "REGIONS", "UNIT", "post_fields"]
+__all__ = ["CONVOLUTIONS", "ISA", "LOADS", "MAX_POSITIONS", "MAX_TAPS", "POST_FORMS", "REGIONS", "REGION_BITS", "UNIT",
+           "post_fields"]
 
 #: Bytes of the unit that addresses of ``ld.*``, ``store`` and ``pad`` count.
 UNIT = 64
