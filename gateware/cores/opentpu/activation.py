@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Activation: one accumulator row to one row of bytes a cycle (sections 4.6 and 4.9)."""
-from amaranth import Const, Module, Mux, Signal, signed
+from types import SimpleNamespace
+
+from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,7 +13,10 @@ SIGMOID = (128, 187, 225, 243, 251, 254, 255, 255)
 
 
 class Activation(wiring.Component):
-    """N lanes: running maximum, round and shift, clamp, function.
+    """N lanes: running maximum, shift and round, clamp, function.
+
+    Only eight bits of the shifted value are ever needed, with the bit below them (it rounds), and whether the bits above all
+    equal the sign: a lane shifts those alone, and adds one after the shift instead of a half before it.
 
     Parameters
     ----------
@@ -25,12 +30,12 @@ class Activation(wiring.Component):
     -------
     row : In, N x signed(32); valid, first, last : In: of a window (without ``pool``: first and last are not looked at)
     func : In: 0, 3 none, 1 ReLU, 2 sigmoid. norm : In, bits as CFG norm. compat : In: sigmoid of negative values is 255.
-        All three stand still while rows are on their way.
+        All three stand still from the cycle before the first row until the last result.
     result : Out, 8N bits; result_valid : Out, :attr:`latency` cycles after the last row of a window
     """
     def __init__(self, *, n, norm, pool, lean):
         self.n, self.fixed, self.pool, self.lean = n, norm, pool, lean
-        self.stages = ([] if norm == 0 else ["round", "shift_bytes", "shift_pairs", "shift_bit"])
+        self.stages = ([] if norm == 0 else ["shift_bytes", "shift_pairs", "shift_bit", "round"])
         self.latency = int(pool) + len(self.stages) + (1 if lean else 2 if self.stages else 3)
         super().__init__({
             "row": In(signed(32)).array(n), "valid": In(1), "first": In(1), "last": In(1),
@@ -40,13 +45,13 @@ class Activation(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         norm = self.norm if self.fixed is None else Const(self.fixed, 18)
-        shift, rounds, mode = norm[0:5], norm[8], norm[16:18]
-        half = Const(0, 32)
-        if self.stages:
-            half = Signal(32, reset_less=True)
-            m.d.sync += half.eq(Mux(rounds & (shift != 0), (1 << shift) >> 1, 0))
+        # What all lanes are told: decoded once, in registers.
+        told = {"relu": self.func == 1, "sigmoid": self.func == 2, "compat": self.compat,
+                "to_int8": (self.func != 2) & (norm[16:18] == 1), "to_uint8": (self.func != 2) & (norm[16:18] == 2)}
+        rules = {name: Signal(name=name, reset_less=True) for name in told}
+        m.d.sync += [rules[name].eq(value) for name, value in told.items()]
         for j in range(self.n):
-            m.d.comb += self.result.word_select(j, 8).eq(self._lane(m, j, shift, half, mode))
+            m.d.comb += self.result.word_select(j, 8).eq(self._lane(m, j, norm[0:5], norm[8], SimpleNamespace(**rules)))
         valid = self.valid & self.last if self.pool else self.valid
         for k in range(self.latency):
             later = Signal(name=f"valid_{k}")
@@ -55,9 +60,9 @@ class Activation(wiring.Component):
         m.d.comb += self.result_valid.eq(valid)
         return m
 
-    def _lane(self, m, j, shift, half, mode):
-        def register(value, name, shape):
-            held = Signal(shape, name=f"{name}_{j}", reset_less=True)
+    def _lane(self, m, j, shift, rounds, rules):
+        def register(value, name):
+            held = Signal(len(value), name=f"{name}_{j}", reset_less=True)
             m.d.sync += held.eq(value)
             return held
 
@@ -68,62 +73,63 @@ class Activation(wiring.Component):
                 m.d.sync += most.eq(value)
             value = most
         if self.stages:
-            value = register(value + half, "rounded", signed(33))
-            coarse = Mux(shift[4], Mux(shift[3], value >> 24, value >> 16), Mux(shift[3], value >> 8, value))
-            value = register(coarse, "coarse", signed(33))
-            # (four to one and two to one are cheaper than eight to one)
-            value = register(Mux(shift[2], Mux(shift[1], value >> 6, value >> 4), Mux(shift[1], value >> 2, value)), "fine", signed(33))
-            value = register(Mux(shift[0], value >> 1, value), "shifted", signed(33))
-        elif not self.lean:
-            value = register(value, "value", signed(32))
+            low, carry, far, sign = self._shifted(register, value, shift, rounds)
+        else:
+            value = value if self.lean else register(value, "value")
+            sign = value[31]
+            low, carry, far = value[:8], Const(0), _differ(value[8:31], sign)
 
-        # Where the value lies; everything that follows looks at these bits and the low byte.
-        top = len(value) - 1
-        negative = value[top]
-        facts = {
-            "negative": negative,
-            "over_byte": ~negative & value[8:top].any(),
-            "over_int8": ~negative & value[7:top].any(),
-            "under_int8": negative & ~value[7:top].all(),
-            "large": ~negative & value[3:top].any(),
-            "small_negative": negative & value[3:top].all(),
-        }
-        low = value[:8]
+        # Where the value lies: its sign, and whether it is outside -256..255.
+        zero = carry & ~far                         # -1 was rounded to 0
+        negative, outside = sign & ~zero, far | carry & ~sign
+        over, under = ~negative & (outside | low[7]), negative & (outside | ~low[7])
+        large, small = ~negative & (outside | low[3:].any()), negative & ~outside & low[3:].all()
+        table = Signal(8, name=f"sigmoid_{j}")
+        with m.Switch(Cat(low[:3], negative)):
+            for v in range(8):
+                with m.Case(v):
+                    m.d.comb += table.eq(SIGMOID[v])
+            for v in range(1, 8):
+                with m.Case(16 - v):
+                    m.d.comb += table.eq(255 - SIGMOID[v])
+        # The result is these eight bits, or a constant of two different bits.
+        byte = Mux(rules.sigmoid, table, low)
+        constant = (rules.relu & negative | rules.to_int8 & (over | under) | rules.to_uint8 & (outside | negative)
+                    | rules.sigmoid & (large | negative & (rules.compat | ~small)))
+        high = (rules.to_int8 & under & ~rules.relu | rules.to_uint8 & ~negative
+                | rules.sigmoid & (~negative | rules.compat))
+        others = (rules.to_int8 | rules.to_uint8) & ~negative | rules.sigmoid & (~negative | rules.compat)
         if not self.lean:
-            facts = {name: register(bit, name, 1) for name, bit in facts.items()}
-            low = register(low, "low", 8)
-        result = Signal(8, name=f"byte_{j}")
-        clamped, sigmoid = Signal(8, name=f"clamped_{j}"), Signal(8, name=f"sigmoid_{j}")
-        relu = self.func == 1
-        m.d.comb += clamped.eq(low)
-        with m.If(facts["negative"] & relu):
-            m.d.comb += clamped.eq(0)
-        if self.stages:
-            with m.Elif(mode == 1):
-                with m.If(facts["over_int8"]):
-                    m.d.comb += clamped.eq(127)
-                with m.If(facts["under_int8"]):
-                    m.d.comb += clamped.eq(128)
-            with m.Elif(mode == 2):
-                with m.If(facts["over_byte"]):
-                    m.d.comb += clamped.eq(255)
-                with m.If(facts["negative"]):
-                    m.d.comb += clamped.eq(0)
-        with m.If(facts["negative"]):
-            with m.Switch(low[:3]):
-                for v in range(1, 8):
-                    with m.Case(8 - v):
-                        m.d.comb += sigmoid.eq(255 - SIGMOID[v])
-            with m.If(~facts["small_negative"]):
-                m.d.comb += sigmoid.eq(0)
-            with m.If(self.compat):
-                m.d.comb += sigmoid.eq(255)
-        with m.Else():
-            with m.Switch(low[:3]):
-                for v in range(8):
-                    with m.Case(v):
-                        m.d.comb += sigmoid.eq(SIGMOID[v])
-            with m.If(facts["large"]):
-                m.d.comb += sigmoid.eq(255)
-        m.d.comb += result.eq(Mux(self.func == 2, sigmoid, clamped))
-        return register(result, "result", 8)
+            byte, constant, high, others = (register(bits, name) for bits, name in (
+                (byte, "byte"), (constant, "constant"), (high, "high"), (others, "others")))
+        return register(Mux(constant, Cat(others.replicate(7), high), byte), "result")
+
+    @staticmethod
+    def _shifted(register, value, shift, rounds):
+        """Four cycles. Returns, of ``value`` shifted and rounded: the low byte, the carry out of it, and of the value before
+        rounding whether its bits from 8 on differ from its sign, and the sign."""
+        # Bit 0 of each window is the one below the byte.
+        bits, sign = Cat(Const(0, 1), value), value[31]
+        extended = Cat(bits, sign.replicate(7))
+        low_group, high_group = _differ(bits[16:24], sign), _differ(bits[24:32], sign)
+        by = shift[3:5]
+        window = Mux(by[1], Mux(by[0], extended[24:40], extended[16:32]), Mux(by[0], extended[8:24], extended[0:16]))
+        window, sign, far = (register(what, name) for what, name in (
+            (window, "coarse"), (sign, "coarse_sign"), (~by[1] & (high_group | ~by[0] & low_group), "coarse_far")))
+        by = shift[1:3]
+        # (four to one and two to one are cheaper than eight to one)
+        far = far | ~by[1] & (_differ(window[14:], sign) | ~by[0] & _differ(window[10:14], sign)
+                              | by[0] & _differ(window[12:14], sign)) | by[1] & ~by[0] & _differ(window[14:], sign)
+        window = Mux(by[1], Mux(by[0], window[6:16], window[4:14]), Mux(by[0], window[2:12], window[0:10]))
+        window, sign, far = (register(what, name) for what, name in (
+            (window, "fine"), (sign, "fine_sign"), (far, "fine_far")))
+        far = far | ~shift[0] & (window[9] ^ sign)
+        window, sign, far = (register(what, name) for what, name in (
+            (Mux(shift[0], window[1:10], window[0:9]), "shifted"), (sign, "shifted_sign"), (far, "shifted_far")))
+        total = register((window[1:] + (window[0] & rounds))[:9], "rounded")
+        return total[:8], total[8], register(far, "rounded_far"), register(sign, "rounded_sign")
+
+
+def _differ(bits, sign):
+    """Whether any of ``bits`` differs from ``sign``."""
+    return (bits ^ sign.replicate(len(bits))).any()
