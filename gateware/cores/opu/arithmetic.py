@@ -47,7 +47,7 @@ def conv_acc(before, sums, f, types):
 def conv_bias(bias, sums, f, b, types):
     """``kappa_O(bias * 2^b + S * 2^f)``: one rounding, of the exact sum. ``bias`` is [outputs]."""
     cut = max(-f, -b, 0)                       # fraction bits of the exact sum
-    if max(types.dot_bits + f, types.bias + b) + cut > _WORD:
+    if max(types.dot_bits + f + cut, types.bias + b + cut, cut) > _WORD:
         sums, bias = sums.astype(object), bias.astype(object)
     exact = (sums << f + cut) + (bias << b + cut)
     if cut:

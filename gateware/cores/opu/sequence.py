@@ -4,6 +4,7 @@ without its data (specification, sections 2.1, 4.2, 4.8 and 6). Pure Python.
 
 Golden model, assembler, host and tests walk through a program with the one :class:`Sequence` here.
 """
+from copy import copy
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,12 +12,13 @@ from . import geometry
 from .isa import ISA, REGION_BITS, REGIONS, post_fields
 from .types import type_set
 
-__all__ = ["Array", "FULL_REGION", "OpuFault", "Regions", "Sequence", "Step"]
+__all__ = ["BIAS", "IFM", "KER", "OFM", "Array", "FULL_REGION", "OpuFault", "Regions", "Sequence", "Step"]
 
 #: Bytes of the largest region.
 FULL_REGION = 1 << REGION_BITS
 _LOW32 = 0xFFFF_FFFF
 
+#: Bits of the masks of valid buffers.
 IFM, KER, BIAS, OFM = 1, 2, 4, 8
 _SHAPE_IFM, _SHAPE_OFM, _SHAPE_KER, _MEM_IFM, _MEM_OFM = 1, 2, 4, 8, 16
 
@@ -84,6 +86,9 @@ class _Untranslated:
         return Array(geometry.isa_address(region, unit), span)
 
 
+_METHODS = {i.mnemonic: "_" + i.mnemonic.replace("@", "set_").replace(".", "_") for i in ISA.instructions}
+
+
 @lru_cache(1 << 14)
 def _decode(word):
     decoded = ISA.decode(word)
@@ -116,8 +121,10 @@ class Sequence:
         self.params = params
         self.regions = regions or _Untranslated()
         self.reset()
-        self._does = {i.mnemonic: getattr(self, "_" + i.mnemonic.replace("@", "set_").replace(".", "_"))
-                      for i in ISA.instructions}
+
+    def copy(self):
+        """An independent copy."""
+        return copy(self)
 
     def reset(self):
         """What every start does (section 2.1)."""
@@ -142,7 +149,7 @@ class Sequence:
         mnemonic, values, fault, detail = _decode(word)
         if fault is not None:
             raise OpuFault(fault, detail)
-        return self._does[mnemonic](mnemonic, values)
+        return getattr(self, _METHODS[mnemonic])(mnemonic, values)
 
     # Checks, in the order of the fault table
 
