@@ -24,7 +24,7 @@ def _check(values):
         raise ParameterError(f"parameter ker_rows must be 16 to {most} with pi = {pi} and po = {po} (two of the largest "
                              f"kernels), not {values['ker_rows']}")
     if values["out_lanes"] > po:
-        raise ParameterError(f"parameter out_lanes must be 1 to po = {po}, or 0 for po, not {values['out_lanes']}")
+        raise ParameterError(f"parameter out_lanes must be at most po = {po}, or 0 for po, not {values['out_lanes']}")
     values["out_lanes"] = values["out_lanes"] or po
     if values["multiplier"] == "dsp_pair":
         if po % 2:
@@ -32,6 +32,12 @@ def _check(values):
         types = type_set(values)
         if types.ifm != 8 or types.ker != 8:
             raise ParameterError(f"parameter multiplier = dsp_pair needs products of 8 bits, not types = {types}")
+    if values["engine"] == "small":
+        if values["types"] != "8-8-16-16":
+            raise ParameterError(f"parameter engine = small needs types = 8-8-16-16, not {values['types']}")
+        for name in ("ifm_banks", "ofm_banks"):
+            if values[name] != 1:
+                raise ParameterError(f"parameter engine = small needs {name} = 1, not {values[name]}")
 
 
 def buffer_bytes(params):
@@ -61,9 +67,11 @@ SPACE = ParameterSpace("opu", (
               "taps*(input channels/pi)*ceil(output channels/po)"),
     Parameter("ifm_banks", int, (1, 2), 2, doc="2: the next tile is loaded while this one is convolved"),
     Parameter("ofm_banks", int, (1, 2), 2, doc="2: the last tile is stored while the next one is convolved"),
-    Parameter("out_lanes", int, range(0, 17), 0, doc="elements a cycle in store, 1 to po; 0: po"),
+    Parameter("out_lanes", int, (0, 1, 2, 4, 8, 16), 0, doc="elements a cycle in store, at most po; 0: po"),
     Parameter("multiplier", str, ("dsp", "dsp_pair", "lut"), "dsp",
               doc="one product in a DSP (two in an SB_MAC16), two in one (po even, 8-bit products), or logic alone"),
+    Parameter("engine", str, ("pipelined", "small"), "pipelined",
+              doc="small: one instruction after another in little logic, for an UP5K (types 8-8-16-16, one bank of each)"),
 ), (
     Preset("85f", {}, default=True, doc="128 MACs a cycle"),
     Preset("85f-p64", {"po": 4, "ofm_lines": 8192, "ker_rows": 1024},
@@ -76,10 +84,13 @@ SPACE = ParameterSpace("opu", (
            doc="64 MACs a cycle; holds every kernel"),
     Preset("25f", {"po": 1, "ifm_lines": 1536, "ofm_lines": 16384, "ker_rows": 2304, "ifm_banks": 1, "ofm_banks": 1},
            doc="16 MACs a cycle; holds every kernel"),
-    Preset("up5k", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1},
+    Preset("up5k", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
+                    "engine": "small"},
            doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
     Preset("hx8k", {"pi": 4, "po": 1, "ifm_lines": 256, "ofm_lines": 2048, "ker_rows": 1024, "ifm_banks": 1,
                     "ofm_banks": 1, "multiplier": "lut"}, doc="4 MACs a cycle in logic"),
     Preset("sim", {"pi": 4, "po": 2, "ifm_lines": 256, "ofm_lines": 1024, "ker_rows": 576, "ifm_banks": 1,
                    "ofm_banks": 1}, doc="small, for tests"),
+    Preset("sim-small", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
+                         "engine": "small"}, doc="the UP5K's engine, for tests"),
 ), _check)
