@@ -223,9 +223,11 @@ class Job:
         registers = {**self.registers, "program_address": self.program_at, "program_length": len(program.data)}
         if self.isa.check_job is not None:
             try:
-                self.isa.check_job(program, registers, params)
+                window = {"window_base": 0, "window_limit": memory_size}
+                found = self.isa.check_job(program, {**window, **registers}, params)
             except ValueError as error:
                 raise JobError(f"{self.origin}: {error}") from None
+            program.warnings.extend(f"{self.origin}: warning: {message}" for message in found or ())
         parts = [Part(self.program_at, bytes(program.data), "the program")]
         parts += [Part(load.at, bytes(load.data), f"load[{i}] ({load.name})") for i, load in enumerate(self.loads)]
         return Image(program, parts, registers)

@@ -127,12 +127,14 @@ class Isa:
     rest : ``"zero"`` or ``"ignored"``: what holds for bits that an instruction does not use.
     opcode_fault, field_fault : names of the faults for an undefined opcode, an illegal field.
     fault_detail : ``(word, field or part or None) -> int`` for fields without a detail of their own.
-    lint : ``(items, params)`` -> pairs (index or ``None``, message): warnings about a whole program.
+    lint : ``(items, params)`` -> pairs (index or ``None``, message): warnings about a whole program; triples with a third
+        element ``"error"`` refuse it.
     link : ``(assembler) -> bytes``: makes the image of what was assembled, if that is more than its words
         (docs/assembler.md).
     listing : ``(isa, data, params) -> str``: the disassembly of such an image.
     check_job : ``(program, registers, params)``, raises ``ValueError`` for a job that this ISA cannot mean (an output area that
-        overlaps the program); ``registers`` holds those the job writes, ``program_address`` and ``program_length`` among them.
+        overlaps the program), and may return warnings; ``registers`` holds those the job writes, ``program_address``,
+        ``program_length`` and the window's bounds always among them.
     """
     name: str
     title: str

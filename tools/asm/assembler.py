@@ -230,8 +230,11 @@ class Assembler(Source):
         """The :class:`Program`."""
         items = [item for section in self.sections.values() for item in section.items]
         if self.isa.lint is not None:
-            for index, message in self.isa.lint(items, self.params):
-                self.warn(self.last_place if index is None else items[index].place, message)
+            for index, message, *severity in self.isa.lint(items, self.params):
+                place = self.last_place if index is None else items[index].place
+                if severity == ["error"]:
+                    raise AsmError(message, place=place)
+                self.warn(place, message)
         if self.isa.link is not None:
             data = self.isa.link(self)
         else:
