@@ -165,4 +165,4 @@ class Board:
         family = self.family if family == "own" else family
         memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
         return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
-                   family=family, link=self.link.info)
+                   family=family, link=self.link.info, pipelined=self.family == "ecp5")

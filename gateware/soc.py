@@ -6,13 +6,13 @@ from amaranth import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .bus.decoder import BusDecoder
 from .bus.registers import SoCRegisters
 from .bus.rom import ROM
-from .bus.soclib import MemoryMap, wishbone
 from .bus.watchdog import BusWatchdog
 from .cores.core import CoreShell
 from .cores.parameters import params_hash
-from .info import CONTROL_BASE, CONTROL_SIZE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
+from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
 from .link.bridge import LinkBridge
 from .memory.arbiter import MemoryArbiter
 from .memory.front import WishboneFront
@@ -48,6 +48,9 @@ class SoC(wiring.Component):
         ``None``: behavioural twins of all primitives.
     link : dict or None
         What the info text says of the link.
+    pipelined : bool
+        Registers for clocks above some 60 MHz: in the link, and between the core and the memory (requests, data and answers each
+        take a cycle more).
     watchdog : int
         Cycles after which an unanswered bus cycle ends with ``err``.
 
@@ -67,13 +70,13 @@ class SoC(wiring.Component):
     info : bytes, contents of the info ROM
     """
     def __init__(self, *, board_name, clock_hz, memory, room=None, preset=None, params=None, family=None, link=None,
-                 watchdog=2048):
+                 pipelined=False, watchdog=2048):
         if not isinstance(clock_hz, int) or isinstance(clock_hz, bool) or not 0 < clock_hz < 1 << 32:
             raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
         if room is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
         self.board_name, self.clock_hz, self.backing, self.room = board_name, clock_hz, memory, room
-        self.family = family
+        self.family, self.pipelined = family, bool(pipelined)
         tag, self.params, self.preset, self.core = None, {}, None, None
         if room is not None:
             space = room.params.SPACE
@@ -81,7 +84,7 @@ class SoC(wiring.Component):
             self.params = space.resolve(self.preset, params)
             tag = room.isa.ISA.tag
             self.core = CoreShell(room=room, params=self.params, beat_bytes=memory.beat_bytes, memory_size=memory.size,
-                                  family=family)
+                                  family=family, pipelined=self.pipelined)
         text = {"board": board_name, "isa": room.name if room else None, "preset": self.preset, "params": self.params,
                 "clock_hz": clock_hz, "link": link or {}, "version": _version(),
                 "memory": {"size": memory.size, "beat_bytes": memory.beat_bytes,
@@ -99,17 +102,20 @@ class SoC(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        bridge = m.submodules.link = LinkBridge(info_address=INFO_BASE, rom="logic" if self.family == "ecp5" else "block")
+        bridge = m.submodules.link = LinkBridge(info_address=INFO_BASE, pipelined=self.pipelined, family=self.family)
         watchdog = m.submodules.watchdog = self._watchdog
         memory = m.submodules.memory = self.backing
         registers = m.submodules.registers = SoCRegisters()
         info = m.submodules.info = ROM(data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length()))
         front = m.submodules.front = WishboneFront(
             beat_bytes=memory.beat_bytes, size=max(64, 1 << (memory.size - 1).bit_length()))
-        decoder = m.submodules.decoder = wishbone.Decoder(addr_width=30, data_width=32, granularity=8, features={"err"})
-        decoder.add(front.bus, addr=MEMORY_BASE, name="memory")
-        decoder.add(registers.bus, addr=SOC_BASE, name="soc")
-        decoder.add(info.bus, addr=INFO_BASE, name="info")
+        slaves = {"memory": (MEMORY_BASE, front.bus), "registers": (SOC_BASE, registers.bus), "info": (INFO_BASE, info.bus)}
+        if self.core is not None:
+            slaves["core"] = CONTROL_BASE, self.core.bus
+        decoder = m.submodules.decoder = BusDecoder(
+            windows={name: (base, bus.signature.flip()) for name, (base, bus) in slaves.items()})
+        for name, (_, bus) in slaves.items():
+            wiring.connect(m, getattr(decoder, name), bus)
 
         wiring.connect(m, wiring.flipped(self.rx), bridge.rx)
         wiring.connect(m, bridge.tx, wiring.flipped(self.tx))
@@ -123,10 +129,6 @@ class SoC(wiring.Component):
             wiring.connect(m, front.memory, memory.port)
             return m
         core = m.submodules.core = self.core
-        core_map = MemoryMap(addr_width=12, data_width=8)
-        core_map.add_resource(core, name=("control",), size=CONTROL_SIZE)
-        core.bus.memory_map = core_map
-        decoder.add(core.bus, addr=CONTROL_BASE, name="core")
         arbiter = m.submodules.arbiter = MemoryArbiter(beat_bytes=memory.beat_bytes, ports=2)
         wiring.connect(m, front.memory, arbiter.port[0])
         wiring.connect(m, core.memory, arbiter.port[1])

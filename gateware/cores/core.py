@@ -8,6 +8,7 @@ from ..bus.soclib import wishbone
 from ..memory.arbiter import MemoryArbiter
 from ..memory.guard import WindowGuard
 from ..memory.port import MemoryPort
+from ..memory.queue import PortBuffer
 from .control import ControlBlock
 from .parameters import params_hash
 
@@ -31,6 +32,8 @@ class CoreShell(wiring.Component):
         Bytes of main memory, a multiple of 64.
     family : "ecp5", "ice40" or None
         FPGA family whose primitives are instantiated; ``None``: behavioural twins.
+    pipelined : bool
+        Registers between window guard and memory, both ways: a cycle of latency each.
 
     Members
     -------
@@ -44,7 +47,7 @@ class CoreShell(wiring.Component):
     A core reset resets engine and arbiter in the cycle after the write and holds them until the guard owes the memory
     nothing; requests under way are paid and their answers dropped.
     """
-    def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
+    def __init__(self, *, room, params, beat_bytes, memory_size, family=None, pipelined=False):
         if family not in FAMILIES:
             raise ValueError(f"Family must be one of {FAMILIES}, not {family!r}")
         if not isinstance(memory_size, int) or memory_size < 64 or memory_size % 64:
@@ -58,7 +61,7 @@ class CoreShell(wiring.Component):
             # The engine's longest paths end in its increments: a register stands behind them.
             sampled=True, address_bits=24 if family == "ice40" else 32)
         self.ports = len(self.engine.memory)
-        self.beat_bytes = beat_bytes
+        self.beat_bytes, self.pipelined = beat_bytes, bool(pipelined)
         super().__init__({
             "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)),
             "memory": Out(MemoryPort(beat_bytes)),
@@ -81,7 +84,12 @@ class CoreShell(wiring.Component):
                 wiring.connect(m, asks, answers)
             wiring.connect(m, arbiter.memory, guard.port)
         wiring.connect(m, self.engine.control, control.engine)
-        wiring.connect(m, guard.memory, wiring.flipped(self.memory))
+        inner = guard.memory
+        if self.pipelined:
+            buffer = m.submodules.buffer = PortBuffer(beat_bytes=self.beat_bytes)
+            wiring.connect(m, inner, buffer.port)
+            inner = buffer.memory
+        wiring.connect(m, inner, wiring.flipped(self.memory))
         wiring.connect(m, wiring.flipped(self.bus), control.bus)
         m.d.comb += [
             guard.base.eq(control.engine.window_base), guard.limit.eq(control.engine.window_limit),

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from quintet.gateware.bus.soclib import wishbone
+from quintet.gateware.memory.queue import StreamBuffer
 
 from .crc import CRC32, RESIDUE
 from .framing import FrameReceiver, FrameTransmitter
@@ -22,8 +23,10 @@ class LinkBridge(wiring.Component):
     ----------
     info_address : int
         Byte address of the info ROM, which identify reads; a multiple of 4 below 2^32.
-    rom : str
-        Where the engine's program lies: ``"block"`` RAM (2 of an iCE40's), or ``"logic"``, which is faster on an ECP5.
+    pipelined : bool
+        For clocks above some 60 MHz: the engine's program in logic instead of block RAM (2 of an iCE40's), output registers of
+        the buffers' block RAM, and a register in front of the transmitter.
+    family : "ecp5", "ice40" or None
     buffer : int
         Bytes of the receive buffer, a power of two of at least 1024 (a frame with 512 bytes of data has 528).
 
@@ -36,14 +39,15 @@ class LinkBridge(wiring.Component):
     bus : Out(wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"}))
         Master; one classic cycle for each word. Between words ``cyc`` falls.
 
-    Throughput: a write takes about 5 cycles a byte and a bus cycle a word, a read 1 and a bus cycle a word.
+    Throughput: a write takes about 5 cycles a byte (7 if ``pipelined``) and a bus cycle a word, a read 1 and a bus cycle a
+    word; bytes leave in every second (third) cycle at most.
 
     Raises
     ------
     TypeError, ValueError
         An argument is not what is said above.
     """
-    def __init__(self, *, info_address=INFO_ADDRESS, buffer=1024, rom="block"):
+    def __init__(self, *, info_address=INFO_ADDRESS, buffer=1024, pipelined=False, family=None):
         if not isinstance(info_address, int) or isinstance(info_address, bool):
             raise TypeError(f"info_address must be an integer, not {info_address!r}")
         if not 0 <= info_address < 2 ** 32 or info_address % 4:
@@ -53,40 +57,58 @@ class LinkBridge(wiring.Component):
         if buffer < 1024 or buffer & (buffer - 1):
             raise ValueError(f"buffer must be a power of two of at least 1024, not {buffer!r}")
         self._info_address = info_address
-        if rom not in ("block", "logic"):
-            raise ValueError(f"rom must be 'block' or 'logic', not {rom!r}")
-        self._buffer = buffer
-        self._rom = rom
+        self._pipelined = bool(pipelined)
+        latency = 2 if pipelined else 1
+        self._receiver = FrameReceiver(depth=buffer, latency=latency, family=family)
+        self._transmitter = FrameTransmitter(latency=latency, family=family)
         super().__init__({
             "rx": In(stream.Signature(8)),
             "tx": Out(stream.Signature(8)),
             "bus": Out(wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"})),
         })
 
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.receiver = receiver = FrameReceiver(depth=self._buffer)
-        m.submodules.transmitter = transmitter = FrameTransmitter()
-        m.submodules.crc = crc = CRC32()
-        wiring.connect(m, wiring.flipped(self.rx), receiver.i)
-        wiring.connect(m, transmitter.o, wiring.flipped(self.tx))
-        source, sink, bus = receiver.o, transmitter.i, self.bus
+    def _in_logic(self, m, layout, program, step, holds, go):
+        """Both steps that may follow are looked up at once: the condition, which comes late, chooses between them."""
+        following = []
+        for number, name in enumerate(("goes_on", "branches")):
+            rom = m.submodules[name] = Memory(shape=layout, depth=128, init=program[number::2])
+            look = rom.read_port(domain="comb")
+            m.d.comb += look.addr.eq(step.target >> 1)
+            following.append(look.data)
+        with m.If(go):
+            m.d.sync += step.eq(Mux(holds, following[1], following[0]))
 
-        # The step of this cycle. It is all zero after configuration, which leads to address 0.
-        layout = data.StructLayout({"source": 4, "action": 4, "when": 4, "target": 8, **dict.fromkeys(Step.FLAGS, 1)})
-        program = assemble()
-        m.submodules.program = rom = Memory(shape=layout, depth=256, attrs={"rom_style": self._rom},
-                                            init=[layout.const(word) for word in program])
+    def _in_block(self, m, layout, program, step, holds, go):
+        m.submodules.program = rom = Memory(shape=layout, depth=256, attrs={"rom_style": "block"}, init=program)
         fetch = rom.read_port()
-        step = Signal(layout)
-        holds = Signal()        # the condition
-        go = Signal()           # the step ends with this cycle
         reset = ResetSignal("sync", allow_reset_less=True)
         m.d.comb += [
             step.eq(fetch.data),
             fetch.addr.eq(Mux(reset, 0, step.target | holds)),
             fetch.en.eq(go | reset),
         ]
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.receiver = receiver = self._receiver
+        m.submodules.transmitter = transmitter = self._transmitter
+        m.submodules.crc = crc = CRC32()
+        wiring.connect(m, wiring.flipped(self.rx), receiver.i)
+        wiring.connect(m, transmitter.o, wiring.flipped(self.tx))
+        source, sink, bus = receiver.o, transmitter.i, self.bus
+        if self._pipelined:
+            # The way from a step to its byte, and from there into the transmitter's buffer, is too long for one cycle.
+            m.submodules.encoder = encoder = StreamBuffer(shape=sink.p.shape())
+            wiring.connect(m, encoder.o, transmitter.i)
+            sink = encoder.i
+
+        # The step of this cycle. It is all zero after configuration, which leads to address 0.
+        layout = data.StructLayout({"source": 4, "action": 4, "when": 4, "target": 8, **dict.fromkeys(Step.FLAGS, 1)})
+        program = [layout.const(word) for word in assemble()]
+        step = Signal(layout)
+        holds = Signal()        # the condition
+        go = Signal()           # the step ends with this cycle
+        (self._in_logic if self._pipelined else self._in_block)(m, layout, program, step, holds, go)
 
         byte = Signal(8)
         operation = Signal(Operation, reset_less=True)
@@ -108,8 +130,9 @@ class LinkBridge(wiring.Component):
 
         identify = operation == Operation.IDENTIFY
         writes = operation == Operation.WRITE
-        distance = Signal(8)
-        m.d.comb += distance.eq(sequence - expected)
+        distance = Signal(8, reset_less=True)
+        # A cycle late: there are other steps between those that change either and those that ask.
+        m.d.sync += distance.eq(sequence - expected)
 
         # A lane without data is passed over at once.
         active = Signal()
@@ -237,11 +260,14 @@ class LinkBridge(wiring.Component):
         with m.If((step.word | step.bus) & go):
             m.d.sync += word.eq(Mux(step.bus, bus.dat_r, Cat(word[8:], byte)))
 
+        # Late as well: the end of a frame goes through no CRC.
+        residue = Signal(reset_less=True)
+        m.d.sync += residue.eq(crc.state == RESIDUE)
         conditions = {
             When.NEVER: Const(0),
             When.MORE: ~source.p.end,
-            When.GOOD: (crc.state == RESIDUE) & ~source.p.bad & ~length[-1],
-            When.ANSWER: byte[7],
+            When.GOOD: residue & ~source.p.bad & ~length[-1],
+            When.ANSWER: source.p.data[7],      # of a step that takes its byte from the frame
             When.IDENTIFY: identify,
             When.WRITES: writes,
             When.SUMS: operation == Operation.CHECKSUM,

@@ -2,8 +2,9 @@
 """Frames: COBS-encoded contents, ended by a zero byte (docs/link.md, "Frames")."""
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from ..primitives.bram import BlockRAM
 
 __all__ = ["FrameReceiver", "FrameTransmitter"]
 
@@ -13,6 +14,13 @@ def _check_depth(name, depth):
         raise TypeError(f"{name} must be an integer, not {depth!r}")
     if depth < 512 or depth & (depth - 1):
         raise ValueError(f"{name} must be a power of two of at least 512, not {depth!r}")
+
+
+def _delay(m, value, cycles):
+    """``value`` as it was 0 or 1 cycles ago."""
+    result = Signal(name="asked")
+    m.d["sync" if cycles else "comb"] += result.eq(value)
+    return result
 
 
 class FrameReceiver(wiring.Component):
@@ -26,6 +34,9 @@ class FrameReceiver(wiring.Component):
     ----------
     depth : int
         Bytes of the buffer, a power of two of at least 512. A frame may have ``depth - 1`` bytes, encoded, its zero included.
+    latency : int
+        Of the buffer (:class:`~quintet.gateware.primitives.bram.BlockRAM`): 1, or 2 for a fast clock.
+    family : "ecp5", "ice40" or None
 
     Members
     -------
@@ -39,11 +50,12 @@ class FrameReceiver(wiring.Component):
     release : In(1)
         With the transfer of the end: give up this frame, go on with the next.
 
-    Throughput: a byte in every two cycles.
+    Throughput: a byte in every two cycles, three with ``latency`` 2.
     """
-    def __init__(self, *, depth=1024):
+    def __init__(self, *, depth=1024, latency=1, family=None):
         _check_depth("depth", depth)
         self._depth = depth
+        self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
         super().__init__({
             "i": In(stream.Signature(8)),
             "o": Out(stream.Signature(data.StructLayout({"data": 8, "end": 1, "bad": 1}))),
@@ -53,9 +65,7 @@ class FrameReceiver(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.buffer_disjoint = buffer = Memory(shape=8, depth=self._depth, init=[])
-        put = buffer.write_port()
-        get = buffer.read_port()
+        m.submodules.buffer = buffer = self._buffer
 
         write = Signal(range(self._depth))
         base = Signal(range(self._depth))      # first byte of the frame
@@ -63,25 +73,23 @@ class FrameReceiver(wiring.Component):
         behind = Signal(range(self._depth))
         m.d.comb += [
             behind.eq(write + 1),
-            put.addr.eq(write),
-            put.data.eq(self.i.payload),
-            put.en.eq(self.i.valid & self.i.ready),
+            buffer.write_addr.eq(write),
+            buffer.write_data.eq(self.i.payload),
+            buffer.write_en.eq(self.i.valid & self.i.ready),
             self.i.ready.eq(behind != base),
         ]
-        with m.If(put.en):
+        with m.If(buffer.write_en):
             m.d.sync += write.eq(behind)
 
-        # A byte is fetched in one cycle and decoded in the next. What is fetched in the cycle it is written is not used:
-        # hence the buffer's name, by which synthesis leaves out the logic that would make it right.
+        # A byte is fetched, and decoded when it has come out of the buffer. What is fetched in the cycle it is written is
+        # not used.
         fetched = Signal()
         empty = cursor == write
-        m.d.comb += [
-            get.addr.eq(cursor),
-            get.en.eq(~fetched),
-        ]
+        asked = _delay(m, ~empty & ~fetched, buffer.latency - 1)
+        m.d.comb += buffer.read_addr.eq(cursor)
         room = ~self.o.valid | (self.o.ready & ~self.o.p.end)
         with m.If(~fetched):
-            m.d.sync += fetched.eq(~empty)
+            m.d.sync += fetched.eq(asked)
         with m.Elif(room):
             m.d.sync += [
                 fetched.eq(0),
@@ -91,7 +99,7 @@ class FrameReceiver(wiring.Component):
         left = Signal(8)      # bytes to the next length, that one included; 0 in front of a frame
         zero = Signal()       # a zero lies between this block and the next
         spoilt = Signal()     # a part of this frame was thrown away
-        byte = get.data
+        byte = buffer.read_data
         end = byte == 0
         is_length = left[1:] == 0
         with m.If(self.o.ready):
@@ -113,6 +121,8 @@ class FrameReceiver(wiring.Component):
                     cursor.eq(base),
                     fetched.eq(0),
                 ]
+                if buffer.latency == 2:
+                    m.d.sync += asked.eq(0)
             with m.If(self.release):
                 m.d.sync += base.eq(cursor)
         with m.Elif(~self.i.ready & empty & ~(self.o.valid & self.o.p.end)):
@@ -134,6 +144,8 @@ class FrameTransmitter(wiring.Component):
     ----------
     depth : int
         Bytes of the buffer, a power of two of at least 512 (a block, which may have 255 bytes, must never fill it).
+    latency, family
+        As of :class:`FrameReceiver`.
 
     Members
     -------
@@ -142,12 +154,13 @@ class FrameTransmitter(wiring.Component):
     o : Out(stream.Signature(8))
         Bytes to be sent.
 
-    Throughput: a byte a cycle into the buffer, one in every two cycles out of it.
+    Throughput: a byte a cycle into the buffer, one in every two cycles out of it, three with ``latency`` 2.
     Latency: bytes leave when their block is complete: at a zero, after 254 others, or at the end.
     """
-    def __init__(self, *, depth=512):
+    def __init__(self, *, depth=512, latency=1, family=None):
         _check_depth("depth", depth)
         self._depth = depth
+        self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
         super().__init__({
             "i": In(stream.Signature(data.StructLayout({"data": 8, "end": 1}))),
             "o": Out(stream.Signature(8)),
@@ -155,9 +168,7 @@ class FrameTransmitter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.buffer_disjoint = buffer = Memory(shape=8, depth=self._depth, init=[])
-        put = buffer.write_port()
-        get = buffer.read_port()
+        m.submodules.buffer = buffer = self._buffer
 
         hole = Signal(range(self._depth))
         write = Signal(range(self._depth), init=1)
@@ -173,9 +184,9 @@ class FrameTransmitter(wiring.Component):
             behind.eq(write + 1),
             # A full block is closed without waiting for the byte behind it.
             step.eq((self.i.valid | ending | length.all()) & ~full),
-            put.en.eq(step),
-            put.addr.eq(Mux(close, hole, write)),
-            put.data.eq(Mux(ending, 0, Mux(close, length, self.i.p.data))),
+            buffer.write_en.eq(step),
+            buffer.write_addr.eq(Mux(close, hole, write)),
+            buffer.write_data.eq(Mux(ending, 0, Mux(close, length, self.i.p.data))),
             # The frame's zero needs a step of its own.
             self.i.ready.eq(~full & Mux(self.i.p.end, ending, ~length.all())),
         ]
@@ -191,18 +202,19 @@ class FrameTransmitter(wiring.Component):
                     length.eq(1),
                 ]
 
-        # Nothing before the hole is written any more: the ports are disjoint.
+        # Nothing before the hole is written any more: what is sent is never read in the cycle of its write.
         m.d.comb += [
-            get.addr.eq(read),
-            get.en.eq(~self.o.valid),
-            self.o.payload.eq(get.data),
+            buffer.read_addr.eq(read),
+            self.o.payload.eq(buffer.read_data),
         ]
+        asked = _delay(m, ~self.o.valid & (read != hole), buffer.latency - 1)
         with m.If(~self.o.valid):
-            with m.If(read != hole):
-                m.d.sync += [
-                    self.o.valid.eq(1),
-                    read.eq(read + 1),
-                ]
+            m.d.sync += self.o.valid.eq(asked)
         with m.Elif(self.o.ready):
-            m.d.sync += self.o.valid.eq(0)
+            m.d.sync += [
+                self.o.valid.eq(0),
+                read.eq(read + 1),
+            ]
+            if buffer.latency == 2:
+                m.d.sync += asked.eq(0)
         return m

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Small stream helpers of the memory's parts."""
-from amaranth import Cat, Module, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
 
-__all__ = ["ShiftQueue", "StreamBuffer"]
+from .port import MemoryPort
+
+__all__ = ["PortBuffer", "ShiftQueue", "StreamBuffer"]
 
 
 class ShiftQueue(wiring.Component):
@@ -91,4 +93,44 @@ class StreamBuffer(wiring.Component):
                 m.d.sync += self.o.payload.eq(self.i.payload)
         with m.Elif(self.i.valid & ~held):
             m.d.sync += [spare.eq(self.i.payload), held.eq(1)]
+        return m
+
+
+class PortBuffer(wiring.Component):
+    """Registers in both directions of a memory port: no combinational path passes. Latency: a cycle each way; one request and
+    one beat a cycle.
+
+    Read data and acknowledgements share a buffer, so that they stay in order even if one of them waits.
+
+    Parameters
+    ----------
+    beat_bytes : int
+
+    Members
+    -------
+    port : In(MemoryPort)
+    memory : Out(MemoryPort); of what answers it is asked that it offers one answer at a time, as an arbiter does
+    """
+    def __init__(self, *, beat_bytes):
+        super().__init__({"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))})
+
+    def elaborate(self, platform):
+        m = Module()
+        port, memory = self.port, self.memory
+        for name in ("req", "w"):
+            source, sink = getattr(port, name), getattr(memory, name)
+            buffer = m.submodules[name] = StreamBuffer(shape=source.payload.shape())
+            connect(m, flipped(source), buffer.i)
+            connect(m, buffer.o, flipped(sink))
+        answers = m.submodules.answers = StreamBuffer(shape=data.StructLayout({"r": port.r.payload.shape(), "ack": 1}))
+        put, got = answers.i.payload, answers.o.payload
+        m.d.comb += [
+            put.r.eq(memory.r.payload), put.ack.eq(~memory.r.valid), answers.i.valid.eq(memory.r.valid | memory.ack.valid),
+            memory.r.ready.eq(answers.i.ready), memory.ack.ready.eq(answers.i.ready & ~memory.r.valid),
+            port.r.valid.eq(answers.o.valid & ~got.ack), port.r.payload.eq(got.r),
+            port.ack.valid.eq(answers.o.valid & got.ack), port.ack.payload.error.eq(got.r.error),
+            answers.o.ready.eq(Mux(got.ack, port.ack.ready, port.r.ready)),
+        ]
+        with m.If(put.ack):
+            m.d.comb += put.r.error.eq(memory.ack.payload.error)
         return m

@@ -105,7 +105,7 @@ class Bench(Simulation):
         self._settled = False
         self.check()
 
-    def run(self, sent, quiet=6000):
+    def run(self, sent, quiet=10_000):
         """What is answered to these bytes, until it is quiet for so many cycles."""
         self.push(sent)
         answer = b""

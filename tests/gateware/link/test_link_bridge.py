@@ -31,15 +31,15 @@ def answers(received):
     return found
 
 
-def ask(bench, *requests, sequence=FIRST, session=SESSION, quiet=6000):
+def ask(bench, *requests, sequence=FIRST, session=SESSION, quiet=10_000):
     sent = b"".join(request.encode(session, sequence + number) for number, request in enumerate(requests))
     return answers(bench.run(sent, quiet))
 
 
-@pytest.fixture
-def bench():
+@pytest.fixture(params=[False, True], ids=["plain", "pipelined"])
+def bench(request):
     """A bench with 4 KiB of known memory (``image``), in session ``SESSION``."""
-    with Bench() as bench:
+    with Bench(pipelined=request.param) as bench:
         bench.image = bytearray(random.Random(0).randbytes(4096))
         bench.run(identify(0xA5))
         pieces = [write(bytes(bench.image[at:at + 512]), at) for at in range(0, 4096, 512)]
@@ -263,11 +263,11 @@ def plain(answer):
 @pytest.mark.parametrize("name, value, error", [
     ("info_address", "0", TypeError), ("info_address", 2, ValueError), ("info_address", 1 << 32, ValueError),
     ("info_address", -4, ValueError), ("buffer", 1024.0, TypeError), ("buffer", 512, ValueError),
-    ("buffer", 1025, ValueError), ("rom", "flash", ValueError),
+    ("buffer", 1025, ValueError), ("Family", "nexus", ValueError),
 ])
 def test_arguments(name, value, error):
     with pytest.raises(error, match=name):
-        LinkBridge(**{name: value})
+        LinkBridge(**{name.lower(): value})
 
 
 def test_assembled_program():
