@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kernels for the OPU: networks of convolutions as programs (docs/opu-kernels.md).
+
+* :class:`Network` takes the layers, numpy arrays with fixed-point positions;
+* :func:`compile_network` makes the program for one build: layout, tiles, order of instructions;
+* :func:`run_network` says in plain numpy what the program must give;
+* :func:`estimate` models the cycles of a program;
+* :func:`write_job` writes a job for ``quintet run``.
+"""
+from .compiler import compile_network
+from .errors import KernelError
+from .estimate import Estimate, Timing, estimate
+from .graph import Layer, Network, Tensor
+from .jobs import write_job
+from .program import Compiled, LayerSpan, Placed
+from .reference import run_layer, run_network
+from .tiling import Tiling
+
+__all__ = ["Compiled", "Estimate", "KernelError", "Layer", "LayerSpan", "Network", "Placed", "Tensor", "Tiling", "Timing",
+           "compile_network", "estimate", "run_layer", "run_network", "write_job"]

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From a network to a program: memory, tilings, order of instructions."""
+from ....gateware.cores.opu.isa import ISA
+from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
+from .errors import KernelError
+from .estimate import Timing, estimate
+from .lower import Lowering
+from .memory import Constants, Maps
+from .program import Compiled, LayerSpan, Placed
+from .target import Target
+from .tiling import candidates, widest
+
+__all__ = ["compile_network"]
+
+#: Programs longer than this are not rewritten to compare tilings.
+_MOST_TRIED = 6000
+
+
+def _align(value, step=64):
+    return -(-value // step) * step
+
+
+def compile_network(network, params, *, schedule=True, group=None, program_at=0, memory=None, tilings=None, timing=None):
+    """Make the program of a network.
+
+    Parameters
+    ----------
+    network : Network
+    params : dict
+        Build parameters, as ``SPACE.resolve`` gives them: the program fits these buffers.
+    schedule : bool
+        ``True``: tiles are chosen by the model of cycles, loads stand before the store of the tile before, borders are zeroed
+        only where they are not zero. ``False``: layer after layer, the fewest tiles, ``pad`` after every layer.
+    group : int, optional
+        Images that go through the network together, layer by layer (default: all). Kernels are loaded once a group.
+    program_at : int
+        Byte address of the program, a multiple of 64; constants and maps follow it.
+    memory : int, optional
+        Bytes of main memory that are there.
+    tilings : dict, layer name -> Tiling, optional
+        Fixes how these layers are cut.
+    timing : Timing, optional
+        Speeds that tilings are chosen by.
+
+    Returns
+    -------
+    Compiled
+
+    Raises
+    ------
+    KernelError
+        A layer that this build cannot hold, types other than the build's, or too little memory.
+    """
+    target = Target(params)
+    if network.set != target.types:
+        raise KernelError(f"the network is for types {network.types}, the build has {params['types']}")
+    if not network.layers:
+        raise KernelError("the network has no layer")
+    if program_at % ISA.program_align:
+        raise KernelError(f"program_at must be a multiple of {ISA.program_align}, not {program_at:#x}")
+    group = network.batch if group is None else group
+    if type(group) is not int or not 1 <= group <= network.batch:
+        raise KernelError(f"group must be 1 to {network.batch}, not {group!r}")
+    for name in tilings or {}:
+        if name not in {layer.name for layer in network.layers}:
+            raise KernelError(f"tilings: no layer {name!r}")
+    maps = Maps(network, group, target.slot_units)
+    writer = _Writer(network, target, maps, group, schedule)
+    chosen = {layer.name: widest(target, layer, group, writer.flat(layer)) for layer in network.layers}
+    chosen.update(tilings or {})
+    if schedule and target.overlaps:
+        free = [layer for layer in network.layers if layer.name not in (tilings or {})]
+        chosen = _search(writer, free, chosen, timing or Timing())
+    emitter, spans, constants = writer.write(chosen, network.batch)
+    return _finish(network, target, maps, emitter, spans, constants, chosen, program_at, memory)
+
+
+def _finish(network, target, maps, emitter, spans, constants, chosen, program_at, memory):
+    constants_at = _align(program_at + 4 * len(emitter.words))
+    data = constants.data
+    maps_at = constants_at + data.size
+    # A residual may be loaded with the shape of a larger tile: what lies behind the maps must be there to be read.
+    extent = _align(max(maps.units, emitter.extent) * 64)
+    end = maps_at + extent
+    if memory is not None and end > memory:
+        raise KernelError(f"the program takes {end} bytes of memory ({4 * len(emitter.words)} of words, {data.size} of kernels "
+                          f"and biases, {extent} of maps), there are {memory}")
+    bits = target.types.ifm
+
+    def placed(tensor):
+        buffer = maps.buffers[tensor]
+        return Placed(buffer, maps_at + 64 * buffer.base, bits)
+
+    registers = {f"region_base[{REGION_CONSTANTS}]": constants_at, f"region_limit[{REGION_CONSTANTS}]": data.size,
+                 f"region_base[{REGION_MAPS}]": maps_at, f"region_limit[{REGION_MAPS}]": extent}
+    return Compiled(
+        emitter.words, program_at, data, constants_at, maps_at, {t.name: placed(t) for t in network.inputs},
+        {t.name: placed(t) for t in network.results()}, {t.name: placed(t) for t in maps.buffers}, registers, end,
+        dict(target.params), spans, chosen)
+
+
+class _Writer:
+    """Writes the program of a network for given tilings, whole or for one group of images."""
+    def __init__(self, network, target, maps, group, schedule):
+        self.network, self.target, self.maps = network, target, maps
+        self.group, self.schedule = group, schedule
+        self._lowering = None
+
+    def flat(self, layer):
+        return Lowering(self.target, self.maps, None, self.network.batch).flat(layer)
+
+    def write(self, tilings, images):
+        """(Emitter, list of LayerSpan, Constants) of the first ``images`` images."""
+        constants = Constants(self.target.types)
+        lowering = Lowering(self.target, self.maps, constants, self.network.batch)
+        emitter = Emitter(self.target.types, self.target.slot_units)
+        spans, pending = [], None
+        for first in range(0, images, self.group):
+            count = min(self.group, images - first)
+            lowering.start_group(first)
+            for layer in self.network.layers:
+                jobs = lowering.jobs(layer, tilings[layer.name], first, count)
+                jobs[0 if self.schedule else -1].pads = lowering.pads(layer, first, count)
+                jobs[-1].closes = first, count
+                for job in jobs:
+                    if pending is not None:
+                        self._end(emitter, pending, job, spans)
+                    emitter.start(job)
+                    pending = job
+        self._end(emitter, pending, None, spans)
+        emitter.emit("end")
+        return emitter, spans, constants
+
+    def _end(self, emitter, job, following, spans):
+        """What follows the convolutions of ``job``; in a scheduled program the next one's loads stand before the store."""
+        if self.schedule:
+            emitter.pads(job, always=False)
+            emitter.load_residual(job)
+            if following is not None:
+                emitter.preload(following, job)
+            emitter.finish(job)
+        else:
+            emitter.load_residual(job)
+            emitter.finish(job)
+            emitter.pads(job, always=True)
+        if job.closes is not None:
+            first, count = job.closes
+            begin = spans[-1].end if spans else 0
+            spans.append(LayerSpan(job.layer.name, begin, len(emitter.words), first, count, count * job.layer.macs))
+
+
+def _key(layer):
+    """Layers with equal keys are cut alike."""
+    return (layer.source.shape, layer.result.shape, layer.taps, layer.stride, layer.padding, layer.pool, layer.adds,
+            layer.by_tap, layer.weights is None)
+
+
+def _search(writer, layers, chosen, timing):
+    """Better tilings: one kind of layer after the other, and first all of a shape together, as long as the whole gains."""
+    params = writer.target.params
+
+    def cost(tilings):
+        return estimate(writer.write(tilings, writer.group)[0].words, params, timing).cycles
+
+    best = cost(chosen)
+    if len(writer.write(chosen, writer.group)[0].words) > _MOST_TRIED:
+        return chosen
+    kinds = {}
+    for layer in layers:
+        kinds.setdefault(_key(layer), []).append(layer)
+    families = {}
+    for layer in layers:
+        families.setdefault(_key(layer)[:6], []).append(layer)
+    moves = [f for f in families.values() if len(f) > 1] + list(kinds.values())
+    for members in moves:
+        start = chosen[members[0].name]
+        tried = candidates(writer.target, members[0], writer.group, writer.flat(members[0]), start)
+        for tiling in tried:
+            trial = {**chosen, **{layer.name: tiling for layer in members}}
+            found = cost(trial)
+            if found < best:
+                best, chosen = found, trial
+    return chosen

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A model of cycles, to choose tilings by: two queues, the scoreboard, the durations of section 10.1. Not the gateware:
+what a program takes is measured, this says which of two programs is likely the faster one."""
+from dataclasses import dataclass, field
+
+from ....gateware.cores.opu import geometry
+from ....gateware.cores.opu.sequence import Sequence
+
+__all__ = ["Estimate", "Timing", "estimate"]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Speeds of memory and units.
+
+    Attributes
+    ----------
+    rate : bytes a cycle of loads and stores
+    load, store : cycles of a load or store beside its bytes
+    conv : cycles of a ``conv*`` beside its steps
+    drain : cycles from the last step until a result can be stored
+    queue : ``conv*`` that may wait
+    """
+    rate: float = 1.9
+    load: int = 14
+    store: int = 30
+    conv: int = 2
+    drain: int = 16
+    queue: int = 32
+
+
+@dataclass
+class Estimate:
+    """Cycles in all, of the DMA and of the convolution unit; ``marks``: cycles at which each of the asked words was done."""
+    cycles: int
+    dma: int
+    work: int
+    marks: list = field(default_factory=list)
+
+
+def estimate(words, params, timing=None, marks=()):
+    """Cycles of a program without faults.
+
+    Parameters
+    ----------
+    words : iterable of int
+    params : dict, build parameters
+    timing : Timing, optional
+    marks : numbers of words, ascending, whose time of completion is wanted
+
+    Returns
+    -------
+    Estimate
+    """
+    timing = timing or Timing()
+    machine = _Machine(params, timing)
+    wanted, at = list(marks), []
+    for count, word in enumerate(words):
+        while wanted and wanted[0] <= count:
+            at.append(round(max(machine.dma, machine.conv)))
+            wanted.pop(0)
+        if machine.step(word):
+            break
+    end = max(machine.dma, machine.conv, machine.issue) + 8
+    at += [round(end)] * len(wanted)
+    return Estimate(round(end), round(machine.moved), machine.work, at)
+
+
+class _Machine:
+    def __init__(self, params, timing):
+        self.t, self.params = timing, params
+        self.sequence = Sequence(params)
+        self.issue = self.dma = self.conv = 0.0
+        self.moved, self.work = 0.0, 0
+        self.convs = []                                     # ends of conv* that may still be queued
+        banks = params["ifm_banks"]
+        self.ifm_free = [0.0] * banks                       # when a bank's last reader is done
+        self.ifm_ready = 0.0
+        self.ifm_bank = 0
+        self.bias_ready = 0.0
+        self.ker_start = self.ker_end = 0.0
+        self.ker_rows = (0, 0)                              # of the current kernel, of the one before
+        self.ker_used = [0.0, 0.0]                          # end of the last conv* of each
+        self.ofm_free = [0.0] * params["ofm_banks"]
+        self.ofm_bank = 0
+        self.stored = False
+
+    def step(self, word):
+        sequence = self.sequence
+        step = sequence.step(word)
+        self.issue += 1
+        name = step.mnemonic
+        if name.startswith("conv"):
+            self._conv(name, step)
+        elif name in ("ld.ifm", "ld.ker", "ld.bias"):
+            self._load(name, step)
+        elif name == "store":
+            self._store(step)
+        elif name == "pad":
+            self._move(self.dma, step.bytes_written, self.t.store)
+        return name == "end"
+
+    def _move(self, ready, size, extra, least=0):
+        start = max(self.dma, self.issue, ready)
+        self.dma = start + extra + max(size / self.t.rate, least)
+        self.moved += self.dma - start
+        return start
+
+    def _load(self, name, step):
+        if name == "ld.ifm":
+            if len(self.ifm_free) > 1:
+                self.ifm_bank ^= 1
+            self._move(self.ifm_free[self.ifm_bank], step.bytes_read, self.t.load)
+            self.ifm_ready = self.dma
+        elif name == "ld.bias":
+            self._move(0, step.bytes_read, self.t.load)
+            self.bias_ready = self.dma
+        else:
+            s, p = self.sequence, self.params
+            rows = geometry.ker_rows(s.ker_n, s.ofm[2], s.ifm[2], p["pi"], p["po"])
+            tight = rows + self.ker_rows[0] > p["ker_rows"]
+            self.ker_start = self._move(self.ker_used[0] if tight else self.ker_used[1], step.bytes_read, self.t.load)
+            self.ker_end = self.dma
+            self.ker_rows = (rows, self.ker_rows[0])
+            self.ker_used = [0.0, self.ker_used[0]]
+
+    def _conv(self, name, step):
+        s, p = self.sequence, self.params
+        h, w, ofm_c = s.ofm
+        if len(self.convs) >= self.t.queue:
+            self.issue = max(self.issue, self.convs[-self.t.queue])
+        tap = self.ker_start + (self.ker_end - self.ker_start) * (step.values["n"] + 1) / s.ker_n
+        start = max(self.conv, self.issue, self.ifm_ready, tap, self.bias_ready)
+        if name != "conv.acc" and self.stored:
+            if len(self.ofm_free) > 1:
+                self.ofm_bank ^= 1
+            self.stored = False
+        start = max(start, self.ofm_free[self.ofm_bank])
+        steps = h * w * (s.ifm[2] // p["pi"]) * -(-ofm_c // p["po"])
+        self.conv = start + max(steps, self.t.drain if name == "conv.acc" else 0) + self.t.conv
+        self.work += steps
+        self.ifm_free[self.ifm_bank] = self.conv
+        self.ker_used[0] = self.conv
+        self.convs.append(self.conv)
+        if len(self.convs) > 2 * self.t.queue:
+            del self.convs[:self.t.queue]
+
+    def _store(self, step):
+        s, p = self.sequence, self.params
+        rows, columns = s.result_shape()
+        lanes = rows * columns * -(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1]
+        self._move(self.conv + self.t.drain, step.bytes_written, self.t.store, lanes)
+        self.ofm_free[self.ofm_bank] = self.dma
+        self.stored = True
+        if s.res:
+            self.ifm_free[self.ifm_bank] = max(self.ifm_free[self.ifm_bank], self.dma)

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Networks for the OPU: tensors with fixed-point positions, and the layers between them.
+
+A number x of a tensor with fraction length p stands for x * 2^-p. Weights, biases and tensors are integers of the type set's
+types; the library computes the shifts of section 7.4 of the specification from the fraction lengths.
+"""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ....gateware.cores.opu.types import SLOT, type_set
+from .errors import KernelError
+
+__all__ = ["ACTIVATIONS", "Layer", "Network", "Tensor"]
+
+#: Name of an activation -> its number in ``@post``.
+ACTIVATIONS = {None: 0, "relu": 1, "leaky": 2}
+_MOST_SIDE = 1023           # of a map in memory, borders included
+_MOST_BORDER = 15
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A feature map of every image of the batch, ``height`` x ``width`` x ``channels``, or a vector (height and width 1)."""
+    name: str
+    height: int
+    width: int
+    channels: int
+    fraction: int
+
+    @property
+    def shape(self):
+        return self.height, self.width, self.channels
+
+    @property
+    def maps(self):
+        """Maps of 64 channels that hold it."""
+        return -(-self.channels // SLOT)
+
+
+@dataclass(eq=False)
+class Layer:
+    """One convolution with what follows it; fully connected layers and averages are such too.
+
+    Attributes
+    ----------
+    name, source, result : str, Tensor, Tensor
+    taps : (rows, columns) of the kernel
+    weights : int64 [out, in, rows, columns], or ``None`` for an average
+    identity : int
+        Of an average: the weight on the diagonal of every tap.
+    bias : int64 [out] or None
+    f, b : shifts of the dot products and of the bias
+    stride : (rows, columns)
+    padding : (top, bottom, left, right)
+    act, order : numbers of ``@post``; pool : (rows, columns, row stride, column stride)
+    rows, columns : of the convolution, before pooling
+    residual : Tensor or None; by_tap : it is added as one more tap instead of by ``store``; residual_f : shift of that tap
+    """
+    name: str
+    source: Tensor
+    result: Tensor
+    taps: tuple
+    weights: np.ndarray | None
+    bias: np.ndarray | None
+    f: int
+    b: int
+    stride: tuple
+    padding: tuple
+    act: int
+    order: int
+    pool: tuple
+    rows: int
+    columns: int
+    identity: int = 0
+    residual: Tensor | None = None
+    by_tap: bool = False
+    residual_f: int = 0
+
+    @property
+    def adds(self):
+        """Whether ``store`` adds a residual."""
+        return self.residual is not None and not self.by_tap
+
+    @property
+    def flat(self):
+        """Whether the kernel covers the whole source, so that there is one result for each image."""
+        return (self.taps == self.source.shape[:2] and not any(self.padding) and self.rows == self.columns == 1
+                and self.weights is not None and self.residual is None and self.pool == (1, 1, 1, 1))
+
+    @property
+    def macs(self):
+        """Multiplications of the layer on real channels, for one image."""
+        channels = self.source.channels if self.weights is not None else 1
+        return self.rows * self.columns * self.taps[0] * self.taps[1] * channels * self.result.channels
+
+
+def _pair(value, low, high, say):
+    pair = (value, value) if isinstance(value, int) else tuple(value)
+    if len(pair) != 2 or not all(isinstance(v, (int, np.integer)) and low <= v <= high for v in pair):
+        raise say(f"must be an integer or a pair of integers from {low} to {high}, not {value!r}")
+    return int(pair[0]), int(pair[1])
+
+
+@dataclass(eq=False)
+class Network:
+    """A network as it is built up, layer by layer, in the order in which they will run.
+
+    Parameters
+    ----------
+    types : str
+        Type set: ``"8-8-16-16"`` (default), ``"8-8-32-32"``, ``"16-16-32-32"``.
+    batch : int
+        Images that one program works on.
+
+    Every method that adds something returns the :class:`Tensor` it makes, and raises :class:`KernelError` with the name of
+    the layer and the value that is wrong.
+    """
+    types: str = "8-8-16-16"
+    batch: int = 1
+    inputs: list = field(default_factory=list)
+    layers: list = field(default_factory=list)
+    outputs: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.set = type_set(self.types)
+        self._names = set()
+        self._known = set()
+        if type(self.batch) is not int or self.batch < 1:
+            raise KernelError(f"batch must be a positive integer, not {self.batch!r}")
+
+    def input(self, name, shape, *, fraction):
+        """An input of ``shape`` (height, width, channels); a vector is (1, 1, channels)."""
+        if len(shape) != 3 or not all(isinstance(v, int) and v >= 1 for v in shape):
+            raise KernelError(f"input {name}: shape must be (height, width, channels), not {shape!r}")
+        tensor = self._tensor("input", name, shape, fraction)
+        self.inputs.append(tensor)
+        return tensor
+
+    def output(self, *tensors):
+        """Says which tensors are kept; without a call it is the last layer's result."""
+        for tensor in tensors:
+            if tensor not in self._known:
+                raise KernelError(f"output {getattr(tensor, 'name', tensor)!r} is no tensor of this network")
+            if tensor not in self.outputs:
+                self.outputs.append(tensor)
+
+    def results(self):
+        """The tensors that are kept."""
+        return self.outputs or [self.layers[-1].result]
+
+    def conv(self, name, source, weights, *, bias=None, weight_fraction, bias_fraction=None, fraction, stride=1, padding=0,
+             act=None, pool=None, pool_stride=None, residual=None, order=1, by_tap=False):
+        """A convolution.
+
+        Parameters
+        ----------
+        source : Tensor
+        weights : integers of KTYPE [out, in, rows, columns]
+        bias : integers of BTYPE [out], optional
+        weight_fraction, bias_fraction, fraction : fraction lengths of weights, bias and result
+        stride : int or (rows, columns), 1 to 7
+        padding : int, (rows, columns) or (top, bottom, left, right), zeros around the source, 0 to 15
+        act : None, "relu" or "leaky" (slope 1/8)
+        pool, pool_stride : max pooling over int or (rows, columns) 1 to 15, stride 1 to 7 (default: as ``pool``)
+        residual : Tensor, added to the result; must have the shape of what it is added to
+        order : 0 act, residual, pool; 1 residual, act, pool; 2 act, pool, residual
+        by_tap : bool
+            Add the residual in the partial sums, as one more tap with an identity kernel (order 1, or no act and order 0).
+            Its fraction length may then differ from ``fraction``, and the next tile can be loaded before this one is
+            stored; it is added before requantisation instead of behind it, which differs only where that saturates.
+        """
+        say = self._say(name)
+        if source not in self._known:
+            raise say(f"source {getattr(source, 'name', source)!r} is no tensor of this network")
+        weights = self._integers(say, "weights", weights, 4, self.set.ker)
+        out, channels, *taps = weights.shape
+        if channels != source.channels:
+            raise say(f"weights have {channels} input channels, source {source.name} has {source.channels}")
+        return self._add(name, say, source, out, tuple(taps), weights=weights, bias=bias, weight_fraction=weight_fraction,
+                         bias_fraction=bias_fraction, fraction=fraction, stride=stride, padding=padding, act=act, pool=pool,
+                         pool_stride=pool_stride, residual=residual, order=order, by_tap=by_tap)
+
+    def dense(self, name, source, weights, *, bias=None, weight_fraction, bias_fraction=None, fraction, act=None):
+        """A fully connected layer: ``weights`` [out, in]. A map is flattened in the order height, width, channels."""
+        say = self._say(name)
+        if source not in self._known:
+            raise say(f"source {getattr(source, 'name', source)!r} is no tensor of this network")
+        weights = self._integers(say, "weights", weights, 2, self.set.ker)
+        height, width, channels = source.shape
+        if weights.shape[1] != height * width * channels:
+            raise say(f"weights have {weights.shape[1]} inputs, source {source.name} has {height * width * channels} values")
+        weights = weights.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
+        return self._add(name, say, source, len(weights), (height, width), weights=weights, bias=bias,
+                         weight_fraction=weight_fraction, bias_fraction=bias_fraction, fraction=fraction, act=act)
+
+    def average(self, name, source, window, *, stride=None, fraction=None, act=None):
+        """Average pooling over ``window`` (int or (rows, columns)), by identity taps; ``stride`` as the window if not given.
+
+        A window of 2^k values is averaged exactly up to the rounding at the end; of another size the weight is the nearest of
+        KTYPE's.
+        """
+        say = self._say(name)
+        if source not in self._known:
+            raise say(f"source {getattr(source, 'name', source)!r} is no tensor of this network")
+        window = _pair(window, 1, 127, self._of(say, "window"))
+        count = window[0] * window[1]
+        places = count.bit_length() - 1
+        if count == 1 << places:
+            weight = 1
+        else:
+            places += self.set.ker - 2
+            weight = round((1 << places) / count)
+        fits = window[0] == source.height and window[1] == source.width
+        if stride is None:
+            stride = (1, 1) if fits else window
+        return self._add(name, say, source, source.channels, window, identity=weight, weight_fraction=places, stride=stride,
+                         fraction=source.fraction if fraction is None else fraction, act=act)
+
+    # What the methods above share
+
+    @staticmethod
+    def _say(name):
+        return lambda text: KernelError(f"layer {name}: {text}")
+
+    @staticmethod
+    def _of(say, what):
+        return lambda text: say(f"{what} {text}")
+
+    def _tensor(self, what, name, shape, fraction):
+        if name in self._names:
+            raise KernelError(f"{what} {name}: the name is taken")
+        if type(fraction) is not int:
+            raise KernelError(f"{what} {name}: fraction must be an integer, not {fraction!r}")
+        if shape[0] > _MOST_SIDE or shape[1] > _MOST_SIDE:
+            raise KernelError(f"{what} {name}: {shape[0]} x {shape[1]} positions, at most {_MOST_SIDE} a side")
+        self._names.add(name)
+        tensor = Tensor(name, *shape, fraction)
+        self._known.add(tensor)
+        return tensor
+
+    @staticmethod
+    def _integers(say, what, values, dimensions, bits):
+        array = np.asarray(values)
+        if array.dtype.kind not in "iu" or array.ndim != dimensions or not array.size:
+            raise say(f"{what} must be integers in {dimensions} dimensions, not {array.dtype} {list(array.shape)}")
+        array = array.astype(np.int64)
+        low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+        if array.min() < low or array.max() > high:
+            raise say(f"{what} reach from {array.min()} to {array.max()}, legal are {low} to {high}")
+        return array
+
+    @staticmethod
+    def _padding(say, padding):
+        sides = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
+        if len(sides) == 2:
+            sides = (sides[0], sides[0], sides[1], sides[1])
+        if len(sides) != 4 or not all(isinstance(v, int) and 0 <= v <= _MOST_BORDER for v in sides):
+            raise say(f"padding must be 1, 2 or 4 integers from 0 to {_MOST_BORDER}, not {padding!r}")
+        return sides
+
+    def _shift(self, say, what, value):
+        if not -128 <= value <= 127:
+            raise say(f"the shift of {what} is {value}, legal are -128 to 127: the fraction lengths are too far apart")
+        return value
+
+    def _add(self, name, say, source, out, taps, *, weight_fraction, fraction, weights=None, identity=0, bias=None,
+             bias_fraction=None, stride=1, padding=0, act=None, pool=None, pool_stride=None, residual=None, order=1,
+             by_tap=False):
+        stride = _pair(stride, 1, 7, self._of(say, "stride"))
+        padding = self._padding(say, padding)
+        if act not in ACTIVATIONS:
+            raise say(f"act must be None, 'relu' or 'leaky', not {act!r}")
+        if order not in (0, 1, 2):
+            raise say(f"order must be 0, 1 or 2, not {order!r}")
+        for what, value in (("weight_fraction", weight_fraction), ("fraction", fraction)):
+            if type(value) is not int:
+                raise say(f"{what} must be an integer, not {value!r}")
+        gain = fraction + self.set.store_shift
+        f = self._shift(say, "the dot products", gain - source.fraction - weight_fraction)
+        b = 0
+        if bias is not None:
+            bias = self._integers(say, "bias", bias, 1, self.set.bias)
+            if len(bias) != out:
+                raise say(f"bias has {len(bias)} values, the layer has {out} output channels")
+            if type(bias_fraction) is not int:
+                raise say(f"bias_fraction must be an integer, not {bias_fraction!r}")
+            b = self._shift(say, "the bias", gain - bias_fraction)
+        if taps[0] > 127 or taps[1] > 127:
+            raise say(f"a kernel of {taps[0]} x {taps[1]} taps, at most 127 a side")
+        rows = (source.height + padding[0] + padding[1] - taps[0]) // stride[0] + 1
+        columns = (source.width + padding[2] + padding[3] - taps[1]) // stride[1] + 1
+        if rows < 1 or columns < 1:
+            raise say(f"a kernel of {taps[0]} x {taps[1]} taps does not fit a source of {source.height} x {source.width} "
+                      f"with padding {padding}")
+        window = (1, 1, 1, 1)
+        if pool is not None:
+            size = _pair(pool, 1, 15, self._of(say, "pool"))
+            window = size + _pair(pool_stride if pool_stride is not None else tuple(min(v, 7) for v in size), 1, 7,
+                                  self._of(say, "pool_stride"))
+            if size[0] > rows or size[1] > columns:
+                raise say(f"pool of {size[0]} x {size[1]} is larger than the {rows} x {columns} results of the convolution")
+        height, width = (rows - window[0]) // window[2] + 1, (columns - window[1]) // window[3] + 1
+        residual_f = 0
+        if residual is not None:
+            residual_f = self._residual(say, residual, (height, width) if order == 2 else (rows, columns), out, fraction,
+                                        ACTIVATIONS[act], order, by_tap, gain)
+        else:
+            order = 0
+        if not ACTIVATIONS[act] and order == 1:
+            order = 0               # the same thing, and the only one of the two with an encoding
+        result = self._tensor("layer", name, (height, width, out), fraction)
+        self.layers.append(Layer(name, source, result, taps, weights, bias, f, b, stride, padding, ACTIVATIONS[act],
+                                 0 if by_tap else order, window, rows, columns, identity, residual, by_tap, residual_f))
+        return result
+
+    def _residual(self, say, residual, sides, out, fraction, act, order, by_tap, gain):
+        if residual not in self._known:
+            raise say(f"residual {getattr(residual, 'name', residual)!r} is no tensor of this network")
+        if residual.shape != (*sides, out):
+            raise say(f"residual {residual.name} has the shape {list(residual.shape)}, it is added to {[*sides, out]}")
+        if by_tap:
+            if order == 2 or (order == 0 and act):
+                raise say(f"a residual by tap is added before act: order must be 1, not {order}")
+            return self._shift(say, "the residual", gain - residual.fraction)
+        if residual.fraction != fraction:
+            raise say(f"residual {residual.name} has fraction {residual.fraction}, the result {fraction}: they must be equal")
+        return 0

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Layers into jobs: for every tile what is loaded, which taps run, and what is stored where."""
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ....gateware.cores.opu.types import SLOT
+from .target import ifm_channels, ofm_channels
+from .tiling import BLOCK, channels_of
+
+__all__ = ["Chunk", "Job", "Load", "Lowering", "Pad", "Part"]
+
+
+class Load(NamedTuple):
+    """One ``ld.ifm``: units in the region of maps, slots of a row in memory, shape."""
+    at: int
+    mem_w: int
+    shape: tuple
+
+    def span(self, slot_units):
+        """First unit and the one behind the last."""
+        rows, columns, _ = self.shape
+        return self.at, self.at + ((rows - 1) * self.mem_w + columns) * slot_units
+
+
+class Chunk(NamedTuple):
+    """Taps on one feature map: ``taps`` are (h, w, n) of ``conv``."""
+    load: Load
+    stride: tuple
+    f: int
+    taps: tuple
+
+
+class Part(NamedTuple):
+    """One kernel, ``n`` taps at units ``at`` of the constants, and the chunks that use it, all of one ``ifm`` shape."""
+    at: int
+    n: int
+    chunks: tuple
+
+
+class Pad(NamedTuple):
+    """One ``pad``: units of the array, its rows and columns, width of the border."""
+    at: int
+    mem: tuple
+    width: int
+
+
+@dataclass
+class Job:
+    """One tile: everything up to its ``store``."""
+    layer: object
+    ofm: tuple
+    parts: list
+    bias: int | None
+    residual: Load | None
+    at: int
+    mem: tuple
+    rows: int
+    columns: int
+    borders: tuple                                      # the Pads of the maps it stores to
+    pads: list = field(default_factory=list)            # those to carry out with this job
+    closes: tuple | None = None                         # of a layer's last job: first image, number of images
+
+    def span(self, slot_units):
+        """Units written by ``store``: the first, and the one behind the last."""
+        return self.at, self.at + ((self.rows - 1) * self.mem[1] + self.columns) * slot_units
+
+
+class _Tap(NamedTuple):
+    load: Load
+    stride: tuple
+    f: int
+    h: int
+    w: int
+    weights: tuple          # what :meth:`Lowering._matrix` makes the weights of
+
+
+def _starts(total, size):
+    """Where tiles of ``size`` begin: the last one overlaps the one before rather than being smaller."""
+    return sorted({min(at, total - size) for at in range(0, total, size)})
+
+
+class Lowering:
+    """Turns layers into jobs.
+
+    Parameters
+    ----------
+    target : Target
+    maps : Maps
+    constants : Constants
+    batch : images of a tensor that has room for all; others hold a group (:meth:`start_group`)
+    """
+    def __init__(self, target, maps, constants, batch):
+        self.target = target
+        self.maps = maps
+        self.constants = constants
+        self.batch = batch
+        self._group = 0
+        self._kernels = {}
+
+    def start_group(self, first):
+        """Tensors that have room for a group hold the images from ``first`` on."""
+        self._group = first
+
+    def _image(self, buffer, n):
+        return n if buffer.images == self.batch else n - self._group
+
+    def flat(self, layer):
+        """Whether ``layer`` works on all images at once, each a row of its ``ifm``."""
+        source, result = self.maps.buffers[layer.source], self.maps.buffers[layer.result]
+        return layer.flat and not source.border and source.image_slots <= 1023 and result.image_slots <= 1023
+
+    def jobs(self, layer, tiling, first, count):
+        """Jobs of images ``first`` to ``first + count - 1``, in order."""
+        flat = self.flat(layer)
+        make = self._flat_job if flat else self._job
+        height, width = (count, 1) if flat else layer.result.shape[:2]
+        rows, columns = min(tiling.rows, height), min(tiling.columns, width)
+        tiles = [(n, r, c) for n in ([first] if flat else range(first, first + count))
+                 for r in _starts(height, rows) for c in _starts(width, columns)]
+        outs = range(layer.result.maps)
+        order = [(o, t) for o in outs for t in tiles] if tiling.kernel_first else [(o, t) for t in tiles for o in outs]
+        return [make(layer, tiling, o, *tile, rows, columns) for o, tile in order]
+
+    def pads(self, layer, first, count):
+        """What makes the border of the layer's result zero, for those images."""
+        return [pad for part in range(layer.result.maps) for pad in self._borders(layer, first, count, part)]
+
+    def _borders(self, layer, first, count, part):
+        buffer = self.maps.buffers[layer.result]
+        p = buffer.border
+        return tuple(Pad(buffer.at(self._image(buffer, n), part, -p, -p), (buffer.mem_h, buffer.mem_w), p)
+                     for n in range(first, first + count) if p)
+
+    # A tile of a map
+
+    def _job(self, layer, tiling, out, n, row, column, rows, columns):
+        source, result = self.maps.buffers[layer.source], self.maps.buffers[layer.result]
+        high, wide, down, right = layer.pool
+        top, left = row * down, column * right                     # of the convolution
+        ofm = (rows - 1) * down + high, (columns - 1) * right + wide, ofm_channels(channels_of(layer.result, out))
+        taps = []
+        for part in range(layer.source.maps) if layer.weights is not None else [out]:
+            taps += self._map_taps(layer, source, self._image(source, n), part, out, top, left, ofm)
+        residual = None
+        if layer.residual is not None:
+            residual = self._residual(layer, tiling, out, n, (row, column) if layer.order == 2 else (top, left),
+                                      (rows, columns) if layer.order == 2 else ofm[:2], ofm[2], taps[-1].load.shape)
+            if layer.by_tap:
+                taps.append(_Tap(residual, (1, 1), layer.residual_f, 0, 0, ("identity", 1)))
+                residual = None
+        parts = self._parts(layer, tiling, out, taps, ofm[2])
+        return Job(layer, ofm, parts, self._bias(layer, out, ofm[2]), residual,
+                   result.at(self._image(result, n), out, row, column), (result.mem_h, result.mem_w), rows, columns,
+                   self._borders(layer, n, 1, out))
+
+    def _map_taps(self, layer, source, image, part, out, top, left, ofm):
+        ifm_c = ifm_channels(channels_of(layer.source, part))
+        down, across = layer.stride
+        row, column = top * down - layer.padding[0], left * across - layer.padding[2]
+        mem_w = source.mem_w
+        skip = layer.taps[0] == 1 and down > 1 and mem_w * down <= 1023
+        if skip:                # rows that no tap reads are not loaded
+            mem_w, down = mem_w * down, 1
+        found = []
+        for r0 in range(0, layer.taps[0], BLOCK):
+            for c0 in range(0, layer.taps[1], BLOCK):
+                high, wide = min(BLOCK, layer.taps[0] - r0), min(BLOCK, layer.taps[1] - c0)
+                shape = (ofm[0] - 1) * down + high, (ofm[1] - 1) * across + wide, ifm_c
+                load = Load(source.at(image, part, row + r0, column + c0), mem_w, shape)
+                for r in range(high):
+                    for c in range(wide):
+                        weights = ("identity", layer.identity) if layer.weights is None else (part, r0 + r, c0 + c)
+                        found.append(_Tap(load, (down, across), layer.f, r, c, weights))
+        return found
+
+    def _residual(self, layer, tiling, out, n, start, sides, ofm_c, shape):
+        buffer = self.maps.buffers[layer.residual]
+        fits = shape[0] >= sides[0] and shape[1] >= sides[1] and shape[2] >= ofm_c
+        exact = not fits or (layer.adds and tiling.exact_residual)
+        wanted = (*sides, ifm_channels(ofm_c)) if exact else shape
+        return Load(buffer.at(self._image(buffer, n), out, *start), buffer.mem_w, wanted)
+
+    # Fully connected: images are rows, slots are columns
+
+    def _flat_job(self, layer, tiling, out, n, row, column, rows, columns):
+        source, result = self.maps.buffers[layer.source], self.maps.buffers[layer.result]
+        ifm_c = SLOT if layer.source.maps > 1 else ifm_channels(layer.source.channels)
+        ofm_c = ofm_channels(channels_of(layer.result, out))
+        slots = [(part, r, c) for part in range(layer.source.maps) for r in range(layer.taps[0])
+                 for c in range(layer.taps[1])]
+        taps = []
+        for at in range(0, len(slots), BLOCK):
+            some = slots[at:at + BLOCK]
+            part, r, c = some[0]
+            load = Load(source.at(self._image(source, n) + row, part, r, c), source.image_slots, (rows, len(some), ifm_c))
+            taps += [_Tap(load, (1, 1), layer.f, 0, k, slot) for k, slot in enumerate(some)]
+        parts = self._parts(layer, tiling, out, taps, ofm_c)
+        return Job(layer, (rows, 1, ofm_c), parts, self._bias(layer, out, ofm_c), None,
+                   result.at(self._image(result, n) + row, out), (rows, result.image_slots), rows, 1,
+                   self._borders(layer, n + row, rows, out))
+
+    # Kernels
+
+    def _parts(self, layer, tiling, out, taps, ofm_c):
+        """Taps that share the shape of ``ifm`` share kernels, of as equal sizes as can be."""
+        runs = []
+        for tap in taps:
+            if not runs or runs[-1][0].load.shape != tap.load.shape:
+                runs.append([])
+            runs[-1].append(tap)
+        parts = []
+        for run in runs:
+            ifm_c = run[0].load.shape[2]
+            shared = layer.weights is None and len({t.weights for t in run}) == 1
+            size = len(run)
+            if not shared:
+                most = min(tiling.taps, self.target.kernel_taps(ofm_c, ifm_c))
+                size = -(-len(run) // -(-len(run) // most))
+            for at in range(0, len(run), size):
+                some = run[at:at + size]
+                kernel = tuple(t.weights for t in (some[:1] if shared else some))
+                parts.append(Part(self._kernel(layer, out, kernel, ofm_c, ifm_c), len(kernel),
+                                  self._chunks(some, shared)))
+        return parts
+
+    @staticmethod
+    def _chunks(taps, shared):
+        chunks = []
+        for n, tap in enumerate(taps):
+            key = tap.load, tap.stride, tap.f
+            if not chunks or chunks[-1][0] != key:
+                chunks.append((key, []))
+            chunks[-1][1].append((tap.h, tap.w, 0 if shared else n))
+        return tuple(Chunk(*key, tuple(ops)) for key, ops in chunks)
+
+    def _kernel(self, layer, out, weights, ofm_c, ifm_c):
+        key = layer.name, out, weights, ofm_c, ifm_c
+        if key not in self._kernels:
+            array = np.stack([self._matrix(layer, out, w, ofm_c, ifm_c) for w in weights])
+            self._kernels[key] = self.constants.kernel(array)
+        return self._kernels[key]
+
+    def _matrix(self, layer, out, weights, ofm_c, ifm_c):
+        """Weights [ofm_c, ifm_c] of one tap, missing channels zero."""
+        if weights[0] == "identity":
+            return weights[1] * np.eye(ofm_c, ifm_c, dtype=np.int64)
+        part, r, c = weights
+        piece = layer.weights[out * SLOT:(out + 1) * SLOT, part * SLOT:(part + 1) * SLOT, r, c]
+        return np.pad(piece, ((0, ofm_c - piece.shape[0]), (0, ifm_c - piece.shape[1])))
+
+    def _bias(self, layer, out, ofm_c):
+        if layer.bias is None:
+            return None
+        key = layer.name, out, "bias", ofm_c
+        if key not in self._kernels:
+            piece = layer.bias[out * SLOT:(out + 1) * SLOT]
+            self._kernels[key] = self.constants.bias(np.pad(piece, (0, ofm_c - len(piece))))
+        return self._kernels[key]

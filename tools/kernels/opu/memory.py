@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where tensors and constants lie (specification, section 7.3). All addresses are units of 64 bytes from a region's start."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....gateware.cores.opu.types import SLOT
+from .errors import KernelError
+
+__all__ = ["Buffer", "Constants", "Maps", "dtype"]
+
+_MOST_UNITS = 1 << 22
+
+
+def dtype(bits):
+    """The little-endian numpy type of that width."""
+    return np.dtype(f"<i{bits // 8}")
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w`` slots with a border of
+    ``border`` slots, one after the other.
+
+    Attributes
+    ----------
+    tensor : Tensor
+    base : units from the start of the region of maps
+    images : int
+    border : int
+    slot_units : units in a slot
+    """
+    tensor: object
+    base: int
+    images: int
+    border: int
+    slot_units: int
+
+    @property
+    def mem_h(self):
+        return self.tensor.height + 2 * self.border
+
+    @property
+    def mem_w(self):
+        return self.tensor.width + 2 * self.border
+
+    @property
+    def image_slots(self):
+        return self.tensor.maps * self.mem_h * self.mem_w
+
+    @property
+    def units(self):
+        return self.images * self.image_slots * self.slot_units
+
+    @property
+    def geometry(self):
+        return self.images, self.tensor.maps, self.mem_h, self.mem_w, self.border
+
+    def at(self, image, part=0, row=0, column=0):
+        """Units of a slot: ``part`` is the map, ``row`` and ``column`` may lie in the border (from ``-border``)."""
+        slot = image * self.image_slots + (part * self.mem_h + row + self.border) * self.mem_w + column + self.border
+        return self.base + slot * self.slot_units
+
+    def pack(self, values, bits):
+        """The bytes of ``values`` [images, height, width, channels], borders and unused channels zero."""
+        tensor = self.tensor
+        values = np.asarray(values)
+        if values.shape == tensor.shape:
+            values = values[None]
+        if values.shape != (self.images, *tensor.shape) or values.dtype.kind not in "iu":
+            raise KernelError(f"tensor {tensor.name}: values must be integers {[self.images, *tensor.shape]}, not "
+                              f"{values.dtype} {list(values.shape)}")
+        low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+        if values.min() < low or values.max() > high:
+            raise KernelError(f"tensor {tensor.name}: values reach from {values.min()} to {values.max()}, legal are {low} to "
+                              f"{high}")
+        array = np.zeros((self.images, tensor.maps, self.mem_h, self.mem_w, SLOT), dtype(bits))
+        p = self.border
+        for part in range(tensor.maps):
+            piece = values[..., part * SLOT:(part + 1) * SLOT]
+            array[:, part, p:p + tensor.height, p:p + tensor.width, :piece.shape[3]] = piece
+        return array
+
+    def unpack(self, data, bits):
+        """Values [images, height, width, channels] from the bytes of the buffer."""
+        p, tensor = self.border, self.tensor
+        array = np.frombuffer(bytes(data), dtype(bits)).reshape(self.images, tensor.maps, self.mem_h, self.mem_w, SLOT)
+        inside = array[:, :, p:p + tensor.height, p:p + tensor.width]
+        return inside.transpose(0, 2, 3, 1, 4).reshape(self.images, *tensor.shape[:2], -1)[..., :tensor.channels].copy()
+
+
+class Constants:
+    """Kernels and biases, 64-byte aligned, equal ones once."""
+    def __init__(self, types):
+        self.types = types
+        self._parts, self._known, self._end = [], {}, 0
+
+    def kernel(self, array):
+        """Units at which ``array`` [taps, ofm_c, ifm_c] lies."""
+        return self._add(np.ascontiguousarray(array.astype(dtype(self.types.ker))))
+
+    def bias(self, array):
+        return self._add(np.ascontiguousarray(array.astype(dtype(self.types.bias))))
+
+    def _add(self, array):
+        data = array.tobytes()
+        key = (array.dtype.itemsize, data)
+        if key not in self._known:
+            self._known[key] = self._end
+            self._parts.append(data + bytes(-len(data) % 64))
+            self._end += len(self._parts[-1]) // 64
+        if self._end > _MOST_UNITS:
+            raise KernelError(f"kernels and biases take {self._end * 64} bytes, a region holds {_MOST_UNITS * 64}")
+        return self._known[key]
+
+    @property
+    def data(self):
+        """uint8, all of them."""
+        return np.frombuffer(b"".join(self._parts), np.uint8)
+
+
+class Maps:
+    """Memory of the feature maps: a tensor's place is used again once its last reader has run.
+
+    Parameters
+    ----------
+    network : Network
+    group : images that are worked on together; inputs and results have room for the whole batch
+    slot_units : units in a slot
+
+    Attributes
+    ----------
+    buffers : dict, Tensor -> Buffer
+    units : size of the whole
+    """
+    def __init__(self, network, group, slot_units):
+        self._slot_units = slot_units
+        self.buffers = {}
+        self.units = 0
+        kept = set(network.results())
+        last = {}
+        borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
+        for index, layer in enumerate(network.layers):
+            for tensor in (layer.source, layer.residual):
+                if tensor is not None:
+                    last[tensor] = index
+            borders[layer.source] = max(borders[layer.source], *layer.padding)
+        self._free = [(0, 1 << 40)]
+        self._shapes = {}
+        for tensor in network.inputs:
+            self._place(tensor, network.batch, borders[tensor])
+        for tensor in network.results():
+            if tensor not in self.buffers:
+                self._place(tensor, network.batch, borders[tensor])
+        for index, layer in enumerate(network.layers):
+            if layer.result not in self.buffers:
+                self._place(layer.result, group, borders[layer.result])
+            for tensor, at in last.items():
+                if at == index and tensor not in kept and tensor not in network.inputs:
+                    self._release(self.buffers[tensor])
+            if layer.result not in last and layer.result not in kept:
+                self._release(self.buffers[layer.result])
+
+    def _place(self, tensor, images, border):
+        buffer = Buffer(tensor, 0, images, border, self._slot_units)
+        base = None
+        # A free place of the very same geometry keeps its zero border.
+        for start, geometry in self._shapes.items():
+            if geometry == buffer.geometry and self._is_free(start, buffer.units):
+                base = start
+                break
+        if base is None:
+            base = next(start for start, end in self._free if end - start >= buffer.units)
+        buffer = Buffer(tensor, base, images, border, self._slot_units)
+        if buffer.mem_h > 1023 or buffer.mem_w > 1023:
+            raise KernelError(f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} slots, at most "
+                              f"1023 a side")
+        self._take(base, base + buffer.units)
+        self._shapes = {s: g for s, g in self._shapes.items() if s != base}
+        self._shapes[base] = buffer.geometry
+        self.buffers[tensor] = buffer
+        self.units = max(self.units, base + buffer.units)
+        if self.units > _MOST_UNITS:
+            raise KernelError(f"tensor {tensor.name}: the maps take more than the {_MOST_UNITS * 64} bytes of a region")
+
+    def _is_free(self, start, size):
+        return any(a <= start and start + size <= b for a, b in self._free)
+
+    def _take(self, start, end):
+        free = []
+        for a, b in self._free:
+            if a < start:
+                free.append((a, min(b, start)))
+            if b > end:
+                free.append((max(a, end), b))
+        self._free = [(a, b) for a, b in sorted(set(free)) if a < b]
+
+    def _release(self, buffer):
+        spans = sorted([*self._free, (buffer.base, buffer.base + buffer.units)])
+        merged = [spans[0]]
+        for a, b in spans[1:]:
+            if a <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(b, merged[-1][1])
+            else:
+                merged.append((a, b))
+        self._free = merged
+

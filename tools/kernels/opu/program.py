@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the library makes of a network: words, memory, registers, and where its tensors lie."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ....gateware.cores.opu.isa import ISA
+from ...asm import disassemble
+from .errors import KernelError
+from .memory import dtype
+
+__all__ = ["Compiled", "LayerSpan", "Placed"]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A tensor in main memory: byte ``address`` and ``size``; see :class:`~.memory.Buffer` for how it lies there."""
+    buffer: object
+    address: int
+    bits: int
+
+    @property
+    def size(self):
+        return self.buffer.units * 64
+
+    @property
+    def array_shape(self):
+        """Shape of the whole as an array of elements: images, maps, rows, columns, 64."""
+        buffer = self.buffer
+        return buffer.images, buffer.tensor.maps, buffer.mem_h, buffer.mem_w, 64
+
+    def pack(self, values):
+        """``values`` [images, height, width, channels] as they lie in memory, borders zero."""
+        return self.buffer.pack(values, self.bits)
+
+    def unpack(self, memory):
+        """Values [images, height, width, channels] out of ``memory``: all of main memory (uint8), or just this tensor, as
+        bytes or as the array that a job saved."""
+        data = np.ascontiguousarray(memory).view(np.uint8).ravel() if isinstance(memory, np.ndarray) else \
+            np.frombuffer(memory, np.uint8)
+        if data.size != self.size:
+            data = data[self.address:self.address + self.size]
+        return self.buffer.unpack(data.tobytes(), self.bits)
+
+
+@dataclass(frozen=True)
+class LayerSpan:
+    """A layer in the program: words ``begin`` to ``end`` (exclusive; ``end`` lies behind its last store), for images
+    ``first`` to ``first + images - 1``; multiplications on real channels."""
+    name: str
+    begin: int
+    end: int
+    first: int
+    images: int
+    macs: int
+
+
+@dataclass
+class Compiled:
+    """A program with everything around it.
+
+    Attributes
+    ----------
+    words : list of int; ``program_at``, ``constants_at``, ``maps_at`` : byte addresses
+    constants : uint8, kernels and biases as they lie at ``constants_at``
+    inputs, outputs, tensors : dict, name -> Placed (``tensors``: every one, though its memory may be used again)
+    registers : dict, ISA registers to set: the region table
+    memory_size : bytes of main memory from address 0 that it takes
+    params : dict, build parameters that it was made for
+    layers : list of LayerSpan
+    tilings : dict, layer name -> Tiling
+    """
+    words: list
+    program_at: int
+    constants: np.ndarray
+    constants_at: int
+    maps_at: int
+    inputs: dict
+    outputs: dict
+    tensors: dict
+    registers: dict
+    memory_size: int
+    params: dict
+    layers: list
+    tilings: dict = field(default_factory=dict)
+
+    @property
+    def data(self):
+        """The program in its binary form."""
+        return np.array(self.words, "<u4").tobytes()
+
+    @property
+    def text(self):
+        """The program as assembly text, a comment before every layer."""
+        lines = disassemble(ISA, self.data).splitlines()
+        if len(lines) != len(self.words):
+            raise KernelError("the program does not come back from the disassembler line by line")
+        comments = {span.begin: f"# {span.name}" + (f", images {span.first} to {span.first + span.images - 1}"
+                                                   if span.images > 1 or span.first else "") for span in self.layers}
+        found = []
+        for index, line in enumerate(lines):
+            if index in comments:
+                found.append(comments[index])
+            found.append(line)
+        return "\n".join(found) + "\n"
+
+    def image(self, values=None, size=None):
+        """Main memory before the run, uint8.
+
+        Parameters
+        ----------
+        values : dict, name of an input -> integers [images, height, width, channels]; missing ones are zero
+        size : bytes, at least ``memory_size``
+        """
+        memory = np.zeros(size or self.memory_size, np.uint8)
+        if memory.size < self.memory_size:
+            raise KernelError(f"the program takes {self.memory_size} bytes of memory, not {memory.size}")
+        for address, data, _ in self.loads(values or {}):
+            memory[address:address + data.size] = data
+        memory[self.program_at:self.program_at + len(self.data)] = np.frombuffer(self.data, np.uint8)
+        return memory
+
+    def loads(self, values):
+        """(byte address, uint8 array, name) of everything but the program that memory must hold before the run."""
+        for name in values:
+            if name not in self.inputs:
+                raise KernelError(f"no input {name!r}; there are {', '.join(self.inputs)}")
+        found = [(self.constants_at, self.constants, "constants")] if self.constants.size else []
+        for name, placed in self.inputs.items():
+            if name in values:
+                found.append((placed.address, placed.pack(values[name]).view(np.uint8).ravel(), name))
+        return found
+
+    @property
+    def all_registers(self):
+        """Registers of a run, program address and length included."""
+        return {**self.registers, "program_address": self.program_at, "program_length": len(self.data)}
+
+    def results(self, memory):
+        """Outputs by name, [images, height, width, channels], out of main memory after the run."""
+        return {name: placed.unpack(memory) for name, placed in self.outputs.items()}
+
+    @property
+    def element(self):
+        """numpy type of a tensor's elements."""
+        return dtype(next(iter(self.outputs.values())).bits)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a layer is cut: into tiles that fit the buffers, and kernels into loads that fit the kernel memory."""
+from dataclasses import dataclass, replace
+
+from ....gateware.cores.opu.types import SLOT
+from .errors import KernelError
+from .target import ifm_channels, ofm_channels
+
+__all__ = ["BLOCK", "Tiling", "candidates", "channels_of", "ifm_shapes", "widest"]
+
+#: Taps that one window offset of ``conv`` reaches, a side.
+BLOCK = 16
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How one layer is cut.
+
+    Attributes
+    ----------
+    rows, columns : results of a tile after pooling; of a layer that works on whole images at a time, ``rows`` is images
+    taps : most taps of one ``ld.ker``
+    kernel_first : all tiles of one group of 64 output channels before the next (the kernel stays), else all groups of
+        output channels for one tile (the feature map stays)
+    exact_residual : load the residual with its own shape (which costs the kernel), else with that of the layer's ``ifm``
+    """
+    rows: int
+    columns: int
+    taps: int
+    kernel_first: bool = True
+    exact_residual: bool = True
+
+
+def channels_of(tensor, part):
+    """Channels of map ``part`` of ``tensor``."""
+    return min(SLOT, tensor.channels - part * SLOT)
+
+
+def _most_channels(tensor):
+    return channels_of(tensor, 0)
+
+
+def ifm_shapes(layer, rows, columns):
+    """Shapes of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results, the largest kernel block of each side first."""
+    ifm_c = ifm_channels(_most_channels(layer.source))
+    sides = []
+    for axis, count in enumerate((rows, columns)):
+        taps, stride = layer.taps[axis], layer.stride[axis]
+        before = (count - 1) * layer.pool[2 + axis] + layer.pool[axis]
+        if axis == 0 and taps == 1:
+            stride = 1                  # rows in between are left out by the width of the map in memory
+        sides.append((before - 1) * stride + min(taps, BLOCK))
+    return (*sides, ifm_c)
+
+
+def _ofm_shape(layer, rows, columns):
+    return ((rows - 1) * layer.pool[2] + layer.pool[0], (columns - 1) * layer.pool[3] + layer.pool[1],
+            ofm_channels(_most_channels(layer.result)))
+
+
+def _residual_fits(target, layer, rows, columns):
+    if not layer.adds and not layer.by_tap:
+        return True
+    sides = (rows, columns) if layer.order == 2 else _ofm_shape(layer, rows, columns)[:2]
+    return target.holds_ifm((*sides, ifm_channels(_most_channels(layer.result))))
+
+
+def _fits(target, layer, rows, columns, flat):
+    if flat:
+        channels = SLOT if layer.source.maps > 1 else ifm_channels(layer.source.channels)
+        slots = min(BLOCK, layer.source.maps * layer.taps[0] * layer.taps[1])
+        return (target.holds_ifm((rows, slots, channels))
+                and target.holds_ofm((rows, 1, ofm_channels(_most_channels(layer.result)))))
+    return (target.holds_ifm(ifm_shapes(layer, rows, columns)) and target.holds_ofm(_ofm_shape(layer, rows, columns))
+            and _residual_fits(target, layer, rows, columns))
+
+
+def _even(count, most):
+    """The smallest tile that cuts ``count`` into as few tiles as ``most`` does."""
+    return -(-count // -(-count // most))
+
+
+def _most_rows(target, layer, height, columns, flat):
+    low, high = 0, min(height, 127)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _fits(target, layer, middle, columns, flat):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _taps(target, layer):
+    ofm_c, ifm_c = ofm_channels(_most_channels(layer.result)), ifm_channels(_most_channels(layer.source))
+    taps = target.kernel_taps(ofm_c, ifm_c)
+    if not taps:
+        raise KernelError(f"layer {layer.name}: one tap of {ifm_c} to {ofm_c} channels takes {target.tap_rows(ofm_c, ifm_c)} "
+                          f"rows of kernel memory, this build has ker_rows = {target.params['ker_rows']}")
+    return taps
+
+
+def widest(target, layer, images, flat):
+    """The :class:`Tiling` with the fewest tiles; raises :class:`KernelError` if not even one result fits the buffers."""
+    height, width = (images, 1) if flat else layer.result.shape[:2]
+    best = None
+    for cuts in range(1, width + 1):
+        columns = -(-width // cuts)
+        rows = _most_rows(target, layer, height, columns, flat)
+        if rows:
+            tiles = -(-height // rows) * -(-width // columns)
+            if best is None or tiles < best[0]:
+                best = tiles, _even(height, rows), columns
+            if -(-width // columns) > 2 * best[0]:
+                break
+    if best is None:
+        raise KernelError(f"layer {layer.name}: one result needs ifm {list(ifm_shapes(layer, 1, 1))} and ofm "
+                          f"{list(_ofm_shape(layer, 1, 1))}; this build has ifm_lines = {target.params['ifm_lines']}, "
+                          f"ofm_lines = {target.params['ofm_lines']}")
+    return Tiling(best[1], best[2], _taps(target, layer))
+
+
+def candidates(target, layer, images, flat, start):
+    """Tilings worth trying in place of ``start``, for a build that overlaps loads, convolutions and stores."""
+    height = images if flat else layer.result.height
+    rows = sorted({_even(height, r) for r in range(1, start.rows + 1) if -(-height // r) <= 8}, reverse=True)
+    total = layer.taps[0] * layer.taps[1] * layer.source.maps + layer.by_tap
+    sizes = {start.taps}
+    per = target.tap_rows(ofm_channels(_most_channels(layer.result)), ifm_channels(_most_channels(layer.source)))
+    half = target.params["ker_rows"] // (2 * per)
+    if layer.weights is not None and total > 1:
+        sizes |= {t for t in (half, -(-total // 2), -(-total // 3)) if 1 <= t <= start.taps}
+        # Parts that a larger limit would cut the same way.
+        sizes = {-(-total // -(-total // t)) for t in sizes}
+    found = [replace(start, rows=r, taps=t) for r in rows for t in sorted(sizes, reverse=True)]
+    if layer.adds:
+        found += [replace(t, exact_residual=False) for t in found]
+    if layer.result.maps > 1 and not flat:
+        found += [replace(t, kernel_first=False) for t in found]
+    return found
