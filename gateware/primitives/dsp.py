@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signed 8 x 8 multipliers with registers: MULT18X18D (one or two products each), SB_MAC16 (two), or logic.
+"""Signed multipliers of 8 or 16 bits with registers: MULT18X18D (one product, or two of 8 bits), SB_MAC16 (the same), or logic.
 
 Inference never uses the registers inside a DSP block, nor the dual mode of SB_MAC16, nor packs two products into one
 multiplier; hence instances. All kinds of one :class:`MultiplierArray` have the same latency.
@@ -32,7 +32,7 @@ def pair_products(product, low):
 
 
 class MultiplierArray(wiring.Component):
-    """``lanes`` signed 8 x 8 multipliers, one product each lane and cycle.
+    """``lanes`` signed multipliers, one product each lane and cycle.
 
     Lanes 2i and 2i+1 always get the same ``a`` in one cycle where ``kind`` is ``"dsp_pair"`` (two columns of an array that
     share their activation); each other kind takes any operands.
@@ -45,14 +45,16 @@ class MultiplierArray(wiring.Component):
         Most DSPs to be used; the lanes beyond it are built of logic.
     fabric_register : bool
         One more register behind the product, for the way from the DSP column to the adders.
+    width : int
+        Bits of an operand: 8 or 16; 16 is not for ``"dsp_pair"``.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
     -------
-    a, b : In, arrays of ``signed(8)``
-    p : Out, array of ``signed(16)``, :attr:`latency` cycles after its operands
+    a, b : In, arrays of ``signed(width)``
+    p : Out, array of ``signed(2 * width)``, :attr:`latency` cycles after its operands
     """
-    def __init__(self, *, lanes, kind="dsp", dsp_limit=None, fabric_register=False, family=None):
+    def __init__(self, *, lanes, kind="dsp", dsp_limit=None, fabric_register=False, width=8, family=None):
         if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 1:
             raise ValueError(f"Number of lanes must be a positive integer, not {lanes!r}")
         if kind not in KINDS:
@@ -64,15 +66,20 @@ class MultiplierArray(wiring.Component):
             raise ValueError(f"Number of lanes must be even for dsp_pair, not {lanes}")
         if kind == "dsp_pair" and family == "ice40":
             raise ValueError("Kind of multiplier dsp_pair needs the 18-bit operands of family 'ecp5'; SB_MAC16 has 16")
+        if width not in (8, 16):
+            raise ValueError(f"Width of operands must be 8 or 16, not {width!r}")
+        if kind == "dsp_pair" and width != 8:
+            raise ValueError(f"Width of operands must be 8 for dsp_pair, not {width}")
         self.lanes, self.kind, self.family, self.fabric_register = lanes, kind, family, fabric_register
+        self.width = width
         self.latency = multiplier_latency(kind, fabric_register)
-        shared = kind == "dsp_pair" or (kind == "dsp" and family == "ice40")
+        shared = kind == "dsp_pair" or (kind == "dsp" and family == "ice40" and width == 8)
         per_dsp = 2 if shared else 1
         dsps = 0 if kind == "lut" else -(-lanes // per_dsp)
         self.dsps = dsps if dsp_limit is None else min(dsps, dsp_limit)
         self._per_dsp = per_dsp
         super().__init__({
-            "a": In(signed(8)).array(lanes), "b": In(signed(8)).array(lanes), "p": Out(signed(16)).array(lanes),
+            "a": In(signed(width)).array(lanes), "b": In(signed(width)).array(lanes), "p": Out(signed(2 * width)).array(lanes),
         })
 
     def elaborate(self, platform):
@@ -87,7 +94,10 @@ class MultiplierArray(wiring.Component):
             for lane in range(in_dsp):
                 product = Signal(36, name=f"product_{lane}")
                 self._mult18(m, f"dsp_{lane}", self.a[lane], self.b[lane], product)
-                self._finish(m, lane, product[:16].as_signed())
+                self._finish(m, lane, product[:2 * self.width].as_signed())
+        elif self.width == 16:
+            for lane in range(in_dsp):
+                self._mac16_wide(m, lane)
         else:
             for lane in range(0, in_dsp, 2):
                 self._mac16(m, lane)
@@ -98,15 +108,15 @@ class MultiplierArray(wiring.Component):
     def _finish(self, m, lane, product, stages=0):
         """Drive ``p`` after ``stages`` registers and the optional one."""
         for k in range(stages + int(self.fabric_register)):
-            held = Signal(signed(16), reset_less=True, name=f"held_{lane}_{k}")
+            held = Signal(signed(2 * self.width), reset_less=True, name=f"held_{lane}_{k}")
             m.d.sync += held.eq(product)
             product = held
         m.d.comb += self.p[lane].eq(product)
 
     def _logic(self, m, lane):
-        a = Signal(signed(8), reset_less=True, name=f"a_{lane}")
-        b = Signal(signed(8), reset_less=True, name=f"b_{lane}")
-        product = Signal(signed(16), reset_less=True, name=f"logic_{lane}")
+        a = Signal(signed(self.width), reset_less=True, name=f"a_{lane}")
+        b = Signal(signed(self.width), reset_less=True, name=f"b_{lane}")
+        product = Signal(signed(2 * self.width), reset_less=True, name=f"logic_{lane}")
         m.d.sync += [a.eq(self.a[lane]), b.eq(self.b[lane])]
         if self.family is None:
             m.d.sync += product.eq(a * b)
@@ -162,33 +172,44 @@ class MultiplierArray(wiring.Component):
     def _mac16(self, m, lane):
         """Lanes ``lane`` and ``lane + 1`` from one SB_MAC16 in dual 8 x 8 mode with its registers."""
         both = lane + 1 < self.lanes
-        product = Signal(32, name=f"product_{lane}")
         a = Cat(self.a[lane], self.a[lane + 1] if both else Const(0, 8))
         b = Cat(self.b[lane], self.b[lane + 1] if both else Const(0, 8))
-        zeros = ("AHOLD", "BHOLD", "CHOLD", "DHOLD", "IRSTTOP", "IRSTBOT", "ORSTTOP", "ORSTBOT", "OLOADTOP", "OLOADBOT",
-                 "ADDSUBTOP", "ADDSUBBOT", "OHOLDTOP", "OHOLDBOT", "CI", "ACCUMCI", "SIGNEXTIN")
-        m.submodules[f"dsp_{lane}"] = Instance(
-            "SB_MAC16", p_A_REG=Const(1, 1), p_B_REG=Const(1, 1), p_TOP_8x8_MULT_REG=Const(1, 1),
-            p_BOT_8x8_MULT_REG=Const(1, 1), p_TOPOUTPUT_SELECT=Const(2, 2), p_BOTOUTPUT_SELECT=Const(2, 2),
-            p_MODE_8x8=Const(1, 1), p_A_SIGNED=Const(1, 1), p_B_SIGNED=Const(1, 1),
-            i_CLK=ClockSignal(), i_CE=Const(1), i_A=a, i_B=b, i_C=Const(0, 16), i_D=Const(0, 16), o_O=product,
-            **{f"i_{pin}": Const(0) for pin in zeros})
+        product = self._sb_mac16(m, lane, a, b, 2, p_TOP_8x8_MULT_REG=Const(1, 1), p_BOT_8x8_MULT_REG=Const(1, 1),
+                                 p_MODE_8x8=Const(1, 1))
         self._finish(m, lane, product[:16].as_signed())
         if both:
             self._finish(m, lane + 1, product[16:].as_signed())
 
+    def _mac16_wide(self, m, lane):
+        """One 16 x 16 product from one SB_MAC16: operands and product registered."""
+        product = self._sb_mac16(m, lane, self.a[lane], self.b[lane], 3,
+                                 p_PIPELINE_16x16_MULT_REG2=Const(1, 1), p_MODE_8x8=Const(0, 1))
+        self._finish(m, lane, product.as_signed())
+
+    def _sb_mac16(self, m, lane, a, b, output, **parameters):
+        product = Signal(32, name=f"product_{lane}")
+        zeros = ("AHOLD", "BHOLD", "CHOLD", "DHOLD", "IRSTTOP", "IRSTBOT", "ORSTTOP", "ORSTBOT", "OLOADTOP", "OLOADBOT",
+                 "ADDSUBTOP", "ADDSUBBOT", "OHOLDTOP", "OHOLDBOT", "CI", "ACCUMCI", "SIGNEXTIN")
+        m.submodules[f"dsp_{lane}"] = Instance(
+            "SB_MAC16", p_A_REG=Const(1, 1), p_B_REG=Const(1, 1), p_TOPOUTPUT_SELECT=Const(output, 2),
+            p_BOTOUTPUT_SELECT=Const(output, 2), p_A_SIGNED=Const(1, 1), p_B_SIGNED=Const(1, 1),
+            i_CLK=ClockSignal(), i_CE=Const(1), i_A=a, i_B=b, i_C=Const(0, 16), i_D=Const(0, 16), o_O=product,
+            **parameters, **{f"i_{pin}": Const(0) for pin in zeros})
+        return product
+
 
 def array_product(m, lane, a, b):
-    """a * b (signed 8 x 8) as a sum of partial products in a balanced tree, which no tool turns back into a DSP.
+    """a * b (signed, of one width) as a sum of partial products in a balanced tree, which no tool turns back into a DSP.
 
     The Baugh-Wooley form: partial products of the sign bits are inverted, a constant corrects them.
     """
+    width = len(a)
     rows = []
-    for k in range(8):
-        bits = [(a[j] & b[k]) ^ Const(int((j == 7) != (k == 7)), 1) for j in range(8)]
-        row = Signal(16, name=f"row_{lane}_{k}")
+    for k in range(width):
+        bits = [(a[j] & b[k]) ^ Const(int((j == width - 1) != (k == width - 1)), 1) for j in range(width)]
+        row = Signal(2 * width, name=f"row_{lane}_{k}")
         m.d.comb += row.eq(Cat(bits) << k)
         rows.append(row)
-    total = Const((1 << 8) + (1 << 15), 16)
-    pairs = [(rows[2 * k] + rows[2 * k + 1])[:16] for k in range(4)]
-    return ((pairs[0] + pairs[1]) + (pairs[2] + pairs[3]) + total)[:16].as_signed()
+    while len(rows) > 1:
+        rows = [(rows[k] + rows[k + 1])[:2 * width] for k in range(0, len(rows), 2)]
+    return (rows[0] + Const((1 << width) + (1 << 2 * width - 1), 2 * width))[:2 * width].as_signed()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Helpers of pipelined datapaths: chains of registers without reset, small products, counters that know their last value."""
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.utils import ceil_log2
+
+__all__ = ["Countdown", "delay", "narrowest", "small_product"]
+
+
+def delay(m, value, cycles, name, *, clear=None):
+    """``value``, ``cycles`` cycles later. With ``clear`` the registers have a reset, and a cycle of ``clear`` empties them."""
+    for k in range(cycles):
+        held = Signal.like(value, name=f"{name}_{k + 1}", reset_less=clear is None)
+        m.d.sync += held.eq(value)
+        if clear is not None:
+            with m.If(clear):
+                m.d.sync += held.eq(0)
+        value = held
+    return value
+
+
+def small_product(a, b):
+    """``a * b``, unsigned, as a sum of shifted rows: yosys would spend a DSP on any ``*``."""
+    rows = [Mux(b[k], a << k, 0) for k in range(len(b))]
+    while len(rows) > 1:
+        rows = [sum(rows[k:k + 2]) for k in range(0, len(rows), 2)]
+    return rows[0][:len(a) + len(b)]
+
+
+def narrowest(value, bits):
+    """``value`` in exactly ``bits`` bits, zero-extended or cut."""
+    return Cat(value, *[0] * max(0, bits - len(value)))[:bits]
+
+
+class Countdown:
+    """Counts down from ``start`` to 0; :attr:`last` is a register that says that it is there.
+
+    Parameters
+    ----------
+    m : Module
+    bits : int
+    name : str
+    """
+    def __init__(self, m: Module, bits, name):
+        self._m = m
+        self.left = Signal(bits, name=f"{name}_left", reset_less=True)
+        self.last = Signal(name=f"{name}_last", reset_less=True)
+
+    def load(self, start, zero):
+        """Statements: begin at ``start``, of which ``zero`` says whether it is 0."""
+        self._m.d.sync += [self.left.eq(start), self.last.eq(zero)]
+
+    def step(self):
+        """Statements: one down."""
+        self._m.d.sync += [self.left.eq(self.left - 1), self.last.eq(self.left == 1)]
+
+
+def log2_floor(value):
+    """Floor of the logarithm of an unsigned ``value``; 0 for 0."""
+    result = 0
+    for k in range(1, len(value)):
+        result = Mux(value[k], k, result)
+    return result[:ceil_log2(len(value))] if len(value) > 1 else result
