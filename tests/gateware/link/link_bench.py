@@ -125,12 +125,9 @@ class Bench(Simulation):
 
 
 class BenchPipe(Pipe):
-    """A pipe to a bench, in simulated time. ``spoil(chance, data) -> bytes`` may change what goes either way."""
-    def __init__(self, bench, *, rate=None, spoil=None, seed=0):
+    """A pipe to a bench, in simulated time."""
+    def __init__(self, bench, *, rate=None):
         self.bench, self.name, self.bytes_per_second = bench, "bench", rate
-        self._spoil, self._chance = spoil, random.Random(seed)
-        self._rest = b""
-        self.frames = 0
 
     def now(self):
         return self.bench.cycle / self.bench.clock_hz
@@ -139,14 +136,8 @@ class BenchPipe(Pipe):
         self.bench.run_cycles(int(seconds * self.bench.clock_hz) + 1)
 
     def write(self, data):
-        self.frames += 1
-        self.bench.push(self._spoil(self._chance, bytes(data)) if self._spoil else data)
+        self.bench.push(data)
 
     def read(self, limit, timeout):
         self.bench.run_cycles(max(1, int(timeout * self.bench.clock_hz)), to_frame=True)
-        data = self.bench.pop()
-        if not self._spoil:
-            return data
-        *frames, self._rest = (self._rest + data).split(b"\0")
-        self.frames += len(frames)
-        return b"".join(self._spoil(self._chance, frame + b"\0") for frame in frames)
+        return self.bench.pop()

@@ -8,6 +8,7 @@ import zlib
 
 import pytest
 from link_bench import MEMORY, Bench, BenchPipe
+from link_faults import Faults, Interrupted, SpoiledPipe
 
 from quintet.tools.link.client import LinkClient
 
@@ -16,48 +17,13 @@ WORD = 0x8000_0100
 SECONDS = 1.0       # of the board's time, that a call may wait for any answer
 
 
-class Faults:
-    """Becomes of a piece on the line: ``rate`` of the pieces are changed."""
-    def __init__(self, rate):
-        self.rate, self.count, self._held = rate, 0, b""
-
-    def __call__(self, chance, data):
-        held, self._held = self._held, b""
-        if chance.random() >= self.rate:
-            return data + held
-        self.count += 1
-        at = chance.randrange(len(data))
-        kind = chance.randrange(8)
-        if kind == 0:
-            data = b""
-        elif kind == 1:
-            data = data * chance.randrange(2, 4)
-        elif kind == 2:
-            data = data[:at]
-        elif kind == 3:
-            data = data[at:]
-        elif kind == 4:
-            data = data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1:]
-        elif kind == 5:
-            data = chance.randbytes(chance.choice([1, 10, 1500])) + data
-        elif kind == 6:
-            data = data[:at] + chance.randbytes(chance.randrange(1, 9)) + data[at + chance.randrange(9):]
-        else:
-            self._held, data = data, b""        # goes out after the next one
-        return data + held
-
-
-class Interrupted(Exception):
-    pass
-
-
 def campaign(seed, frames, rate, seconds=None):
     """Random calls until so many frames have passed. Returns how many did, and how many faults there were."""
     chance = random.Random(seed)
     end = time.monotonic() + seconds if seconds else None
     with Bench(header=HEADER, seed=seed, stall_percent=chance.choice([0, 0, 20])) as bench:
         faults = Faults(rate)
-        pipe = BenchPipe(bench, spoil=faults, seed=seed)
+        pipe = SpoiledPipe(BenchPipe(bench), faults, seed=seed)
 
         def host():
             return LinkClient(pipe, timeout=SECONDS, retry=0.002, window=2048, checksum_rate=2e6,

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The whole SoC, memory chip and core included, on a line that loses, damages, repeats and reorders; the host's own deadlines."""
+import os
+import random
+import time
+import zlib
+
+import pytest
+from link_faults import Faults, Interrupted, SpoiledPipe
+from tiny_core import ROOM
+
+from quintet.boards.virtual.board import open_virtual
+from quintet.gateware.info import CONTROL_BASE, SOC_BASE
+from quintet.tools.link.client import LinkClient
+
+SPACE = 1 << 15             # bytes of main memory that the calls use
+TIMEOUT = 2.0               # the client's own, in seconds of the board's time
+AREA = 4 * 64               # bytes that the core changes in one run, in place: a second run would undo the first
+
+
+def run_core(link, image, chance):
+    """One run of the core; returns the number of requests it took."""
+    at, key = chance.randrange(0, SPACE - AREA, 64), chance.randrange(1, 256)
+    data = bytes(chance.randrange(1, 256) for _ in range(AREA))
+    link.write(at, data)
+    for offset, value in ((0x20, at), (0x24, AREA), (0x100, at), (0x104, key)):
+        link.write_word(CONTROL_BASE + offset, value)
+    link.write_word(CONTROL_BASE + 0x10, 1)
+    polls = 0
+    while link.read_word(CONTROL_BASE + 0x14) & 1:
+        polls += 1
+        assert polls < 100, "the run never ends"
+    assert link.read_word(CONTROL_BASE + 0x14) == 2, "done, no fault"
+    assert link.read_word(CONTROL_BASE + 0x88) == AREA // link.beat, "instructions: every beat once"
+    image[at:at + AREA] = bytes(b ^ key for b in data)
+    return 9 + polls
+
+
+def campaign(name, seed, events, rate, seconds=None):
+    """Random calls until so many pieces were spoilt. Returns (spoilt pieces, frames, requests sent again)."""
+    chance = random.Random(seed)
+    end = time.monotonic() + seconds if seconds else None
+    with open_virtual(name, ROOM, preset="sim") as board:
+        board.pipe.sleep(0.00025)           # the memory chip powers up
+        faults = Faults(0)
+        pipe = SpoiledPipe(board.pipe, faults, seed=seed)
+
+        def host():
+            link = LinkClient(pipe, timeout=TIMEOUT, seed=chance.randrange(1 << 30))
+            link.beat = board.soc.backing.beat_bytes
+            return link
+        link = host()
+        image = bytearray(chance.randbytes(SPACE))
+        link.write(0, image)
+        faults.rate = rate
+        led = 0
+        while faults.count < events and (end is None or time.monotonic() < end):
+            kind = chance.choice("wwrrcCLi")
+            address, size = chance.randrange(SPACE - 3000), chance.choice([1, 4, 100, 700, 2500])
+            started, requests = pipe.now(), 2 + size // 512
+            if kind == "w":
+                data = chance.randbytes(size)
+                link.write(address, data)
+                image[address:address + size] = data
+            elif kind == "r":
+                assert link.read(address, size) == image[address:address + size]
+            elif kind == "c":
+                assert link.checksum(address, size) == zlib.crc32(image[address:address + size])
+            elif kind == "C":
+                requests += run_core(link, image, chance)
+            elif kind == "L":
+                led ^= 1
+                link.write_word(SOC_BASE + 0xC, led)
+                assert link.read_word(SOC_BASE + 0xC) == led
+            else:
+                # The host dies in mid-transfer, and another one comes.
+                def die(done):
+                    raise Interrupted
+                data = chance.randbytes(2500)
+                with pytest.raises(Interrupted):
+                    link.write(address, data, progress=die)
+                link = host()
+                link.write(address, data)
+                image[address:address + 2500] = data
+                requests += 10
+            assert pipe.now() - started <= requests * TIMEOUT
+        faults.rate = 0
+        pipe.write(b"\0")
+        assert link.read(0, SPACE) == image
+        return faults.count, pipe.frames, link.repeats
+
+
+def test_faults_on_the_whole_soc():
+    faults, frames, _ = campaign("icebreaker", 1, 12, 0.15)
+    assert faults >= 12 and frames > faults
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f"])
+def test_200_faults_on_the_whole_soc(name):
+    seed = int(os.environ.get("QUINTET_SEED", "1"))
+    seconds = 60 * float(os.environ.get("QUINTET_MINUTES", "20")) / 2
+    faults, frames, repeats = campaign(name, seed, 200, 0.1, seconds)
+    print(f"\nlink faults on the whole SoC, {name}: {faults} of {frames} frames spoilt, {repeats} requests sent again, seed {seed}")
+    assert faults > 10
