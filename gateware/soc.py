@@ -16,6 +16,7 @@ from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
 from .link.bridge import LinkBridge
 from .memory.arbiter import MemoryArbiter
 from .memory.front import WishboneFront
+from .memory.partial import PartialWrites
 
 __all__ = ["SoC"]
 
@@ -37,7 +38,8 @@ class SoC(wiring.Component):
     clock_hz : int
         Main clock, as the PLL makes it.
     memory : wiring.Component
-        A backing (section 2): ``port``, ``beat_bytes``, ``size``, and ``pins`` where it has any.
+        A backing (section 2): ``port``, ``beat_bytes``, ``size``, and ``pins`` where it has any. Where its attribute
+        ``masks`` is false (a chip without byte masks), ``PartialWrites`` stands in front of it.
     room : Room or None
         The ISA; ``None``: no core.
     preset : str or None
@@ -125,14 +127,19 @@ class SoC(wiring.Component):
         if hasattr(memory, "pins"):
             wiring.connect(m, memory.pins, wiring.flipped(self.memory_pins))
 
+        port = memory.port
+        if not getattr(memory, "masks", True):
+            partial = m.submodules.partial = PartialWrites(beat_bytes=memory.beat_bytes)
+            wiring.connect(m, partial.memory, memory.port)
+            port = partial.port
         if self.core is None:
-            wiring.connect(m, front.memory, memory.port)
+            wiring.connect(m, front.memory, port)
             return m
         core = m.submodules.core = self.core
         arbiter = m.submodules.arbiter = MemoryArbiter(beat_bytes=memory.beat_bytes, ports=2)
         wiring.connect(m, front.memory, arbiter.port[0])
         wiring.connect(m, core.memory, arbiter.port[1])
-        wiring.connect(m, arbiter.memory, memory.port)
+        wiring.connect(m, arbiter.memory, port)
         m.d.comb += [self.busy.eq(core.busy), self.fault.eq(core.fault), self.interrupt.eq(core.interrupt),
                      registers.interrupt.eq(core.interrupt)]
         return m

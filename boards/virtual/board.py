@@ -215,7 +215,7 @@ def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None,
     preset, params : of the core; without ``preset`` the board's default
     link : ``"bytes"``: the host's bytes go straight to the link; ``"wire"``: through the UART, bit by bit, at the
         board's rate
-    trace : path of a VCD, or (path, first cycle)
+    trace : path of a VCD (or, ending in ``.fst``, of an FST), or (path, first cycle)
     clock_hz : main clock, for the memory chip's timing; by default the board's
     cache, progress : as of :func:`~.compile.build_library`
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A compiled design under Python's hand: ports by name, cycles, traces."""
 import ctypes
+from pathlib import Path
 
 from .compile import build_library
+from .fst import check_fst, write_fst
 
 __all__ = ["Simulation", "SimulationError"]
 
@@ -39,7 +41,7 @@ class Simulation:
     def __init__(self, library):
         self.library = library
         self.ports = library.ports
-        self._handle = None
+        self._handle = self._compress = None
         self.c = ctypes.CDLL(str(library.path))
         for name, (result, arguments) in {**_C, **self.FUNCTIONS}.items():
             function = getattr(self.c, name)
@@ -105,14 +107,35 @@ class Simulation:
         self.check()
 
     def trace(self, path, from_cycle=0):
-        """Write a VCD from cycle ``from_cycle`` on; only for libraries built with ``trace=True``."""
-        if not self.c.quintet_trace(self.handle, str(path).encode(), from_cycle):
+        """Write a trace from cycle ``from_cycle`` on; only for libraries built with ``trace=True``.
+
+        A VCD; if the name ends in ``.fst``, an FST, which is made of a VCD beside it when the simulation is closed.
+
+        Raises
+        ------
+        SimulationError
+            Built without traces, already tracing, or not writable.
+        ToolMissing
+            Nothing here can write an FST.
+        """
+        path = Path(path)
+        compressed = path.suffix == ".fst"
+        if compressed:
+            check_fst()
+        vcd = path.with_suffix(".fst.vcd") if compressed else path
+        if not self.c.quintet_trace(self.handle, str(vcd).encode(), from_cycle):
             raise SimulationError(f"cannot trace to {path}: built without traces, already tracing, or not writable")
+        if compressed:
+            self._compress = vcd, path
 
     def close(self):
         if self._handle is not None:
             self.c.quintet_delete(self._handle)
             self._handle = None
+            if self._compress is not None:
+                vcd, path = self._compress
+                write_fst(vcd, path)
+                vcd.unlink()
 
     def __enter__(self):
         return self

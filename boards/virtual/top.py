@@ -47,6 +47,8 @@ class VirtualTop(wiring.Component):
             for name in ("cke", "cs_n", "ras_n", "cas_n", "we_n", "ba", "a", "dqm"):
                 m.d.sync += getattr(pads, name).eq(getattr(lines, name))
             m.d.sync += [pads.dq.o.eq(lines.dq.o), pads.dq.oe.eq(lines.dq.oe), lines.dq.i.eq(pads.dq.i)]
+            if not self.part.masks:
+                m.d.sync += pads.dqm.eq(0)      # tied low on the board
         if self.baud is None:
             wiring.connect(m, wiring.flipped(self.rx), soc.rx)
             wiring.connect(m, soc.tx, wiring.flipped(self.tx))

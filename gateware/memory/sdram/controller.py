@@ -56,6 +56,7 @@ class SDRAMController(wiring.Component):
     Attributes
     ----------
     beat_bytes, size : int
+    masks : bool, the chip's byte masks are connected; where they are not, only whole beats may be written (``PartialWrites``)
     """
     kind = "SDRAM"
 
@@ -73,6 +74,7 @@ class SDRAMController(wiring.Component):
         self.powerup_ns = powerup_ns
         self.beat_bytes = self.part.beat_bytes
         self.size = self.part.size
+        self.masks = self.part.masks
         super().__init__({
             "port": In(MemoryPort(self.beat_bytes)), "pins": Out(SDRAMPins(self.part)), "ready": Out(1),
         })

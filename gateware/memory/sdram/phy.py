@@ -49,7 +49,8 @@ class SDRAMPhy(wiring.Component):
     Members
     -------
     controller : In(SDRAMPins)
-    pads : Out(SDRAMPins), the registered lines; without ``ports`` only
+    pads : Out(SDRAMPins), the registered lines; without ``ports`` only. Where the part's byte masks are not connected,
+        ``dqm`` is tied low
     """
     def __init__(self, *, part, ports=None):
         self.part = find_part(part)
@@ -68,6 +69,8 @@ class SDRAMPhy(wiring.Component):
             for name in ("cke", "cs_n", "ras_n", "cas_n", "we_n", "ba", "a", "dqm"):
                 m.d.sync += getattr(pads, name).eq(getattr(lines, name))
             m.d.sync += [pads.dq.o.eq(lines.dq.o), pads.dq.oe.eq(lines.dq.oe), lines.dq.i.eq(pads.dq.i)]
+            if not self.part.masks:
+                m.d.sync += pads.dqm.eq(0)
             return m
         ports = self.ports
 

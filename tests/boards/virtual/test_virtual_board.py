@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Virtual boards without a core: pipe, wires, memory chip, simulated time."""
 import random
+from dataclasses import replace
 
 import pytest
+from tiny_core import ROOM as TINY
 
 from quintet.boards import open_board
+from quintet.boards.board import SDRAM
 from quintet.boards.virtual.board import VirtualBoard, open_virtual
 from quintet.boards.virtual.simulation import SimulationError
+from quintet.gateware.info import CONTROL_BASE
 from quintet.tools.link.client import LinkClient
 
 #: The memory chip needs 200 microseconds after power-up; until then the bus ends with an error.
@@ -78,3 +82,33 @@ def test_wires_carry_the_same_bytes_at_the_rate_of_the_line():
 def test_link_must_be_one_of_two():
     with pytest.raises(ValueError, match="link must be bytes or wire, not 'usb'"):
         open_virtual("icebreaker", None, link="usb")
+
+
+def test_a_chip_without_byte_masks():
+    """32 bits wide, its masks tied low: host and core write parts of beats, and nobody's other bytes change."""
+    ulx3s = open_board("ulx3s-25f")
+    board = replace(ulx3s, name="maskless", memory=SDRAM(part="M12L64322A"))
+    with open_virtual(board, TINY, preset="sim") as virtual:
+        assert virtual.soc.backing.beat_bytes == 4 and not virtual.soc.backing.masks
+        virtual.pipe.sleep(AWAKE)
+        client = LinkClient(virtual.pipe, seed=1)
+        chance = random.Random(3)
+        image = bytearray(chance.randrange(1, 256) for _ in range(4096))
+        client.write(0, image)
+        for _ in range(40):
+            at, data = chance.randrange(4000), chance.randbytes(chance.choice((1, 2, 3, 5, 90)))
+            client.write(at, data)
+            image[at:at + len(data)] = data
+        # The core copies 1 KiB while the host writes single bytes elsewhere.
+        source = bytes(chance.randrange(1, 256) for _ in range(1024))
+        client.write(0x1000, source)
+        for offset, value in ((0x20, 0x1000), (0x24, 1024), (0x100, 0x2000), (0x104, 0), (0x10, 1)):
+            client.write_word(CONTROL_BASE + offset, value)
+        while client.read_word(CONTROL_BASE + 0x14) & 1:
+            at = chance.randrange(4096)
+            image[at] ^= 0xFF
+            client.write(at, image[at:at + 1])
+        assert client.read_word(CONTROL_BASE + 0x14) == 2
+        assert client.read(0x2000, 1024) == source
+        assert client.read(0, 4096) == image
+        assert virtual.chip[:4096].tobytes() == image

@@ -8,7 +8,7 @@ from amaranth import Assert, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from quintet.boards.virtual import toolchain
+from quintet.boards.virtual import fst, toolchain
 from quintet.boards.virtual.cache import BuildCache
 from quintet.boards.virtual.compile import CompileError, build_library
 from quintet.boards.virtual.simulation import Simulation, SimulationError
@@ -129,6 +129,51 @@ def test_trace(tmp_path):
         sim.step(20)
     text = (tmp_path / "run.vcd").read_text()
     assert "count" in text and "#5\n" in text and "#20\n" in text and "#4\n" not in text
+
+
+def test_fst_trace(tmp_path, monkeypatch):
+    """The FST holds what the VCD of the same run holds; only the FST remains."""
+    pylibfst = pytest.importorskip("pylibfst")
+    monkeypatch.setattr(fst.shutil, "which", lambda name: None)
+    with Simulation.build(Mixture(), trace=True) as sim:
+        sim.trace(tmp_path / "run.fst", from_cycle=5)
+        sim.step(20)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.fst"]
+    lib, ffi = pylibfst.lib, pylibfst.ffi
+    reader = lib.fstReaderOpen(str(tmp_path / "run.fst").encode())
+    assert reader != ffi.NULL
+    try:
+        assert lib.fstReaderGetStartTime(reader) == 5 and lib.fstReaderGetEndTime(reader) == 20
+        _, signals = pylibfst.get_scopes_signals2(reader)
+        count = signals.by_name["top.count"]
+        value = ffi.new("char[256]")
+        seen = [int(ffi.string(lib.fstReaderGetValueFromHandleAtTime(reader, time, count.handle, value)), 2)
+                for time in range(5, 21)]
+    finally:
+        lib.fstReaderClose(reader)
+    assert seen == [number % (1 << count.length) for number in range(seen[0], seen[0] + 16)] and count.length > 1
+
+
+def test_fst_by_vcd2fst(tmp_path, monkeypatch):
+    """Its own program is preferred; what it says when it fails is shown."""
+    program = tmp_path / "vcd2fst"
+    program.write_text('#!/bin/sh\n[ "$2" != bad.fst ] && cp "$1" "$2" || { echo no room >&2; exit 3; }\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.vcd").write_text("contents")
+    fst.write_fst("run.vcd", "run.fst")
+    assert (tmp_path / "run.fst").read_text() == "contents"
+    with pytest.raises(RuntimeError, match="vcd2fst failed: no room"):
+        fst.write_fst("run.vcd", "bad.fst")
+
+
+def test_no_fst_says_how_to_get_one(tmp_path, monkeypatch, library):
+    monkeypatch.setattr(fst.shutil, "which", lambda name: None)
+    monkeypatch.setattr(fst.importlib.util, "find_spec", lambda name: None)
+    with Simulation(library) as sim:
+        with pytest.raises(toolchain.ToolMissing, match=r"vcd2fst .* on the PATH, or pylibfst: `pip install 'quintet\[fst\]'`"):
+            sim.trace(tmp_path / "run.fst")
 
 
 def test_cache_finds_the_same_design(tmp_path, library):
