@@ -28,7 +28,7 @@ def test_against_fractions(group, types):
             assert (outcome.fault.name, outcome.fault.detail) == case.notes["fault"], case.name
         count += 1
     assert count >= {"cancelling": 9, "order of taps": 2, "memory order": 10}.get(group, 20)
-    assert types != "8-8-16-16" or group not in ("regions", "faults", "posts") or count > 70
+    assert types != "8-8-16-16" or group not in ("regions", "faults", "posts") or count > 60
 
 
 def test_on_a_build_that_holds_every_shape():
