@@ -205,9 +205,10 @@ class CoreBench(Simulation):
                 continue
             for index in range(register.count):
                 name = register.name if register.count == 1 else f"{register.name}[{index}]"
-                value = registers.get(name, self._resets.get(register.name, register.reset))
+                reset = self._resets.get(register.name, register.reset_of(index))
+                value = registers.get(name, reset)
                 # A register that holds its value already is not written again: most are at reset.
-                if self._written.get(name, self._resets.get(register.name, register.reset)) == value:
+                if self._written.get(name, reset) == value:
                     continue
                 for part in range(register.width // 32):
                     self.write_register(register.offset + 4 * index + 4 * part, value >> 32 * part & 0xFFFF_FFFF)

@@ -21,7 +21,8 @@ class StallClass:
 class Register:
     """A 32-bit register of the control block (``width`` 64: two, low word first).
 
-    ``count`` > 1 is an array, entries 4 bytes apart: ``name[0]``... Bits outside ``mask`` read 0 (a 32-bit mask
+    ``count`` > 1 is an array, entries 4 bytes apart: ``name[0]``..., entry k with the reset value ``reset`` + k *
+    ``reset_step``. Bits outside ``mask`` read 0 (a 32-bit mask
     holds for both words of a 64-bit register). ``storage`` is ``"block"`` (kept by the control block) or ``"engine"``
     (served by the core's engine through its register bus, for arrays and read-only values computed on demand).
     ``only_if`` names a boolean parameter without which the register reads 0 and ignores writes.
@@ -38,6 +39,11 @@ class Register:
     only_if: str | None = None
     doc: str = ""
     live: bool = False
+    reset_step: int = 0
+
+    def reset_of(self, index=0):
+        """Reset value of entry ``index``."""
+        return self.reset + index * self.reset_step & (1 << self.width) - 1
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,8 @@ class ModelTarget(Target):
             return self._values.get(name, self.info.memory_size)
         if name in self.registers.common and "w" not in register.access:
             return self._common(name)
-        return self._values.get(name, register.reset)
+        index = int(name[:-1].split("[")[1]) if "[" in name else 0
+        return self._values.get(name, register.reset_of(index))
 
     def _common(self, name):
         from ...gateware.cores.parameters import params_hash

@@ -169,8 +169,8 @@ FAULTS = (
 )
 
 REGISTERS = (
-    Register("region_base", 0x100, "rw", mask=0xFFFF_FFC0, count=REGIONS, storage="engine",
-             doc="main-memory address of region r; reset: r * 0x1000_0000"),
+    Register("region_base", 0x100, "rw", mask=0xFFFF_FFC0, count=REGIONS, storage="engine", reset_step=1 << REGION_BITS,
+             doc="main-memory address of region r"),
     Register("region_limit", 0x140, "rw", reset=1 << REGION_BITS, mask=0xFFFF_FFC0, count=REGIONS, storage="engine",
              doc="bytes of region r, at most 0x1000_0000 (larger values read back as that); 0 closes it"),
     Register("fault_insn", 0x180, "r", doc="word of the faulting instruction; 0 where it could not be fetched"),

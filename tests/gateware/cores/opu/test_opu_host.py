@@ -141,3 +141,4 @@ def test_worked_job_with_loads_given_from_python():
                              registers=regions), target)
         assert result.outcome.status == "done" and target.read_register("cap_ifm_lines") == 256
         assert target.read_register("fault_insn") == 0 and target.read_register("region_base[1]") == 0x2000
+        assert target.read_register("region_base[5]") == 0x5000_0000 and target.read_register("region_limit[5]") == 1 << 28

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs cases on the OPU's gateware and on its model, and says every way in which they differ."""
+import numpy as np
+from campaigns import class_problems, first_difference
+
+from quintet.boards.virtual.bench import CoreBench
+from quintet.gateware.cores.opu.model import Model
+from quintet.gateware.cores.opu.sequence import OpuFault, Regions, Sequence
+
+__all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "open_build", "touched"]
+
+#: No case of these tests takes so many cycles unless it hangs.
+CYCLES = 20_000_000
+MEMORY = 1 << 17
+WORD = 4
+_SMALL = {"ifm_lines": 512, "ofm_lines": 1024, "ker_rows": 288}
+
+#: name -> (preset, overrides, beat bytes, ports).
+BUILDS = {
+    # 4x2, one bank of each, as it stands in an SoC.
+    "sim": ("sim", {}, 2, "shell"),
+    # 16x8 and two banks of each, every port with a memory of its own.
+    "p128": ("85f", {**_SMALL, "ker_rows": 144}, 4, "bare"),
+    # 16-bit data, two banks.
+    "wide": ("sim", {"types": "16-16-32-32", "pi": 8, "po": 4, "ifm_banks": 2, "ofm_banks": 2}, 4, "shell"),
+    "p64": ("85f-p64", _SMALL, 2, "shell"),
+    "acc32": ("85f-p64", {**_SMALL, "types": "8-8-32-32", "ofm_banks": 1}, 4, "bare"),
+    "p16": ("25f", {"ifm_lines": 512, "ofm_lines": 4096}, 2, "shell"),
+    "p4": ("hx8k", {}, 1, "shell"),
+    "pairs": ("85f-p256", {**_SMALL, "ker_rows": 144, "ifm_banks": 1}, 8, "bare"),
+    "narrow": ("sim", {"types": "8-8-32-32", "pi": 4, "po": 8, "out_lanes": 2, "ker_rows": 288, "ofm_banks": 2}, 2, "bare"),
+    "small": ("sim-small", {}, 2, "shell"),
+}
+#: Those of `make test`.
+QUICK = ("sim", "p128", "wide")
+
+
+def open_build(name):
+    """The bench of a build; compiled once per machine."""
+    preset, overrides, beat, ports = BUILDS[name]
+    return CoreBench("opu", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
+
+
+def _registers(case):
+    """A case's main memory ends with its image; the build's is larger."""
+    return {"window_limit": case.memory.size, **case.registers}
+
+
+def _model(case, trace=None):
+    memory = case.memory.copy()
+    return Model(case.params, memory).run(_registers(case), trace=trace and (lambda *entry: trace(memory, *entry))), memory
+
+
+def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES):
+    """Differences between gateware and model in one run: outcome, fault, registers, memory, counters. Empty: none.
+
+    Returns ``(problems, outcome of the gateware)``.
+    """
+    if behaviour is not None:
+        bench.behave(behaviour, seed=seed)
+    expected, memory = _model(case)
+    bench.load(case.memory)
+    got = bench.run(_registers(case), limit)
+    problems = class_problems(got)
+    if got.status != expected.status:
+        problems.append(f"status {got.status}, expected {expected.status}")
+    if got.fault != expected.fault:
+        problems.append(f"fault {got.fault}, expected {expected.fault}")
+    difference = first_difference(bench.memory[:case.memory.size], memory)
+    if difference:
+        problems.append(difference)
+    if got.values != expected.values:
+        problems.append(f"values {got.values}, expected {expected.values}")
+    for name, value in expected.counters.items():
+        if got.counters[name] != value:
+            problems.append(f"counter {name} {got.counters[name]}, expected {value}")
+    return problems, got
+
+
+def _index(case, pc, problems):
+    """Index of the word at ``pc``."""
+    base = case.registers["program_address"]
+    if (pc - base) % WORD or not 0 <= pc - base <= WORD * len(case.words):
+        problems.append(f"pc {pc:#x} is no word of the program at {base:#x}")
+        return None
+    return (pc - base) // WORD
+
+
+class _Writes:
+    """What each instruction of a case writes, in order: pairs (index, list of (address, bytes))."""
+    def __init__(self, case):
+        self.case, self.groups = case, []
+
+        def note(memory, pc, address, size):
+            index = (pc - case.registers["program_address"]) // WORD
+            if not self.groups or self.groups[-1][0] != index:
+                self.groups.append((index, []))
+            self.groups[-1][1].append((address, memory[address:address + size].copy()))
+        _model(case, note)
+
+    def upto(self, index):
+        """Memory as the instructions before ``index`` leave it."""
+        memory = self.case.memory.copy()
+        for number, writes in self.groups:
+            if number < index:
+                for address, data in writes:
+                    memory[address:address + data.size] = data
+        return memory
+
+    def fits(self, memory, index):
+        """Whether ``memory`` is what the instructions before ``index`` leave, changed by a part of instruction ``index``."""
+        expected = self.upto(index)
+        different = np.flatnonzero(memory != expected)
+        if not different.size:
+            return True
+        allowed = {int(a): set() for a in different}
+        for number, writes in self.groups:
+            if number == index:
+                for address, data in writes:
+                    for a in allowed.keys() & range(address, address + data.size):
+                        allowed[a].add(int(data[a - address]))
+        return all(int(memory[a]) in values for a, values in allowed.items())
+
+
+def check_aborted(bench, case, cycle, behaviour, seed):
+    """Abort a run at ``cycle``: it ends, everything before pc is whole, and at most one later instruction is there in part.
+
+    (Instructions behind pc that wait for none before them may have completed: a ``pad`` behind a ``conv``.)
+    """
+    bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    bench.start(_registers(case))
+    bench.step(cycle)
+    if bench.busy:
+        bench.abort()
+    outcome = bench.outcome()
+    problems = class_problems(outcome)
+    if outcome.status != "aborted":
+        return problems, outcome
+    if outcome.fault.code != 8 or outcome.fault.detail != 0:
+        problems.append(f"fault {outcome.fault}")
+    index = _index(case, outcome.fault.pc, problems)
+    if index is not None:
+        writes, memory = _Writes(case), bench.memory[:case.memory.size]
+        points = sorted({index, *(number for number, _ in writes.groups if number >= index), len(case.words)})
+        if not any(writes.fits(memory, point) for point in points):
+            problems.append(f"memory after an abort before word {index} is none that the program passes through: "
+                            f"{first_difference(memory, writes.upto(index))}")
+        if outcome.counters["instructions"] < index:
+            problems.append(f"{outcome.counters['instructions']} instructions retired, pc is that of word {index}")
+    return problems, outcome
+
+
+def touched(case, low, high, write):
+    """Index of the first word that reads or writes (``write`` ``None``: either) bytes ``low`` to ``high`` (exclusive) by its
+    meaning, its own fetch included; ``None`` if none does before the program ends or faults."""
+    registers = _registers(case)
+    regions = Regions(registers, case.memory.size)
+    machine, base = Sequence(case.params, case.params, regions), registers["program_address"]
+    end, size = base + registers["program_length"], machine.types.ifm_bytes
+    written = {number: writes for number, writes in _Writes(case).groups} if write is not False else {}
+    for number, word in enumerate(case.words):
+        at = base + WORD * number
+        if not regions.holds(at, WORD) or at + WORD > end:
+            return None
+        if write is not True and at < high and low < at + WORD:
+            return number
+        try:
+            step = machine.step(word)
+        except OpuFault:
+            return None
+        if step.mnemonic == "end":
+            return None
+        if write is not True and step.bytes_read:
+            pieces = [step.array]
+            if step.mnemonic == "ld.ifm":
+                h, w, c = machine.ifm
+                pieces = [(step.array.address + (i * machine.ifm_mem_w + j) * 64 * size, c * size)
+                          for i in range(h) for j in range(w)]
+            if any(a < high and low < a + n for a, n in pieces):
+                return number
+        if any(a < high and low < a + data.size for a, data in written.get(number, ())):
+            return number
+    return None
+
+
+def check_bus_error(bench, case, address, write, behaviour, seed):
+    """Every access of a kind to the beat at ``address`` fails: older words are whole, nothing younger shows."""
+    beat = bench.beat_bytes
+    low = address // beat * beat
+    must = touched(case, low, low + beat, write)
+    bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    bench.clear_injections()
+    bench.inject(low=address, high=address + 1, write=write, count=1 << 40)
+    try:
+        got = bench.run(_registers(case), CYCLES)
+    finally:
+        bench.clear_injections()
+    problems, memory = class_problems(got), bench.memory[:case.memory.size]
+    if got.fault is None or got.fault.code != 6:
+        if must is not None:
+            problems.append(f"{got.status} {got.fault}, expected a bus error of word {must}")
+        expected, wanted = _model(case)
+        if got.status != expected.status or got.fault != expected.fault:
+            problems.append(f"{got.status} {got.fault}, expected {expected.status} {expected.fault} or a bus error")
+        difference = first_difference(memory, wanted)
+        if difference:
+            problems.append(difference)
+        return problems, got
+    index = _index(case, got.fault.pc, problems)
+    if index is None:
+        return problems, got
+    # A load may be widened to whole beats in its 64 bytes, so that it fails before the word that had to.
+    if must is not None and index > must:
+        problems.append(f"bus error of word {index}, expected word {must}")
+    if not _Writes(case).fits(memory, index):
+        problems.append(f"fault {got.fault}: memory is not what the {index} older words leave")
+    if not got.fault.detail <= low + beat or got.fault.detail >= case.memory.size:
+        problems.append(f"detail {got.fault.detail:#x} lies behind the failing beat {low:#x}")
+    if got.counters["instructions"] < index:
+        problems.append(f"{got.counters['instructions']} instructions retired, expected at least {index}")
+    return problems, got

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Long campaigns of gateware against its model: seeds, and totals that add up over runs (docs/campaigns.md)."""
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+from quintet.boards.virtual.bench import Behaviour
+
+__all__ = ["Campaign", "class_problems", "first_difference", "random_behaviour"]
+
+
+class Campaign:
+    """A long campaign: runs seeds for QUINTET_MINUTES from QUINTET_SEED on, goes on where the last one stopped.
+
+    Totals are kept in ``campaigns/<name>.json`` below the cache folder; ``docs/campaigns.md`` says what they were.
+    """
+    def __init__(self, name, share=1.0):
+        from quintet.boards.virtual.cache import default_folder
+        self.path = Path(default_folder()) / "campaigns" / f"{name}.json"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.base = int(os.environ.get("QUINTET_SEED", "1"))
+        self.until = time.monotonic() + 60 * float(os.environ.get("QUINTET_MINUTES", "20")) * share
+        self.name = name
+
+    def _totals(self):
+        return json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def seeds(self, build):
+        """Seeds not run yet for ``build`` and this base, until the time is over."""
+        key = f"{build}/{self.base}"
+        done = self._totals().get(key, 0)
+        while time.monotonic() < self.until:
+            yield self.base * 10_000_000 + done
+            done += 1
+            if done % 50 == 0:
+                self._save(key, done)
+        self._save(key, done)
+
+    def _save(self, key, done):
+        """Campaigns of other builds may run at the same time: theirs are kept."""
+        totals = {**self._totals(), key: done}
+        work = self.path.with_suffix(f".{os.getpid()}")
+        work.write_text(json.dumps(totals, indent=1, sort_keys=True))
+        work.replace(self.path)
+
+
+def random_behaviour(seed):
+    """How main memory answers in the run of ``seed``."""
+    return Behaviour.random(random.Random(f"behaviour {seed}"))
+
+
+def first_difference(got, expected):
+    """A sentence on where two memories differ, or ``None``."""
+    at = (got != expected).nonzero()[0]
+    if not at.size:
+        return None
+    return f"{at.size} bytes of memory differ, the first at {int(at[0]):#x}: {got[at[0]]:#04x}, expected {expected[at[0]]:#04x}"
+
+
+def class_problems(outcome):
+    """What is wrong with the classes of the cycles: a list, empty if they add up."""
+    c = outcome.counters
+    classes = c["work"] + c["stall_fetch"] + c["stall_operand"] + c["stall_write"] + c["stall_other"]
+    return [] if classes == c["cycles"] else [f"work and stalls are {classes} of {c['cycles']} cycles"]
