@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs cases on the OPU's gateware and on its model, and says every way in which they differ."""
+from dataclasses import replace
+
 import numpy as np
 from campaigns import class_problems, first_difference
 
 from quintet.boards.virtual.bench import CoreBench
+from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.model import Model
 from quintet.gateware.cores.opu.sequence import OpuFault, Regions, Sequence
 
-__all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "open_build", "touched"]
+__all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "open_build", "touched",
+           "with_words"]
 
 #: No case of these tests takes so many cycles unless it hangs.
 CYCLES = 20_000_000
@@ -44,6 +48,14 @@ def open_build(name):
 def _registers(case):
     """A case's main memory ends with its image; the build's is larger."""
     return {"window_limit": case.memory.size, **case.registers}
+
+
+def with_words(case, words):
+    """``case`` with other words in place of its own, as long as those or shorter."""
+    memory, at = case.memory.copy(), case.registers["program_address"]
+    data = np.frombuffer(ISA.store(words), np.uint8)
+    memory[at:at + data.size] = data
+    return replace(case, words=list(words), memory=memory, registers={**case.registers, "program_length": data.size})
 
 
 def _model(case, trace=None):
@@ -125,7 +137,8 @@ class _Writes:
 def check_aborted(bench, case, cycle, behaviour, seed):
     """Abort a run at ``cycle``: it ends, everything before pc is whole, and at most one later instruction is there in part.
 
-    (Instructions behind pc that wait for none before them may have completed: a ``pad`` behind a ``conv``.)
+    Pc is the oldest instruction of memory that is not complete, or the next one to be decoded. Instructions retired are not
+    compared: convolutions in front of pc may have been dropped, configuration behind it may have been carried out.
     """
     bench.behave(behaviour, seed=seed)
     bench.load(case.memory)
@@ -146,8 +159,6 @@ def check_aborted(bench, case, cycle, behaviour, seed):
         if not any(writes.fits(memory, point) for point in points):
             problems.append(f"memory after an abort before word {index} is none that the program passes through: "
                             f"{first_difference(memory, writes.upto(index))}")
-        if outcome.counters["instructions"] < index:
-            problems.append(f"{outcome.counters['instructions']} instructions retired, pc is that of word {index}")
     return problems, outcome
 
 
@@ -218,6 +229,4 @@ def check_bus_error(bench, case, address, write, behaviour, seed):
         problems.append(f"fault {got.fault}: memory is not what the {index} older words leave")
     if not got.fault.detail <= low + beat or got.fault.detail >= case.memory.size:
         problems.append(f"detail {got.fault.detail:#x} lies behind the failing beat {low:#x}")
-    if got.counters["instructions"] < index:
-        problems.append(f"{got.counters['instructions']} instructions retired, expected at least {index}")
     return problems, got
