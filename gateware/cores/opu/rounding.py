@@ -39,7 +39,7 @@ class RoundingBits:
     Attributes
     ----------
     bias, ofm, term : widths of BTYPE, OTYPE and of the clamped term
-    left : left shift above which a term that is not 0 saturates
+    left : left shift at which a term that is not 0 reaches the ends of the clamped term, and any sum saturates
     right : right shift above which only the sign of S can matter, and that only beside a bias
     base : bits to which the shifted bias is clamped; the accumulator has one more
     """
@@ -52,7 +52,7 @@ class RoundingBits:
     @classmethod
     def of(cls, params):
         types = type_set(params)
-        return cls(bias=types.bias, ofm=types.ofm, term=types.term_bits, left=types.left_most,
+        return cls(bias=types.bias, ofm=types.ofm, term=types.term_bits, left=types.term_bits - 1,
                    right=max(types.dot_log2, types.bias) + 2)
 
     @property
