@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["HIDDEN", "PLAIN_BIAS", "NORM_BIAS", "main", "prepare", "quantise", "split", "train"]
+__all__ = ["HIDDEN", "PLAIN_BIAS", "NORM_BIAS", "augment", "main", "prepare", "quantise", "split", "train"]
 
 HIDDEN = 32
 PLAIN_BIAS, NORM_BIAS = 7, 127
@@ -53,7 +53,7 @@ def _shift(images, distance, axis):
     return images * (1 - part) + moved * part
 
 
-def _augment(images, rng, amount):
+def augment(images, rng, amount):
     """Random shifts up to ``amount`` pixels, brightness and noise; the result is pixels again."""
     count = len(images)
     result = images.reshape(-1, 8, 8).astype(np.float32)
@@ -84,7 +84,7 @@ def train(images, labels, *, limits, seed, epochs=300, rate=0.005, temperature=1
 
     for _ in range(epochs):
         order = rng.permutation(len(images))
-        inputs = prepare(_augment(images, rng, shift), norm=not plain).astype(np.float32)
+        inputs = prepare(augment(images, rng, shift), norm=not plain).astype(np.float32)
         for at in range(0, len(images) - size + 1, size):
             index = order[at:at + size]
             w1, w2 = used()

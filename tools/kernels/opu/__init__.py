@@ -10,6 +10,7 @@
 from .compiler import compile_network
 from .errors import KernelError
 from .estimate import Estimate, Timing, estimate
+from .fold import fold_input, fold_weights
 from .graph import Layer, Network, Tensor
 from .jobs import write_job
 from .program import Compiled, LayerSpan, Placed
@@ -17,4 +18,4 @@ from .reference import run_layer, run_network
 from .tiling import Tiling
 
 __all__ = ["Compiled", "Estimate", "KernelError", "Layer", "LayerSpan", "Network", "Placed", "Tensor", "Tiling", "Timing",
-           "compile_network", "estimate", "run_layer", "run_network", "write_job"]
+           "compile_network", "estimate", "fold_input", "fold_weights", "run_layer", "run_network", "write_job"]

@@ -71,7 +71,7 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
     if schedule and target.overlaps:
         free = [layer for layer in network.layers if layer.name not in (tilings or {})]
         chosen = _search(writer, free, chosen, timing or Timing())
-    emitter, spans, constants = writer.write(chosen, network.batch)
+    emitter, spans, constants = writer.write(chosen)
     return _finish(network, target, maps, emitter, spans, constants, chosen, program_at, memory)
 
 
@@ -104,22 +104,40 @@ class _Writer:
     def __init__(self, network, target, maps, group, schedule):
         self.network, self.target, self.maps = network, target, maps
         self.group, self.schedule = group, schedule
-        self._lowering = None
+        self._tries = self._lowering()
+        self._jobs = {}
+
+    def _lowering(self):
+        return Lowering(self.target, self.maps, Constants(self.target.types), self.network.batch)
 
     def flat(self, layer):
-        return Lowering(self.target, self.maps, None, self.network.batch).flat(layer)
+        return self._tries.flat(layer)
 
-    def write(self, tilings, images):
-        """(Emitter, list of LayerSpan, Constants) of the first ``images`` images."""
-        constants = Constants(self.target.types)
-        lowering = Lowering(self.target, self.maps, constants, self.network.batch)
+    def write(self, tilings):
+        """(Emitter, list of LayerSpan, Constants) of the whole batch."""
+        lowering = self._lowering()
+        return *self._write(lowering, lowering.jobs, tilings, self.network.batch), lowering.constants
+
+    def attempt(self, tilings):
+        """Words of the first group, to compare tilings by; constants lie anywhere."""
+        def jobs(layer, tiling, first, count):
+            key = layer.name, tiling
+            if key not in self._jobs:
+                self._jobs[key] = self._tries.jobs(layer, tiling, first, count)
+            for job in self._jobs[key]:
+                job.pads, job.closes = [], None
+            return self._jobs[key]
+
+        return self._write(self._tries, jobs, tilings, self.group)[0].words
+
+    def _write(self, lowering, make, tilings, images):
         emitter = Emitter(self.target.types, self.target.slot_units)
         spans, pending = [], None
         for first in range(0, images, self.group):
             count = min(self.group, images - first)
             lowering.start_group(first)
             for layer in self.network.layers:
-                jobs = lowering.jobs(layer, tilings[layer.name], first, count)
+                jobs = make(layer, tilings[layer.name], first, count)
                 jobs[0 if self.schedule else -1].pads = lowering.pads(layer, first, count)
                 jobs[-1].closes = first, count
                 for job in jobs:
@@ -129,7 +147,7 @@ class _Writer:
                     pending = job
         self._end(emitter, pending, None, spans)
         emitter.emit("end")
-        return emitter, spans, constants
+        return emitter, spans
 
     def _end(self, emitter, job, following, spans):
         """What follows the convolutions of ``job``; in a scheduled program the next one's loads stand before the store."""
@@ -159,12 +177,13 @@ def _search(writer, layers, chosen, timing):
     """Better tilings: one kind of layer after the other, and first all of a shape together, as long as the whole gains."""
     params = writer.target.params
 
+    if len(writer.attempt(chosen)) > _MOST_TRIED:
+        return chosen
+
     def cost(tilings):
-        return estimate(writer.write(tilings, writer.group)[0].words, params, timing).cycles
+        return estimate(writer.attempt(tilings), params, timing).cycles
 
     best = cost(chosen)
-    if len(writer.write(chosen, writer.group)[0].words) > _MOST_TRIED:
-        return chosen
     kinds = {}
     for layer in layers:
         kinds.setdefault(_key(layer), []).append(layer)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Handwritten digits on the OPU: a CNN in the manner of LeNet on the 540 held-out images of the UCI set.
+
+* ``job(name)`` -> Path of a job that ships: ``"digits"``, all 540 images, for every ECP5 build; ``"digits_up5k"``, the first
+  images in 64 KiB.
+* ``make_job(folder, params, name=..., images=..., group=..., memory=...)`` -> the same for any build.
+* ``evaluate(saved)`` -> :class:`Result`: predictions and accuracy from what the job saved.
+* ``classify(target, batch=10)`` -> the same for all images on a target with little memory, in several runs.
+* ``network(images)`` -> the network for the kernel library; ``inputs(images)`` -> what it is given; ``logits(images)`` -> its
+  results by plain numpy; ``float_accuracy()``.
+
+The first layer's 3x3 taps are folded into channels (``fold_input``): every pixel's slot holds its neighbourhood.
+"""
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from quintet.firmware.opentpu.digits import images as held_out
+from quintet.firmware.opentpu.digits import labels
+from quintet.gateware.cores.opu.params import SPACE
+from quintet.tools.kernels.opu import Network, compile_network, fold_input, fold_weights, run_network, write_job
+
+__all__ = ["IMAGES", "Result", "SHIPPED", "classify", "evaluate", "float_accuracy", "inputs", "inputs_of", "job", "labels", "logits",
+           "make_job", "network", "network_of", "program", "write_shipped"]
+
+FOLDER = Path(__file__).resolve().parent
+IMAGES = 540
+
+#: Name of a shipped job -> (preset, overrides, images, images at a time, memory that it must fit). The first is for the sizes that
+#: all ECP5 presets have, in the order that suits two banks.
+SHIPPED = {
+    "digits": ("85f", {"ifm_lines": 1536, "ofm_lines": 2048}, IMAGES, 60, None),
+    "digits_up5k": ("up5k", {}, 10, 2, 64 << 10),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """``predictions`` uint8 [images], ``logits`` int8 [images, 10], ``correct`` of ``total``."""
+    predictions: np.ndarray
+    logits: np.ndarray
+    correct: int
+    total: int
+
+    @property
+    def accuracy(self):
+        return self.correct / self.total
+
+
+@cache
+def _data():
+    with np.load(FOLDER / "weights.npz", allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def network_of(data, images):
+    """The :class:`Network` of the arrays that ``train_digits.quantise`` makes, for a batch of ``images``."""
+    network = Network(batch=images)
+
+    def options(name):
+        weights, bias, result = (int(p) for p in data[f"{name}_p"])
+        return {"bias": data[f"{name}_b"], "weight_fraction": weights, "bias_fraction": bias, "fraction": result}
+
+    x = network.input("image", (8, 8, 9), fraction=4)
+    x = network.conv("conv1", x, fold_weights(data["conv1_w"]), act="relu", pool=2, **options("conv1"))
+    x = network.conv("conv2", x, data["conv2_w"], padding=1, act="relu", pool=2, **options("conv2"))
+    x = network.dense("dense1", x, data["dense1_w"], act="relu", **options("dense1"))
+    network.dense("dense2", x, data["dense2_w"], **options("dense2"))
+    return network
+
+
+def network(images=IMAGES):
+    """The trained network."""
+    return network_of(_data(), images)
+
+
+def inputs_of(images):
+    """uint8 [images, 64] of 0 to 16 -> int8 [images, 8, 8, 9]: pixels with 4 fraction bits, 3x3 neighbourhoods as channels."""
+    pixels = np.asarray(images).astype(np.int8).reshape(-1, 8, 8, 1)
+    return fold_input(pixels, (3, 3), padding=(1, 1, 1, 1))
+
+
+def inputs(images=IMAGES):
+    """The first ``images`` of the held-out images as the network takes them."""
+    return inputs_of(held_out()[:images])
+
+
+def logits(images=IMAGES):
+    """Results by plain numpy, int8 [images, 10]."""
+    values = run_network(network(images), {"image": inputs(images)})["dense2"]
+    return values.reshape(images, -1).astype(np.int8)
+
+
+def float_accuracy():
+    """Accuracy of the float network on the held-out images."""
+    from ..train_digits import LAYERS, forward
+    data = _data()
+    model = {name: (data[f"{name}_float"], data[f"{name}_float_b"]) for name in LAYERS}
+    values = forward(model, (held_out() / 16).astype(np.float32).reshape(-1, 8, 8, 1))["dense2"]
+    return float((values.argmax(axis=1) == labels()).mean())
+
+
+def program(params, *, images=IMAGES, group=None, memory=None):
+    """The :class:`Compiled` program for a build of ``params``."""
+    return compile_network(network(images), params, group=group, memory=memory)
+
+
+def make_job(folder, params, *, name="digits", images=IMAGES, group=60, memory=None):
+    """Write the job for a build of ``params`` into ``folder`` and return its path.
+
+    Parameters
+    ----------
+    images : how many of the held-out images, from the first on
+    group : images that go through the network together
+    memory : bytes of main memory that it must fit
+    """
+    comment = (f"Handwritten digits, a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10: {images} held-out images.\n"
+               "Written by python -m quintet.firmware.opu.digits")
+    compiled = program(params, images=images, group=min(group, images), memory=memory)
+    return write_job(folder, name, compiled, {"image": inputs(images)}, comment=comment, cycles=200_000_000)
+
+
+def job(name="digits"):
+    """Path of a shipped job."""
+    if name not in SHIPPED:
+        raise ValueError(f"no digits job {name!r} ships, only {', '.join(SHIPPED)}; make_job() writes one for any build")
+    return FOLDER / f"{name}.toml"
+
+
+def evaluate(saved):
+    """Predictions of a run, from the array that the job saved (int8 [images, 1, 1, 1, 64]) or the path of its .npy.
+
+    Returns
+    -------
+    Result
+    """
+    if not isinstance(saved, np.ndarray):
+        saved = np.load(saved, allow_pickle=False)
+    values = saved.reshape(len(saved), -1)[:, :10]
+    predictions = values.argmax(axis=1).astype(np.uint8)
+    return Result(predictions, values, int((predictions == labels()[:len(values)]).sum()), len(values))
+
+
+def classify(target, *, images=IMAGES, batch=10, group=2, memory=None):
+    """Run the network on a target (``quintet.tools.open_target``), ``batch`` images a run.
+
+    Returns
+    -------
+    Result
+    """
+    from quintet.tools import Job, run_job
+    from quintet.tools.job import Load, Save
+    compiled = program(target.info.params, images=batch, group=group, memory=memory)
+    out = compiled.outputs["dense2"]
+    given, parts = inputs(images), []
+    for at in range(0, images, batch):
+        some = given[at:at + batch]
+        values = np.concatenate([some, np.zeros((batch - len(some), *some.shape[1:]), some.dtype)])
+        job = Job(core="opu", program=compiled.data, program_at=compiled.program_at, registers=compiled.registers,
+                  loads=[Load(address, data, name) for address, data, name in compiled.loads({"image": values})],
+                  saves=[Save(out.address, "dense2", dtype="int8", shape=out.array_shape)])
+        parts.append(run_job(job, target).tensors["dense2"][:len(some)])
+    return evaluate(np.concatenate(parts))
+
+
+def write_shipped(folder=FOLDER):
+    """Write all shipped jobs into ``folder``."""
+    return [make_job(folder, SPACE.resolve(preset, overrides), name=name, images=images, group=group, memory=memory)
+            for name, (preset, overrides, images, group, memory) in SHIPPED.items()]

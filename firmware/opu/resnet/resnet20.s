@@ -1,0 +1,468 @@
+# A network of ResNet-20's shapes, random weights, layer after layer: 40.8 M multiplications.
+# Written by python -m quintet.firmware.opu.resnet
+# first
+@shape.ofm [32,32,16]
+@shape.ifm [34,34,16]
+@mem.ifm 2, 34
+ld.ifm 0x0
+@mem.bias 1
+ld.bias 0x24
+@shape.ker 9
+@mem.ker 1
+ld.ker 0x0
+@shift 1, 0
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@mem.ofm 2, [34,34]
+@post act.relu, pool
+store 0x4a8
+pad 0x485, 1
+# stage1.1.a
+ld.ifm 0x485
+ld.bias 0x49
+ld.ker 0x25
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+store 0x92c
+pad 0x909, 1
+# stage1.1.b
+ld.ifm 0x909
+ld.bias 0x6e
+ld.ker 0x4a
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [32,32,16]
+ld.ifm 0x4a8
+@post res, act.relu, pool
+store 0xdb0
+pad 0xd8d, 1
+# stage1.2.a
+@shape.ifm [34,34,16]
+ld.ifm 0xd8d
+ld.bias 0x93
+ld.ker 0x6f
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@post act.relu, pool
+store 0x4a8
+pad 0x485, 1
+# stage1.2.b
+ld.ifm 0x485
+ld.bias 0xb8
+ld.ker 0x94
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [32,32,16]
+ld.ifm 0xdb0
+@post res, act.relu, pool
+store 0x92c
+pad 0x909, 1
+# stage1.3.a
+@shape.ifm [34,34,16]
+ld.ifm 0x909
+ld.bias 0xdd
+ld.ker 0xb9
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@post act.relu, pool
+store 0xdb0
+pad 0xd8d, 1
+# stage1.3.b
+ld.ifm 0xd8d
+ld.bias 0x102
+ld.ker 0xde
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [32,32,16]
+ld.ifm 0x92c
+@post res, act.relu, pool
+store 0x4a8
+pad 0x485, 1
+# stage2.1.a
+@shape.ofm [16,16,32]
+@shape.ifm [33,33,16]
+ld.ifm 0x485
+ld.bias 0x14b
+ld.ker 0x103
+@stride [2,2]
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@mem.ofm 2, [18,18]
+@post act.relu, pool
+store 0x91c
+pad 0x909, 1
+# stage2.1.shortcut
+@shape.ifm [16,31,16]
+@mem.ifm 2, 68
+ld.ifm 0x4a8
+ld.bias 0x154
+@shape.ker 1
+ld.ker 0x14c
+@stride [1,2]
+conv.bias ifm:[0,0], ker:0
+@mem.ofm 2, [16,16]
+@post pool
+store 0xa4d
+# stage2.1.b
+@shape.ifm [18,18,32]
+@mem.ifm 2, 18
+ld.ifm 0x909
+ld.bias 0x1e5
+@shape.ker 9
+ld.ker 0x155
+@stride [1,1]
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [16,16,32]
+@mem.ifm 2, 16
+ld.ifm 0xa4d
+@mem.ofm 2, [18,18]
+@post res, act.relu, pool
+store 0x498
+pad 0x485, 1
+# stage2.2.a
+@shape.ifm [18,18,32]
+@mem.ifm 2, 18
+ld.ifm 0x485
+ld.bias 0x276
+ld.ker 0x1e6
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@post act.relu, pool
+store 0x91c
+pad 0x909, 1
+# stage2.2.b
+ld.ifm 0x909
+ld.bias 0x307
+ld.ker 0x277
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [16,16,32]
+ld.ifm 0x498
+@post res, act.relu, pool
+store 0x5dc
+pad 0x5c9, 1
+# stage2.3.a
+@shape.ifm [18,18,32]
+ld.ifm 0x5c9
+ld.bias 0x398
+ld.ker 0x308
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@post act.relu, pool
+store 0x498
+pad 0x485, 1
+# stage2.3.b
+ld.ifm 0x485
+ld.bias 0x429
+ld.ker 0x399
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [16,16,32]
+ld.ifm 0x5dc
+@post res, act.relu, pool
+store 0x91c
+pad 0x909, 1
+# stage3.1.a
+@shape.ofm [8,8,64]
+@shape.ifm [17,17,32]
+ld.ifm 0x909
+ld.bias 0x54a
+ld.ker 0x42a
+@stride [2,2]
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@mem.ofm 2, [10,10]
+@post act.relu, pool
+store 0x490
+pad 0x485, 1
+# stage3.1.shortcut
+@shape.ifm [8,15,32]
+@mem.ifm 2, 36
+ld.ifm 0x91c
+ld.bias 0x56c
+@shape.ker 1
+ld.ker 0x54c
+@stride [1,2]
+conv.bias ifm:[0,0], ker:0
+@mem.ofm 2, [8,8]
+@post pool
+store 0x4e9
+# stage3.1.b
+@shape.ifm [10,10,64]
+@mem.ifm 2, 10
+ld.ifm 0x485
+ld.bias 0x7ae
+@shape.ker 9
+ld.ker 0x56e
+@stride [1,1]
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [8,8,64]
+@mem.ifm 2, 8
+ld.ifm 0x4e9
+@mem.ofm 2, [10,10]
+@post res, act.relu, pool
+store 0x534
+pad 0x529, 1
+# stage3.2.a
+@shape.ifm [10,10,64]
+@mem.ifm 2, 10
+ld.ifm 0x529
+ld.bias 0x9f0
+ld.ker 0x7b0
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@post act.relu, pool
+store 0x490
+pad 0x485, 1
+# stage3.2.b
+ld.ifm 0x485
+ld.bias 0xc32
+ld.ker 0x9f2
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [8,8,64]
+ld.ifm 0x534
+@post res, act.relu, pool
+store 0x598
+pad 0x58d, 1
+# stage3.3.a
+@shape.ifm [10,10,64]
+ld.ifm 0x58d
+ld.bias 0xe74
+ld.ker 0xc34
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@post act.relu, pool
+store 0x534
+pad 0x529, 1
+# stage3.3.b
+ld.ifm 0x529
+ld.bias 0x10b6
+ld.ker 0xe76
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [8,8,64]
+ld.ifm 0x598
+@mem.ofm 2, [8,8]
+@post res, act.relu, pool
+store 0x4e9
+# average
+@shape.ofm [1,1,64]
+@mem.ifm 2, 8
+ld.ifm 0x4e9
+@shape.ker 1
+ld.ker 0x10b8
+@shift 3, 0
+conv ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:0
+conv.acc ifm:[0,2], ker:0
+conv.acc ifm:[0,3], ker:0
+conv.acc ifm:[0,4], ker:0
+conv.acc ifm:[0,5], ker:0
+conv.acc ifm:[0,6], ker:0
+conv.acc ifm:[0,7], ker:0
+conv.acc ifm:[1,0], ker:0
+conv.acc ifm:[1,1], ker:0
+conv.acc ifm:[1,2], ker:0
+conv.acc ifm:[1,3], ker:0
+conv.acc ifm:[1,4], ker:0
+conv.acc ifm:[1,5], ker:0
+conv.acc ifm:[1,6], ker:0
+conv.acc ifm:[1,7], ker:0
+conv.acc ifm:[2,0], ker:0
+conv.acc ifm:[2,1], ker:0
+conv.acc ifm:[2,2], ker:0
+conv.acc ifm:[2,3], ker:0
+conv.acc ifm:[2,4], ker:0
+conv.acc ifm:[2,5], ker:0
+conv.acc ifm:[2,6], ker:0
+conv.acc ifm:[2,7], ker:0
+conv.acc ifm:[3,0], ker:0
+conv.acc ifm:[3,1], ker:0
+conv.acc ifm:[3,2], ker:0
+conv.acc ifm:[3,3], ker:0
+conv.acc ifm:[3,4], ker:0
+conv.acc ifm:[3,5], ker:0
+conv.acc ifm:[3,6], ker:0
+conv.acc ifm:[3,7], ker:0
+conv.acc ifm:[4,0], ker:0
+conv.acc ifm:[4,1], ker:0
+conv.acc ifm:[4,2], ker:0
+conv.acc ifm:[4,3], ker:0
+conv.acc ifm:[4,4], ker:0
+conv.acc ifm:[4,5], ker:0
+conv.acc ifm:[4,6], ker:0
+conv.acc ifm:[4,7], ker:0
+conv.acc ifm:[5,0], ker:0
+conv.acc ifm:[5,1], ker:0
+conv.acc ifm:[5,2], ker:0
+conv.acc ifm:[5,3], ker:0
+conv.acc ifm:[5,4], ker:0
+conv.acc ifm:[5,5], ker:0
+conv.acc ifm:[5,6], ker:0
+conv.acc ifm:[5,7], ker:0
+conv.acc ifm:[6,0], ker:0
+conv.acc ifm:[6,1], ker:0
+conv.acc ifm:[6,2], ker:0
+conv.acc ifm:[6,3], ker:0
+conv.acc ifm:[6,4], ker:0
+conv.acc ifm:[6,5], ker:0
+conv.acc ifm:[6,6], ker:0
+conv.acc ifm:[6,7], ker:0
+conv.acc ifm:[7,0], ker:0
+conv.acc ifm:[7,1], ker:0
+conv.acc ifm:[7,2], ker:0
+conv.acc ifm:[7,3], ker:0
+conv.acc ifm:[7,4], ker:0
+conv.acc ifm:[7,5], ker:0
+conv.acc ifm:[7,6], ker:0
+conv.acc ifm:[7,7], ker:0
+@mem.ofm 2, [1,1]
+@post pool
+store 0x485
+# classes
+@shape.ofm [1,1,16]
+@shape.ifm [1,1,64]
+@mem.ifm 2, 1
+ld.ifm 0x485
+ld.bias 0x1108
+ld.ker 0x10f8
+@shift -1, -1
+conv.bias ifm:[0,0], ker:0
+store 0x484
+end

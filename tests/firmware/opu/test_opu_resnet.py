@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The network of ResNet-20's shapes: size, values, programs of both kinds on the model, and that what ships is current."""
+import numpy as np
+import pytest
+
+from quintet.firmware.opu import resnet
+from quintet.gateware.cores.opu.params import SPACE
+from quintet.tools import Job, open_target, run_job
+from quintet.tools.kernels.opu import compile_network, run_network
+
+
+def test_it_has_the_multiplications_of_resnet_20():
+    network = resnet.resnet20()
+    assert sum(layer.macs for layer in network.layers) == 40_817_280
+    assert sum(layer.residual is not None for layer in network.layers) == 9
+    assert len(network.layers) == 19 + 2 + 2
+
+
+def test_values_are_neither_zero_nor_saturated():
+    values = run_network(resnet.resnet20(), {"image": resnet.image()})
+    for name, found in values.items():
+        if name not in ("image", "classes"):
+            assert (found == 0).mean() < 0.7 and (np.abs(found) >= 127).mean() < 0.4, name
+
+
+@pytest.mark.parametrize("preset, name", [("85f", "resnet20"), ("45f", "resnet20"), ("25f", "resnet20"), ("85f", "resnet20_85f")])
+def test_shipped_job(preset, name):
+    with open_target(f"model:opu?preset={preset}") as target:
+        result = run_job(Job.load(resnet.job(name)), target)
+    assert result.outcome.status == "done"
+    assert np.array_equal(result.tensors[f"{name}_classes.npy"].ravel()[:10], resnet.logits())
+
+
+def test_shipped_files_are_current(tmp_path):
+    for path in resnet.write_shipped(tmp_path):
+        for suffix in (".toml", ".s"):
+            shipped = resnet.FOLDER / path.with_suffix(suffix).name
+            assert shipped.read_text() == path.with_suffix(suffix).read_text(), f"{shipped.name}: write it again"
+        with np.load(path.with_suffix(".npz")) as new, np.load(resnet.FOLDER / f"{path.stem}.npz") as old:
+            assert new.files == old.files and all(np.array_equal(new[k], old[k]) for k in new.files)
+
+
+def test_layer_after_layer_has_one_tile_a_layer():
+    compiled = compile_network(resnet.resnet20(), SPACE.resolve("85f-p64"), schedule=False)
+    assert compiled.text.count("store ") == len(resnet.resnet20().layers)
+    # Every map but those that only an average or a fully connected layer reads has a border.
+    assert compiled.text.count("pad ") >= 18
+
+
+def test_no_such_job():
+    with pytest.raises(ValueError, match="no ResNet job 'resnet50' ships, only resnet20, resnet20_85f"):
+        resnet.job("resnet50")
