@@ -150,7 +150,7 @@ class PipelinedEngine(wiring.Component):
             quiet.eq(Cat(stopping & fetch.idle & dma.quiet & (due == 0), quiet)),
         ]
         m.d.comb += stopped.eq(quiet.all())
-        with m.If(running & (closing == 0)):
+        with m.If(running & (closing == 0) & ~finished):
             with m.If(stopping):
                 with m.If(stopped):
                     m.d.sync += closing.eq(2)
