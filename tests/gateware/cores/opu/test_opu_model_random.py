@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random programs: the model against exact fractions, memory and faults compared; and the generator itself."""
-import os
-import time
 import warnings
 from collections import Counter
 
 import opu_programs
 import opu_slow
 import pytest
+from campaigns import Campaign
 
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.model import Model, SelfModifyingProgram
@@ -63,15 +62,11 @@ def test_illegal_programs_against_fractions(types, fault):
 @pytest.mark.long
 @pytest.mark.parametrize("types", TYPE_SETS)
 def test_long_programs_against_fractions(types):
-    end = time.monotonic() + 60 * float(os.environ["QUINTET_MINUTES"]) / len(TYPE_SETS)
-    seed = 1_000_000 * int(os.environ["QUINTET_SEED"])
     # Those that these types can be built with.
     presets = [name for name in SPACE.presets if types == "8-8-16-16" or SPACE.resolve(name)["engine"] == "pipelined"
                and (types[0] == "8" or SPACE.resolve(name)["multiplier"] != "dsp_pair")]
-    while time.monotonic() < end:
-        preset = presets[seed % len(presets)]
-        check(opu_programs.random_case(seed, params_of(types, preset), legal=seed % 3 != 0))
-        seed += 1
+    for seed in Campaign("opu-model", 1 / len(TYPE_SETS)).seeds(types):
+        check(opu_programs.random_case(seed, params_of(types, presets[seed % len(presets)]), legal=seed % 3 != 0))
 
 
 @pytest.mark.parametrize("preset", SPACE.presets)
