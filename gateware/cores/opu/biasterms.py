@@ -39,7 +39,7 @@ class BiasTerms(wiring.Component):
 
     A lane takes :attr:`LATENCY` cycles from ``address``; ``ready`` comes as early as the lanes' ``swap_stage`` allows.
     """
-    LATENCY = 10
+    LATENCY = 11
 
     def __init__(self, *, params, swap_stage):
         self.lanes = params["po"]
@@ -107,7 +107,7 @@ class BiasTerms(wiring.Component):
         return m
 
     def _plan(self, m, shifts):
-        """Shift amounts and choices of a command: registers, valid two cycles after ``shifts``."""
+        """Shift amounts and choices of a command: registers, valid three cycles after ``shifts``."""
         bits = self.bits
         f, b = shifts.f, shifts.b
         most, k_bits = bits.bias + 1, bits.right.bit_length()
@@ -116,32 +116,40 @@ class BiasTerms(wiring.Component):
             "below": k_bits, "half": bits.right, "upper_base": 1, "below_base": 1, "upper_addend": 1, "below_addend": 1,
         }), reset_less=True)
 
+        def register(value, name, shape=None):
+            held = Signal(shape or value.shape(), name=name, reset_less=True)
+            m.d.sync += held.eq(value)
+            return held
+
         def clip(value, top):
             return Mux(value > top, top, value)[:top.bit_length()]
 
-        # First the differences and what they are compared with, then everything else.
-        left, right = Signal(signed(10), reset_less=True), Signal(signed(10), reset_less=True)
-        k, far = Signal(k_bits, reset_less=True), Signal(reset_less=True)
-        late = Signal.like(shifts, reset_less=True)
-        k_now = Signal(k_bits)
-        m.d.comb += k_now.eq(Mux(f >= 0, 0, clip(-f, bits.right)))
-        m.d.sync += [late.eq(shifts), k.eq(k_now), far.eq((f < -bits.right) & (b < 0))]
-        m.d.sync += left.eq(Mux(f >= 0, b - f, b + k_now))
-        m.d.comb += right.eq(-left)
-        plus, small = late.f >= 0, late.b < 0
+        # First what each shift is alone.
+        minus_f, minus_b = Signal(9), Signal(9)
+        m.d.comb += [minus_f.eq(-f), minus_b.eq(-b)]
+        plus, small, far = (register(value, name) for value, name in (
+            (f >= 0, "plus"), (b < 0, "small"), ((f < -bits.right) & (b < 0), "far")))
+        k = register(Mux(f >= 0, 0, clip(minus_f, bits.right)), "k", k_bits)
+        tie = register(clip(minus_b, most), "tie")
+        addend_shift = register(clip(b.as_unsigned(), bits.ofm), "addend_shift")
+        f, b, minus_f, minus_b = (register(value, name) for value, name in (
+            (f, "f"), (b, "b"), (minus_f, "minus_f"), (minus_b.as_signed(), "minus_b")))
+        # Then their differences.
+        left = register(Mux(plus, b, k) - Mux(plus, f, minus_b), "left", signed(10))
+        right = register(Mux(plus, f, minus_b) - Mux(plus, b, k), "right", signed(10))
+        distance = register(minus_f - tie, "distance", signed(10))
+        half = register(Mux(plus | far, 0, (1 << k) >> 1), "half", bits.right)
+        plus, small, far, tie, addend_shift = (register(value, f"{value.name}_late")
+                                               for value in (plus, small, far, tie, addend_shift))
+        # Then the choice.
         m.d.sync += [
-            plan.half.eq(Mux(plus | far, 0, (1 << k) >> 1)), plan.left.eq(0), plan.right.eq(0), plan.round.eq(plus),
-            plan.one.eq(0), plan.flip.eq(0), plan.below.eq(clip(late.b.as_unsigned(), bits.ofm)),
+            plan.half.eq(half), plan.left.eq(0), plan.right.eq(0), plan.round.eq(plus),
+            plan.one.eq(0), plan.flip.eq(0), plan.below.eq(addend_shift),
             plan.upper_base.eq(1), plan.below_base.eq(0), plan.upper_addend.eq(0), plan.below_addend.eq(0),
         ]
-        minus_b = Signal(9)
-        m.d.comb += minus_b.eq(-late.b)
-        tie = clip(minus_b, most)
         with m.If(plus & small):
             m.d.sync += [plan.right.eq(tie), plan.upper_base.eq(0), plan.upper_addend.eq(1)]
         with m.Elif(far):
-            distance = Signal(signed(10))
-            m.d.comb += distance.eq(-late.f - tie)
             m.d.sync += [
                 plan.right.eq(tie), plan.one.eq(1), plan.flip.eq(1), plan.left.eq(bits.right), plan.below_base.eq(1),
                 plan.below.eq(clip(distance.as_unsigned(), bits.right)),
@@ -153,7 +161,7 @@ class BiasTerms(wiring.Component):
         return plan
 
     def _lane(self, m, shifts):
-        """Element of the bias memory to base and addend, seven stages behind ``data``; see ``bias_terms``."""
+        """Element of the bias memory to base and addend, eight stages behind ``data``; see ``bias_terms``."""
         bits = self.bits
         plan = self._plan(m, shifts)
         wide = bits.bias + 1
@@ -185,10 +193,12 @@ class BiasTerms(wiring.Component):
         below_fine = register(below_coarse << plan.below[:3], "below_fine", signed(wide + (1 << len(plan.below))))
         upper = register(upper, "upper_2")
 
-        large = Mux(plan.upper_base, _saturate(fine, bits.base), 0).as_signed()
-        distance = Mux(plan.below_base, _saturate(below_fine, bits.right), 0).as_signed()
-        base = register(large + Mux(plan.below_base, distance, plan.half), "base", signed(bits.accumulator))
+        # Clamps, then their sum.
+        large = register(Mux(plan.upper_base, _saturate(fine, bits.base), 0), "large").as_signed()
+        distance = register(_saturate(below_fine, bits.right), "distance").as_signed()
         addend = register(
             Mux(plan.upper_addend, upper[:bits.ofm], 0) | Mux(plan.below_addend, _saturate(below_fine, bits.ofm), 0),
-            "addend", signed(bits.ofm))
+            "addend_chosen", signed(bits.ofm))
+        base = register(large + Mux(plan.below_base, distance, plan.half), "base", signed(bits.accumulator))
+        addend = register(addend, "addend")
         return base, addend

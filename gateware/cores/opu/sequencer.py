@@ -150,12 +150,14 @@ class ConvSequencer(wiring.Component):
         # First stage: products.
         command = Signal(conv_layout(params), reset_less=True)
         rows_above, rows_between = Signal(11, reset_less=True), Signal(10, reset_less=True)
+        positions = Signal(4, reset_less=True)      # a lower bound's logarithm
         entering = self.command.payload
         m.d.comb += self.command.ready.eq(~taken)
         with m.If(self.command.valid & ~taken):
             m.d.sync += [
                 taken.eq(1), command.eq(entering), rows_above.eq(small_product(entering.ifm_w, entering.h)),
                 rows_between.eq(small_product(entering.ifm_w, entering.stride_h)),
+                positions.eq(log2_floor(entering.ofm_h) + log2_floor(entering.ofm_w)),
             ]
 
         # Second stage: everything the steps need.
@@ -171,9 +173,8 @@ class ConvSequencer(wiring.Component):
         m.d.comb += [
             lines.eq(command.ifm_c + (4 - pi)), groups.eq(Mux(command.ofm_c > po, command.ofm_c - po, 0)),
         ]
-        # Steps of the command, by the logarithms of its factors, rounded down.
         steps = Signal(5)
-        m.d.comb += steps.eq(log2_floor(command.ofm_h) + log2_floor(command.ofm_w) + lines + groups)
+        m.d.comb += steps.eq(positions + (lines + groups))
         shift = bits.left - Mux(command.ifm_shift > bits.left, bits.left,
                                 Mux(command.ifm_shift < -bits.right, -bits.right, command.ifm_shift))
         with m.If(taken & ~whole):

@@ -55,6 +55,15 @@ def test_twins_multiply_with_the_stated_latency(kind, limit, fabric):
     assert products(dut, operands) == [[a * b for a, b in row] for row in operands]
 
 
+@pytest.mark.parametrize(("kind", "family"), [("dsp", None), ("lut", None), ("lut", "ecp5")])
+def test_operands_of_16_bits(kind, family):
+    dut = MultiplierArray(lanes=2, kind=kind, width=16, family=family)
+    rng = random.Random(2)
+    values = [-32768, -32767, -1, 0, 1, 255, 256, 32767] + [rng.randint(-32768, 32767) for _ in range(8)]
+    operands = [[(a, b), (b, -1 - a)] for a in values for b in values]
+    assert products(dut, operands) == [[a * b for a, b in row] for row in operands]
+
+
 def test_multipliers_of_logic_are_exact():
     # The chips' multipliers of logic are sums of partial products: simulated here as such.
     dut = MultiplierArray(lanes=1, kind="lut", family="ecp5")
@@ -77,7 +86,15 @@ def test_cells_of_the_chips(family, kind, limit, lanes, cell, number):
     assert cells(dut) == [cell] * number and dut.dsps == number
 
 
+@pytest.mark.parametrize(("family", "cell"), [("ecp5", "MULT18X18D"), ("ice40", "SB_MAC16")])
+def test_one_cell_for_a_product_of_16_bits(family, cell):
+    dut = MultiplierArray(lanes=3, width=16, family=family)
+    assert cells(dut) == [cell] * 3 and dut.dsps == 3
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
+    ({"lanes": 2, "width": 9}, "Width of operands must be 8 or 16, not 9"),
+    ({"lanes": 2, "kind": "dsp_pair", "width": 16}, "Width of operands must be 8 for dsp_pair, not 16"),
     ({"lanes": 0}, "Number of lanes must be a positive integer, not 0"),
     ({"lanes": 2, "kind": "fast"}, "Kind of multiplier must be one of dsp, dsp_pair, lut, not 'fast'"),
     ({"lanes": 2, "dsp_limit": -1}, "Limit of DSPs must be None or a non-negative integer, not -1"),

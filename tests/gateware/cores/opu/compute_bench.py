@@ -49,10 +49,12 @@ class Phase:
 
 @dataclass
 class Figures:
-    """Of each phase: cycles from the first command offered to the last done, steps, and cycles between first and last step."""
+    """Of each phase: cycles from the first command offered to the last done, steps, cycles from first to last step; of each
+    store: cycles from its command to the last group."""
     cycles: list = field(default_factory=list)
     steps: list = field(default_factory=list)
     span: list = field(default_factory=list)
+    stores: list = field(default_factory=list)
 
 
 def log2(value):
@@ -180,6 +182,7 @@ def run(dut, phases, *, rng, gaps=0, stalls=0, limit=200_000):
                         raw = value.to_bytes(lanes * types.ifm_bytes, "little")
                         got.append(np.frombuffer(raw, BYTES[types.ifm])[:channels])
                         assert end == (len(got) == groups), "last comes with the last group"
+                figures.stores.append(waited)
                 ctx.set(dut.out.ready, 1)
                 *_, done = await ctx.tick().sample(dut.post_done)
                 for _ in range(4):

@@ -115,7 +115,7 @@ def test_rounder_follows_the_formula(name):
     async def drive(ctx):
         results = []
         for k in range(len(cases) + Rounder.LATENCY):
-            def at(stage):
+            def at(stage, k=k):
                 return cases[max(0, min(k - stage, len(cases) - 1))]
             ctx.set(dut.total, at(0)[0])
             places = bits.left - at(0)[1]
