@@ -23,20 +23,21 @@ _SMALL = {"ifm_lines": 512, "ofm_lines": 1024, "ker_rows": 288}
 BUILDS = {
     # 4x2, one bank of each, as it stands in an SoC.
     "sim": ("sim", {}, 2, "shell"),
-    # 16x8 and two banks of each, every port with a memory of its own.
-    "p128": ("85f", {**_SMALL, "ker_rows": 144}, 4, "bare"),
-    # 16-bit data, two banks.
+    # 32-bit sums, two banks of ifm, every port with a memory of its own.
+    "acc32": ("sim", {"types": "8-8-32-32", "pi": 8, "ifm_banks": 2}, 4, "bare"),
+    # 16-bit data, two banks of each.
     "wide": ("sim", {"types": "16-16-32-32", "pi": 8, "po": 4, "ifm_banks": 2, "ofm_banks": 2}, 4, "shell"),
+    "p128": ("85f", {**_SMALL, "ker_rows": 144}, 4, "bare"),
     "p64": ("85f-p64", _SMALL, 2, "shell"),
-    "acc32": ("85f-p64", {**_SMALL, "types": "8-8-32-32", "ofm_banks": 1}, 4, "bare"),
+    "p64acc": ("85f-p64", {**_SMALL, "types": "8-8-32-32", "ofm_banks": 1}, 4, "bare"),
     "p16": ("25f", {"ifm_lines": 512, "ofm_lines": 4096}, 2, "shell"),
     "p4": ("hx8k", {}, 1, "shell"),
     "pairs": ("85f-p256", {**_SMALL, "ker_rows": 144, "ifm_banks": 1}, 8, "bare"),
     "narrow": ("sim", {"types": "8-8-32-32", "pi": 4, "po": 8, "out_lanes": 2, "ker_rows": 288, "ofm_banks": 2}, 2, "bare"),
     "small": ("sim-small", {}, 2, "shell"),
 }
-#: Those of `make test`.
-QUICK = ("sim", "p128", "wide")
+#: Those of `make test`: one for each type set.
+QUICK = ("sim", "acc32", "wide")
 
 
 def open_build(name):

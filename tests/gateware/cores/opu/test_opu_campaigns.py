@@ -7,7 +7,6 @@ import opu_programs
 import pytest
 from campaigns import Campaign, random_behaviour
 
-pytest.importorskip("quintet.gateware.cores.opu.core")
 pytestmark = pytest.mark.long
 
 #: Share of QUINTET_MINUTES that the campaigns of one build may take.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The OPU's gateware against its golden model: random programs, directed ones, every fault, aborts, bus errors, resets.
 
-Three builds: the smallest behind the shell's arbiter, 128 lanes with two banks of each buffer, and 16-bit data. `make test`
-runs 1,000 random programs and more; the campaigns of ``test_opu_campaigns.py`` go on.
+Three builds, one for each type set: the smallest behind the shell's arbiter, 32-bit sums with two banks of ``ifm``, and 16-bit
+data with two banks of each. `make test` runs 1,000 random programs and more; the campaigns of ``test_opu_campaigns.py`` go on.
 """
 import random
 
@@ -14,8 +14,6 @@ from campaigns import random_behaviour
 from opu_compare import check_aborted, check_bus_error, check_case
 
 from quintet.boards.virtual.bench import IDEAL
-
-pytest.importorskip("quintet.gateware.cores.opu.core")
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 336, 4
