@@ -57,13 +57,17 @@ class ConvQueue(wiring.Component):
         head = Signal(entry, reset_less=True)
         valid, load_met, store_met, ker_met = Signal(), Signal(), Signal(), Signal()
         go, take, room = Signal(), Signal(), Signal()
+        row = Signal(range(self.params["ker_rows"]))
         in_tap = self.loading.valid & (self.loading.number == head.ker.number) & (self.loading.taps > head.tap)
         m.d.comb += [
             go.eq(self.commands.valid & self.commands.ready),
             take.eq((~valid | go) & queue.r_rdy), queue.r_en.eq(take),
-            self.commands.payload.eq(head.command),
+            self.commands.payload.eq(head.command), self.commands.payload.row.eq(row),
             self.commands.valid.eq(valid & load_met & store_met & ker_met & room),
         ]
+        # The ring ends; this is looked at a cycle before the first one can go.
+        rows = self.params["ker_rows"]
+        m.d.sync += row.eq(Mux(head.row >= rows, head.row - rows, head.row))
         fresh = Signal()                            # the comparisons of this cycle are of the entry in ``head``
         m.d.comb += fresh.eq(valid & ~go)
         m.d.sync += [

@@ -21,6 +21,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
+from ...memory.queue import StreamBuffer
 from ...primitives.bram import check_family
 from ..engine import EngineControl, Stall
 from .convqueue import ConvQueue
@@ -109,7 +110,9 @@ class PipelinedEngine(wiring.Component):
         m.submodules.compute = compute = self.compute
         wiring.connect(m, fetch.memory, wiring.flipped(self.memory[0]))
         wiring.connect(m, dma.memory, wiring.flipped(self.memory[1]))
-        wiring.connect(m, fetch.words, decode.words)
+        m.submodules.words = ResetInserter(finished)(ahead := StreamBuffer(shape=fetch.words.payload.shape()))
+        wiring.connect(m, fetch.words, ahead.i)
+        wiring.connect(m, ahead.o, decode.words)
         wiring.connect(m, decode.conv, convs.entries)
         wiring.connect(m, decode.transfer, dma.entries)
         wiring.connect(m, convs.commands, compute.conv)
@@ -121,7 +124,7 @@ class PipelinedEngine(wiring.Component):
             fetch.start.eq(control.start), fetch.program.eq(control.program_address[6:]), fetch.length.eq(control.program_length),
             *(getattr(part, name).eq(value) for part in (fetch, decode) for name, value in window.items()),
             decode.start.eq(control.start), decode.program.eq(control.program_address[6:]),
-            decode.spent.eq(fetch.spent), decode.outside.eq(fetch.outside),
+            decode.spent.eq(fetch.spent & ~ahead.o.valid), decode.outside.eq(fetch.outside),
             regions.number.eq(decode.region), decode.region_base.eq(regions.base), decode.region_limit.eq(regions.limit),
             regions.address.eq(control.bus.address), regions.write.eq(control.bus.write),
             regions.write_data.eq(control.bus.write_data), control.bus.read_data.eq(regions.read_data),

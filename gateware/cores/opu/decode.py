@@ -403,21 +403,19 @@ class Decode(wiring.Component):
         return span
 
     def _entries(self, m, is_op, fields, config, derived, board, bases, shift_f, shift_b, act, positions, ifm_total, first, word):
-        p = self.params
         f = fields["conv"]
         conv, command = self.conv.payload, self.conv.payload.command
-        rows = p["ker_rows"]
-        row, wrapped = Signal(range(2 * rows)), Signal(range(rows))
         overwrites = ~is_op["conv.acc"]
-        m.d.sync += row.eq(board.kernel_row + (f.n << derived.tap_shift))
+        tap_row = Signal(len(conv.row))
+        m.d.sync += tap_row.eq(f.n << derived.tap_shift)
         m.d.comb += [
-            wrapped.eq(Mux(row >= rows, row - rows, row)),
+            conv.row.eq(board.kernel_row + tap_row),
             conv.positions.eq(positions), conv.at.eq(board.next_transfer), conv.tap.eq(f.n), conv.ker.eq(board.conv_ker),
             conv.load.eq(Mux(is_op["conv.bias"], board.conv_load_bias, board.conv_load)),
             conv.store.eq(Mux(overwrites, board.conv_store_overwrite, board.conv_store)),
             command.h.eq(f.h), command.w.eq(f.w), command.stride_h.eq(config.stride_h), command.stride_w.eq(config.stride_w),
             command.ifm_w.eq(config.ifm_w), command.ofm_h.eq(config.ofm_h), command.ofm_w.eq(config.ofm_w),
-            command.ifm_c.eq(config.ifm_c), command.ofm_c.eq(config.ofm_c), command.row.eq(wrapped),
+            command.ifm_c.eq(config.ifm_c), command.ofm_c.eq(config.ofm_c),
             command.ifm_bank.eq(board.ifm_bank), command.ofm_bank.eq(Mux(overwrites, board.overwrite_bank, board.ofm_bank)),
             command.bias_copy.eq(board.bias_copy), command.ifm_shift.eq(shift_f), command.bias_shift.eq(shift_b),
         ]

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ...memory.port import MemoryPort
+from ...memory.queue import StreamBuffer
 from .commands import bias_load_layout, ifm_load_layout, ker_load_layout, out_layout, post_layout
 from .loads import TAP_BITS, Loads
 from .records import NUMBER_BITS, PC_BITS, UNIT_BITS, DMAKind, dma_entry, passed
@@ -152,7 +153,9 @@ class DMA(wiring.Component):
             units.w_data.eq(requests.made_unit), units.w_en.eq(requests.made), units.r_en.eq(ended[1]),
             loads.r.payload.eq(port.r.payload), loads.r.valid.eq(port.r.valid), port.r.ready.eq(loads.r.ready),
         ]
-        connect(m, requests.request, flipped(port.req))
+        m.submodules.offer = offer = StreamBuffer(shape=port.req.payload.shape())
+        connect(m, requests.request, offer.i)
+        connect(m, offer.o, flipped(port.req))
         connect(m, stores.w, flipped(port.w))
         m.d.sync += [
             ended.eq(Cat(read_ends | acked, ended)), ended_write.eq(Cat(acked, ended_write)),

@@ -36,14 +36,14 @@ def conv_entry(params):
 
     Members
     -------
-    command : :func:`~.commands.conv_layout`
+    command : :func:`~.commands.conv_layout`, but for its row; row : its row, where the ring is thought to go on behind its end
     positions : of ofm, 1 to 2048
     at : number that the next transfer had when this entry was made
     load, store, ker : needs: the load of ifm or bias; the store that reads what this one writes (or shares a port with it); the
         load of the kernel, of which ``tap`` must have come
     """
     return data.StructLayout({
-        "command": conv_layout(params), "positions": 12, "at": NUMBER_BITS, "load": need_layout(), "store": need_layout(),
+        "command": conv_layout(params), "row": row_bits(params) + 1, "positions": 12, "at": NUMBER_BITS, "load": need_layout(), "store": need_layout(),
         "ker": need_layout(), "tap": 6,
     })
 

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...memory.port import MAX_BEATS, MemoryPort
+from ...memory.queue import StreamBuffer
 from .commands import out_layout
 from .requests import burst_of
 from .types import type_set
@@ -132,16 +133,15 @@ class Stores(wiring.Component):
         m.d.comb += self.allow.eq(zeros | Mux(collect, enough, begun))
 
         # What is owed to the memory. A beat once offered stands, whatever happens.
+        m.submodules.offer = offer = StreamBuffer(shape=w.payload.shape())
+        wiring.connect(m, offer.o, wiring.flipped(w))
         owed = Signal(range(16 * MAX_BEATS))
         give = Signal()
         m.d.comb += [
-            self.owed.eq((owed != 0) | w.valid),
-            give.eq((owed != 0) & (zeros | self.stop | buffer.r_rdy) & (~w.valid | w.ready)), buffer.r_en.eq(give & ~zeros),
+            self.owed.eq((owed != 0) | offer.o.valid),
+            offer.i.valid.eq((owed != 0) & (zeros | self.stop | buffer.r_rdy)), give.eq(offer.i.valid & offer.i.ready),
+            offer.i.payload.data.eq(Mux(zeros, 0, buffer.r_data)), offer.i.payload.mask.eq(Mux(self.stop, 0, mask)),
+            buffer.r_en.eq(give & ~zeros),
         ]
-        with m.If(w.ready):
-            m.d.sync += w.valid.eq(0)
-        with m.If(give):
-            m.d.sync += [w.valid.eq(1), w.payload.data.eq(Mux(zeros, 0, buffer.r_data)),
-                         w.payload.mask.eq(Mux(self.stop, 0, mask))]
         m.d.sync += [owed.eq(owed + Mux(self.made, wanted, 0) - give), self.bytes.eq(Mux(give & ~self.stop, per_beat, 0))]
         return m
