@@ -4,6 +4,7 @@ from amaranth import Const, Signal
 from amaranth.lib import data
 
 from ..layouts import instruction_layout, word_layout
+from ..operands import Coding, Signed
 from .isa import INSTRUCTIONS, ISA
 
 __all__ = ["fields_of", "illegal", "legality"]
@@ -16,6 +17,8 @@ def fields_of(mnemonic, word):
 
 def illegal(field, bits):
     """Whether ``bits`` of ``field`` hold a value that no core accepts; ``None`` where all are legal."""
+    if field.legal is None and type(field.coding) in (Coding, Signed):
+        return None
     legal = [raw for raw in range(1 << field.width) if field.extract(raw << field.lo) is not None]
     if len(legal) == 1 << field.width:
         return None

@@ -33,7 +33,7 @@ class Stores(wiring.Component):
     Members
     -------
     start : In, one cycle, a ``store`` or ``pad`` begins: ``zeros`` (pad), ``ofm_c`` (log2), ``pooled`` (its window is not 1 x 1)
-    out : In(stream), groups of the post unit
+    out : In(stream), groups of the post unit, from the third cycle after ``start`` on
     made, made_beats : In, a write was requested, of so many beats less one
     allow : Out, another request of this transfer may be made
     stop : In, level: what is owed is paid with nothing in it
