@@ -100,6 +100,16 @@ def test_job(tmp_path):
         assert np.array_equal(compiled.outputs["l1"].unpack(saved), run_network(network, values)["l1"])
 
 
+def test_a_result_with_a_border():
+    network = chain(1)
+    network.output(network.layers[0].result, border=2)
+    for schedule in (False, True):
+        compiled, _ = check(network, build(), random_values(np.random.default_rng(1), network), schedule=schedule)
+        assert mnemonics(compiled).count("pad") == 1 and compiled.outputs["l0"].array_shape == (1, 1, 20, 20, 64)
+    with pytest.raises(KernelError, match="output: border must be 0 to 15, not 16"):
+        network.output(network.layers[0].result, border=16)
+
+
 # Refusals
 
 def network_and_input(shape=(8, 8, 16), **more):

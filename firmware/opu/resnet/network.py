@@ -3,7 +3,7 @@
 pixels), 1x1 shortcuts of stride 2 between stages, 8x8 average, 64->10. Weights are random: it measures the core."""
 import numpy as np
 
-from quintet.tools.kernels.opu import Network
+from quintet.tools.kernels.opu import Network, fold_input, fold_weights
 
 __all__ = ["CLASSES", "image", "resnet20"]
 
@@ -26,28 +26,35 @@ class _Random:
         return self.rng.integers(-2000, 2001, out).astype(np.int16)
 
 
-def resnet20(*, seed=5, by_tap=False, types="8-8-16-16"):
+def resnet20(*, seed=5, by_tap=False, fold=False, types="8-8-16-16"):
     """The network.
 
     Parameters
     ----------
     seed : int, of the weights
     by_tap : bool, residuals are added as a tap (see ``Network.conv``) instead of by ``store``
+    fold : bool, the columns of the first layer's taps are folded into channels (``fold_input``), a third of its work; the
+        multiplications on real channels stay the same
     types : str, type set
 
     Returns
     -------
-    Network with input ``image`` (32, 32, 3), fraction 5, and result ``classes`` (1, 1, 10)
+    Network with input ``image`` (32, 32, 3), or (32, 32, 9) with ``fold``, fraction 5, and result ``classes`` (1, 1, 10)
     """
     make = _Random(seed)
     network = Network(types=types)
-    x = network.input("image", (32, 32, 3), fraction=5)
+    x = network.input("image", (32, 32, 9 if fold else 3), fraction=5)
 
     def conv(name, source, out, side, stride=1, **more):
         return network.conv(name, source, make.weights(out, source.channels, side), bias=make.bias(out), weight_fraction=7,
                             bias_fraction=13, fraction=5, stride=stride, padding=side // 2, **more)
 
-    x = conv("first", x, 16, 3, act="relu")
+    if fold:
+        first, bias = make.weights(16, 3, 3), make.bias(16)
+        x = network.conv("first", x, fold_weights(first, rows=False), bias=bias, weight_fraction=7, bias_fraction=13, fraction=5,
+                         padding=(1, 0), act="relu")
+    else:
+        x = conv("first", x, 16, 3, act="relu")
     for stage, (channels, stride) in enumerate(_STAGES, 1):
         for block in range(1, _BLOCKS + 1):
             name = f"stage{stage}.{block}"
@@ -61,6 +68,7 @@ def resnet20(*, seed=5, by_tap=False, types="8-8-16-16"):
     return network
 
 
-def image(seed=6):
-    """A random image, int8 [1, 32, 32, 3]."""
-    return np.random.default_rng(seed).integers(-100, 101, (1, 32, 32, 3)).astype(np.int8)
+def image(seed=6, *, fold=False):
+    """A random image, int8 [1, 32, 32, 3], or as the folded network takes it, [1, 32, 32, 9]."""
+    values = np.random.default_rng(seed).integers(-100, 101, (1, 32, 32, 3)).astype(np.int8)
+    return fold_input(values, (1, 3), padding=(0, 0, 1, 1)) if fold else values

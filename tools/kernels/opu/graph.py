@@ -121,6 +121,7 @@ class Network:
     inputs: list = field(default_factory=list)
     layers: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
+    borders: dict = field(default_factory=dict)
 
     def __post_init__(self):
         self.set = type_set(self.types)
@@ -137,13 +138,17 @@ class Network:
         self.inputs.append(tensor)
         return tensor
 
-    def output(self, *tensors):
-        """Says which tensors are kept; without a call it is the last layer's result."""
+    def output(self, *tensors, border=0):
+        """Says which tensors are kept; without a call it is the last layer's result. ``border``: zeros (0 to 15) that the program
+        puts around each, for who works on with them."""
+        if type(border) is not int or not 0 <= border <= _MOST_BORDER:
+            raise KernelError(f"output: border must be 0 to {_MOST_BORDER}, not {border!r}")
         for tensor in tensors:
             if tensor not in self._known:
                 raise KernelError(f"output {getattr(tensor, 'name', tensor)!r} is no tensor of this network")
             if tensor not in self.outputs:
                 self.outputs.append(tensor)
+            self.borders[tensor] = border
 
     def results(self):
         """The tensors that are kept."""

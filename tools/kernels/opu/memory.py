@@ -140,6 +140,7 @@ class Maps:
         kept = set(network.results())
         last = {}
         borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
+        borders.update(network.borders)
         for index, layer in enumerate(network.layers):
             for tensor in (layer.source, layer.residual):
                 if tensor is not None:
