@@ -69,6 +69,34 @@ def test_scheduling_saves_cycles_and_changes_no_result():
     assert estimate(quick.words, params).cycles < 0.93 * estimate(plain.words, params).cycles
 
 
+def block(side=16, stride=2, padding=1):
+    rng = np.random.default_rng(2)
+    network = Network()
+    x = network.input("x", (side, side, 16), fraction=5)
+    options = {"weight_fraction": 7, "fraction": 4, "stride": stride}
+    a = network.conv("a", x, random_weights(rng, 32, 16, 3, 3), bias=random_weights(rng, 32, most=900), bias_fraction=9, act="relu",
+                     padding=padding, **options)
+    b = network.conv("b", x, random_weights(rng, 32, 16, 1, 1), padding=padding - 1, **options)
+    network.output(a, b)
+    return network
+
+
+def test_two_layers_of_one_source_share_their_tiles():
+    params, network = build("85f-p64"), block()
+    values = random_values(np.random.default_rng(4), network)
+    plain = {name: Tiling(2, 8, 36) for name in "ab"}
+    alone, _ = check(network, params, values, tilings=plain)
+    both, _ = check(network, params, values, tilings={**plain, "a": Tiling(2, 8, 36, with_next=True)})
+    assert mnemonics(alone).count("ld.ifm") == 8 and mnemonics(both).count("ld.ifm") == 4
+    assert mnemonics(both).count("ld.ker") == 1 and [span.name for span in both.layers] == ["b and a"]
+    assert sum(span.macs for span in both.layers) == sum(span.macs for span in alone.layers)
+    # Layer after layer nothing is shared, nor where the second window leaves the first one's.
+    assert len(compile_network(network, params, schedule=False, tilings={"a": Tiling(2, 8, 36, with_next=True)}).layers) == 2
+    wide = block(side=14, stride=1, padding=1)
+    wide.layers[0], wide.layers[1] = wide.layers[1], wide.layers[0]
+    assert len(compile_network(wide, params, tilings={"b": Tiling(2, 8, 36, with_next=True)}).layers) == 2
+
+
 def test_estimate():
     params = build("85f-p64")
     compiled = compile_network(chain(1, 14, 64), params, schedule=False)

@@ -292,42 +292,93 @@ conv.acc ifm:[2,2], ker:8
 @shape.ifm [11,32,16]
 ld.ifm 0xbf6
 store 0x772
-# stage2.1.a
-@shape.ofm [16,16,32]
-@shape.ifm [33,33,16]
+# stage2.1.shortcut and stage2.1.a
+@shape.ofm [4,16,32]
+@shape.ifm [9,33,16]
 ld.ifm 0x485
-ld.bias 0x14b
+ld.bias 0x153
+@shape.ker 10
 ld.ker 0x103
 @stride [2,2]
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-conv.acc ifm:[1,2], ker:5
-conv.acc ifm:[2,0], ker:6
-conv.acc ifm:[2,1], ker:7
-conv.acc ifm:[2,2], ker:8
+conv.bias ifm:[1,1], ker:0
+ld.bias 0x154
+@mem.ofm 2, [16,16]
+@post pool
+store 0xa4d
+conv.bias ifm:[0,0], ker:1
+conv.acc ifm:[0,1], ker:2
+conv.acc ifm:[0,2], ker:3
+conv.acc ifm:[1,0], ker:4
+conv.acc ifm:[1,1], ker:5
+conv.acc ifm:[1,2], ker:6
+conv.acc ifm:[2,0], ker:7
+conv.acc ifm:[2,1], ker:8
+conv.acc ifm:[2,2], ker:9
 @mem.ofm 2, [18,18]
 pad 0x909, 1
-@shape.ifm [16,31,16]
-@mem.ifm 2, 68
-ld.ifm 0x4a8
-ld.bias 0x154
-@shape.ker 1
-ld.ker 0x14c
+ld.ifm 0x595
+ld.bias 0x153
 @post act.relu, pool
 store 0x91c
-# stage2.1.shortcut
-@stride [1,2]
-conv.bias ifm:[0,0], ker:0
+conv.bias ifm:[1,1], ker:0
+ld.bias 0x154
+@mem.ofm 2, [16,16]
+@post pool
+store 0xa8d
+conv.bias ifm:[0,0], ker:1
+conv.acc ifm:[0,1], ker:2
+conv.acc ifm:[0,2], ker:3
+conv.acc ifm:[1,0], ker:4
+conv.acc ifm:[1,1], ker:5
+conv.acc ifm:[1,2], ker:6
+conv.acc ifm:[2,0], ker:7
+conv.acc ifm:[2,1], ker:8
+conv.acc ifm:[2,2], ker:9
+ld.ifm 0x6a5
+ld.bias 0x153
+@mem.ofm 2, [18,18]
+@post act.relu, pool
+store 0x964
+conv.bias ifm:[1,1], ker:0
+ld.bias 0x154
+@mem.ofm 2, [16,16]
+@post pool
+store 0xacd
+conv.bias ifm:[0,0], ker:1
+conv.acc ifm:[0,1], ker:2
+conv.acc ifm:[0,2], ker:3
+conv.acc ifm:[1,0], ker:4
+conv.acc ifm:[1,1], ker:5
+conv.acc ifm:[1,2], ker:6
+conv.acc ifm:[2,0], ker:7
+conv.acc ifm:[2,1], ker:8
+conv.acc ifm:[2,2], ker:9
+ld.ifm 0x7b5
+ld.bias 0x153
+@mem.ofm 2, [18,18]
+@post act.relu, pool
+store 0x9ac
+conv.bias ifm:[1,1], ker:0
+ld.bias 0x154
+@mem.ofm 2, [16,16]
+@post pool
+store 0xb0d
+conv.bias ifm:[0,0], ker:1
+conv.acc ifm:[0,1], ker:2
+conv.acc ifm:[0,2], ker:3
+conv.acc ifm:[1,0], ker:4
+conv.acc ifm:[1,1], ker:5
+conv.acc ifm:[1,2], ker:6
+conv.acc ifm:[2,0], ker:7
+conv.acc ifm:[2,1], ker:8
+conv.acc ifm:[2,2], ker:9
 @shape.ifm [10,18,32]
 @mem.ifm 2, 18
 ld.ifm 0x909
 ld.bias 0x1e5
-@mem.ofm 2, [16,16]
-@post pool
-store 0xa4d
+@mem.ofm 2, [18,18]
+@post act.relu, pool
+store 0x9f4
 # stage2.1.b
 @shape.ofm [8,16,32]
 @shape.ker 9
@@ -342,7 +393,6 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@mem.ofm 2, [18,18]
 pad 0x485, 1
 @mem.ifm 2, 16
 ld.ifm 0xa4d

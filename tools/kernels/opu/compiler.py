@@ -116,30 +116,50 @@ class _Writer:
     def write(self, tilings):
         """(Emitter, list of LayerSpan, Constants) of the whole batch."""
         lowering = self._lowering()
-        return *self._write(lowering, lowering.jobs, tilings, self.network.batch), lowering.constants
+        return *self._write(lowering, {}, tilings, self.network.batch), lowering.constants
 
     def attempt(self, tilings):
         """Words of the first group, to compare tilings by; constants lie anywhere."""
-        def jobs(layer, tiling, first, count):
-            key = layer.name, tiling
-            if key not in self._jobs:
-                self._jobs[key] = self._tries.jobs(layer, tiling, first, count)
-            for job in self._jobs[key]:
-                job.pads, job.closes = [], None
-            return self._jobs[key]
+        return self._write(self._tries, self._jobs, tilings, self.group)[0].words
 
-        return self._write(self._tries, jobs, tilings, self.group)[0].words
+    def sibling(self, layer):
+        """The layer behind ``layer`` if it can share its tiles, else ``None``."""
+        index = self.network.layers.index(layer) + 1
+        if self.schedule and index < len(self.network.layers):
+            other = self.network.layers[index]
+            return other if self._tries.sibling(layer, other) is not None else None
+        return None
 
-    def _write(self, lowering, make, tilings, images):
+    def _steps(self, tilings):
+        """The layers in order, each with ``None`` or with the next one, with which it shares its tiles."""
+        left = list(self.network.layers)
+        while left:
+            layer = left.pop(0)
+            other = self.sibling(layer) if tilings[layer.name].with_next else None
+            if other is not None:
+                left.pop(0)
+            yield layer, other
+
+    @staticmethod
+    def _made(lowering, layer, other, tiling, first, count):
+        if other is None:
+            return lowering.jobs(layer, tiling, first, count)
+        return lowering.sibling_jobs(layer, other, lowering.sibling(layer, other), tiling, first, count)
+
+    def _write(self, lowering, known, tilings, images):
         emitter = Emitter(self.target.types, self.target.slot_units)
         spans, pending = [], None
         for first in range(0, images, self.group):
             count = min(self.group, images - first)
             lowering.start_group(first)
-            for layer in self.network.layers:
-                jobs = make(layer, tilings[layer.name], first, count)
-                jobs[0 if self.schedule else -1].pads = lowering.pads(layer, first, count)
-                jobs[-1].closes = first, count
+            for layer, other in self._steps(tilings):
+                key = layer.name, tilings[layer.name], first
+                jobs = known.get(key) or self._made(lowering, layer, other, tilings[layer.name], first, count)
+                known[key] = jobs
+                both = [layer] if other is None else [other, layer]
+                for one, begin in zip(both, jobs[:2] if self.schedule else jobs[-1:], strict=False):
+                    begin.pads = lowering.pads(one, first, count)
+                jobs[-1].closes = " and ".join(one.name for one in both), first, count, sum(one.macs for one in both)
                 for job in jobs:
                     if pending is not None:
                         self._end(emitter, pending, job, spans)
@@ -162,9 +182,9 @@ class _Writer:
             emitter.finish(job)
             emitter.pads(job, always=True)
         if job.closes is not None:
-            first, count = job.closes
+            name, first, count, macs = job.closes
             begin = spans[-1].end if spans else 0
-            spans.append(LayerSpan(job.layer.name, begin, len(emitter.words), first, count, count * job.layer.macs))
+            spans.append(LayerSpan(name, begin, len(emitter.words), first, count, count * macs))
 
 
 def _key(layer):
@@ -193,7 +213,8 @@ def _search(writer, layers, chosen, timing):
     moves = [f for f in families.values() if len(f) > 1] + list(kinds.values())
     for members in moves:
         start = chosen[members[0].name]
-        tried = candidates(writer.target, members[0], writer.group, writer.flat(members[0]), start)
+        tried = candidates(writer.target, members[0], writer.group, writer.flat(members[0]), start,
+                           writer.sibling(members[0]) is not None)
         for tiling in tried:
             trial = {**chosen, **{layer.name: tiling for layer in members}}
             found = cost(trial)

@@ -60,7 +60,7 @@ class Job:
     columns: int
     borders: tuple                                      # the Pads of the maps it stores to
     pads: list = field(default_factory=list)            # those to carry out with this job
-    closes: tuple | None = None                         # of a layer's last job: first image, number of images
+    closes: tuple | None = None                         # of a layer's last job: its name, first image, number of images, macs
 
     def span(self, slot_units):
         """Units written by ``store``: the first, and the one behind the last."""
@@ -182,6 +182,54 @@ class Lowering:
         wanted = (*sides, ifm_channels(ofm_c)) if exact else shape
         return Load(buffer.at(self._image(buffer, n), out, *start), buffer.mem_w, wanted)
 
+    # Two layers on one feature map
+
+    def sibling(self, layer, other):
+        """Where in the window of ``layer`` that of ``other`` lies, (row, column), if both can work on the same tiles with one kernel
+        load (a shortcut beside the first layer of its block); else ``None``."""
+        start = layer.padding[0] - other.padding[0], layer.padding[2] - other.padding[2]
+        if (other.source is not layer.source or layer.source.maps > 1 or (layer.rows, layer.columns) != (other.rows, other.columns)
+                or layer.stride != other.stride or layer.taps[0] == 1 or max(layer.taps) > BLOCK or min(start) < 0
+                or any(a + d > b for a, d, b in zip(other.taps, start, layer.taps, strict=True))):
+            return None
+        for one in (layer, other):
+            if (one.weights is None or one.residual is not None or one.pool != (1, 1, 1, 1) or one.result.maps > 1
+                    or self.flat(one)):
+                return None
+        ofm_c = ofm_channels(layer.result.channels)
+        taps = layer.taps[0] * layer.taps[1] + other.taps[0] * other.taps[1]
+        if (ofm_c != ofm_channels(other.result.channels)
+                or taps > self.target.kernel_taps(ofm_c, ifm_channels(layer.source.channels))):
+            return None
+        return start
+
+    def sibling_jobs(self, layer, other, start, tiling, first, count):
+        """Jobs of both layers, in turn tile by tile, ``other`` first; ``start`` as :meth:`sibling` gives it."""
+        height, width = layer.result.shape[:2]
+        rows, columns = min(tiling.rows, height), min(tiling.columns, width)
+        return [job for n in range(first, first + count) for r in _starts(height, rows) for c in _starts(width, columns)
+                for job in self._sibling_jobs(layer, other, start, n, r, c, rows, columns)]
+
+    def _sibling_jobs(self, layer, other, start, n, row, column, rows, columns):
+        source = self.maps.buffers[layer.source]
+        ofm = rows, columns, ofm_channels(layer.result.channels)
+        taps = self._map_taps(layer, source, self._image(source, n), 0, 0, row, column, ofm)
+        load = taps[0].load
+        # The shorter one first: its store then lies under the longer one's convolutions, and so does the next tile's load.
+        both = [(other, [((start[0] + r, start[1] + c), (0, r, c)) for r in range(other.taps[0]) for c in range(other.taps[1])]),
+                (layer, [((t.h, t.w), t.weights) for t in taps])]
+        at = self._kernel((layer.name, other.name),
+                          lambda: [self._matrix(one, 0, w, ofm[2], load.shape[2]) for one, some in both for _, w in some])
+        total, jobs, n0 = len(both[0][1]) + len(both[1][1]), [], 0
+        for one, some in both:
+            result = self.maps.buffers[one.result]
+            ops = tuple((h, w, n0 + k) for k, ((h, w), _) in enumerate(some))
+            n0 += len(some)
+            part = Part(at, total, (Chunk(load, layer.stride, one.f, ops),))
+            jobs.append(Job(one, ofm, [part], self._bias(one, 0, ofm[2]), None, result.at(self._image(result, n), 0, row, column),
+                            (result.mem_h, result.mem_w), rows, columns, self._borders(one, n, 1, 0)))
+        return jobs
+
     # Fully connected: images are rows, slots are columns
 
     def _flat_job(self, layer, tiling, out, n, row, column, rows, columns):
@@ -221,8 +269,9 @@ class Lowering:
             for at in range(0, len(run), size):
                 some = run[at:at + size]
                 kernel = tuple(t.weights for t in (some[:1] if shared else some))
-                parts.append(Part(self._kernel(layer, out, kernel, ofm_c, ifm_c), len(kernel),
-                                  self._chunks(some, shared)))
+                at_units = self._kernel((layer.name, out, kernel, ofm_c, ifm_c),
+                                        lambda kernel=kernel, ifm_c=ifm_c: [self._matrix(layer, out, w, ofm_c, ifm_c) for w in kernel])
+                parts.append(Part(at_units, len(kernel), self._chunks(some, shared)))
         return parts
 
     @staticmethod
@@ -235,11 +284,10 @@ class Lowering:
             chunks[-1][1].append((tap.h, tap.w, 0 if shared else n))
         return tuple(Chunk(*key, tuple(ops)) for key, ops in chunks)
 
-    def _kernel(self, layer, out, weights, ofm_c, ifm_c):
-        key = layer.name, out, weights, ofm_c, ifm_c
+    def _kernel(self, key, matrices):
+        """Units at which the kernel ``key`` lies; ``matrices()`` makes its taps [ofm_c, ifm_c]."""
         if key not in self._kernels:
-            array = np.stack([self._matrix(layer, out, w, ofm_c, ifm_c) for w in weights])
-            self._kernels[key] = self.constants.kernel(array)
+            self._kernels[key] = self.constants.kernel(np.stack(matrices()))
         return self._kernels[key]
 
     def _matrix(self, layer, out, weights, ofm_c, ifm_c):

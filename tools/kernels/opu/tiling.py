@@ -23,12 +23,15 @@ class Tiling:
     kernel_first : all tiles of one group of 64 output channels before the next (the kernel stays), else all groups of
         output channels for one tile (the feature map stays)
     exact_residual : load the residual with its own shape (which costs the kernel), else with that of the layer's ``ifm``
+    with_next : work on each tile together with the next layer, which reads the same source (a shortcut beside the first layer
+        of its block): feature map and kernels are loaded once for both; ignored where that cannot be
     """
     rows: int
     columns: int
     taps: int
     kernel_first: bool = True
     exact_residual: bool = True
+    with_next: bool = False
 
 
 def channels_of(tensor, part):
@@ -120,8 +123,9 @@ def widest(target, layer, images, flat):
     return Tiling(best[1], best[2], _taps(target, layer))
 
 
-def candidates(target, layer, images, flat, start):
-    """Tilings worth trying in place of ``start``, for a build that overlaps loads, convolutions and stores."""
+def candidates(target, layer, images, flat, start, sibling=False):
+    """Tilings worth trying in place of ``start``, for a build that overlaps loads, convolutions and stores; ``sibling``: the next
+    layer can share the tiles."""
     height = images if flat else layer.result.height
     rows = sorted({_even(height, r) for r in range(1, start.rows + 1) if -(-height // r) <= 8}, reverse=True)
     total = layer.taps[0] * layer.taps[1] * layer.source.maps + layer.by_tap
@@ -135,6 +139,8 @@ def candidates(target, layer, images, flat, start):
     found = [replace(start, rows=r, taps=t) for r in rows for t in sorted(sizes, reverse=True)]
     if layer.adds:
         found += [replace(t, exact_residual=False) for t in found]
+    if sibling:
+        found += [replace(t, with_next=True) for t in found]
     if layer.result.maps > 1 and not flat:
         found += [replace(t, kernel_first=False) for t in found]
     return found
