@@ -38,6 +38,12 @@ def _check(values):
         for name in ("ifm_banks", "ofm_banks"):
             if values[name] != 1:
                 raise ParameterError(f"parameter engine = small needs {name} = 1, not {values[name]}")
+        for name, value in (("pi", 16), ("po", 1), ("multiplier", "dsp")):
+            if values[name] != value:
+                raise ParameterError(f"parameter engine = small needs {name} = {value}, not {values[name]}")
+        for name, most in (("ifm_lines", 1024), ("ofm_lines", 16384), ("ker_rows", 1024)):
+            if values[name] > most:
+                raise ParameterError(f"parameter engine = small needs {name} of at most {most}, not {values[name]}")
 
 
 def buffer_bytes(params):

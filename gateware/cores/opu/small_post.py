@@ -76,14 +76,14 @@ class PostUnit(wiring.Component):
         rounded, x, summed = Signal(signed(9)), Signal(signed(8)), Signal(signed(8), reset_less=True)
         before = Signal(signed(8), reset_less=True)
         again = flags[1]["agains"]
-        pair = self.ifm.word_select(channel[1][0], 8).as_signed()
+        other = self.ifm.word_select(channel[1][0], 8)
         m.d.comb += [
             rounded.eq(self.ofm[8:].as_signed() + self.ofm[7]),
             x.eq(Mux(again, kept.data, self._activate(m, "early", _clamped(rounded), self.order == 1))),
         ]
         added = Signal(signed(9))
         wanted = self.residual & ((self.order != 2) | again)
-        m.d.comb += added.eq(x + (pair & wanted.replicate(8)).as_signed())
+        m.d.comb += added.eq(x + (other & wanted.replicate(8)).as_signed())
         with m.If(go):
             m.d.sync += [summed.eq(_clamped(added)), before.eq(kept.data.as_signed())]
 

