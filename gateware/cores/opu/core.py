@@ -48,6 +48,10 @@ def Engine(*, params, beat_bytes, memory_size, family=None):
     return kind(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
 
 
+#: SPRAM blocks of an UP5K that an engine takes from main memory: ifm and ker in one, ofm in one.
+Engine.spram_blocks = lambda params: 2 if params.get("engine") == "small" else 0
+
+
 class PipelinedEngine(wiring.Component):
     """OPU engine with two queues (docs/isa/opu.md, section 9).
 

@@ -67,11 +67,6 @@ class SmallEngine(wiring.Component):
             "memory": Out(MemoryPort(beat_bytes)).array(1),
         })
 
-    @staticmethod
-    def spram_blocks(params):
-        """SPRAM blocks of an UP5K that the engine takes: one for ifm and ker, one for ofm."""
-        return 2
-
     def elaborate(self, platform):
         m = Module()
         control, port = self.control, self.memory[0]

@@ -34,7 +34,8 @@ BUILDS = {
     "p4": ("hx8k", {}, 1, "shell"),
     "pairs": ("85f-p256", {**_SMALL, "ker_rows": 144, "ifm_banks": 1}, 8, "bare"),
     "narrow": ("sim", {"types": "8-8-32-32", "pi": 4, "po": 8, "out_lanes": 2, "ker_rows": 288, "ofm_banks": 2}, 2, "bare"),
-    "small": ("sim-small", {}, 2, "shell"),
+    # The UP5K's engine.
+    "small": ("sim-small", {}, 4, "shell"),
 }
 #: Those of `make test`: one for each type set.
 QUICK = ("sim", "acc32", "wide")
