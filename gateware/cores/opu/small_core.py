@@ -12,7 +12,7 @@ while a convolution runs. Loads and stores never overlap with convolutions. Thre
 """
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
 from ...primitives.bram import check_family

@@ -168,7 +168,10 @@ class MicroMachine(wiring.Component):
         copy = act == Act.COPY
         m.d.comb += [
             entry.eq(x[:8] | index & second["x_x"].replicate(6)),
-            mine.eq(done & ((act == Act.WRITE) | copy) | request), self.write_ready.eq(~mine),
+            mine.eq(done & ((act == Act.WRITE) | copy) | request),
+            # Whether or not it waits: answers do not depend on whether requests are taken.
+            self.write_ready.eq(~(valid & ((act == Act.WRITE) | copy) | Cat(
+                self.asking[c] for c in (Command.FETCH, Command.READ, Command.WRITE)).any())),
             write.en.eq(mine | self.write),
             self.table_u.eq(done & (act == Act.WRITE_U)), self.table_b.eq(done & (act == Act.WRITE_B)),
             self.table_address.eq(entry),

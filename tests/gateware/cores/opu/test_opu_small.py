@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small engine against the golden model, its cycles, and what its own parts refuse."""
+import random
+
+import opu_directed
+import opu_programs
+import pytest
+from campaigns import random_behaviour
+from opu_compare import check_aborted, check_bus_error, check_case, open_build
+
+from quintet.boards.virtual.bench import Behaviour
+from quintet.gateware.cores.opu import small_assembler
+from quintet.gateware.cores.opu.core import Engine
+from quintet.gateware.cores.opu.params import SPACE
+from quintet.gateware.cores.opu.small_core import SmallEngine
+from quintet.gateware.cores.opu.small_program import microprogram
+from quintet.tools.build import synthesise
+
+#: Logic cells of the engine alone (docs/performance.md), with some air.
+ENGINE_CELLS = 2450
+#: A memory in the same chip: one beat a cycle.
+NEAR = Behaviour(latency=2)
+
+_open = {}
+
+
+@pytest.fixture
+def bench():
+    if "small" not in _open:
+        _open["small"] = open_build("small")
+    bench = _open["small"]
+    bench.clear_injections()
+    yield bench
+    bench.recover()
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_programs(bench, part):
+    for seed in range(60 * part, 60 * part + 60):
+        case = opu_programs.random_case(seed, bench.params, legal=seed % 4 != 0, budget=8000)
+        problems, _ = check_case(bench, case, random_behaviour(seed), seed)
+        assert not problems, (case.name, problems)
+
+
+@pytest.mark.parametrize("fault", opu_programs.FAULTS)
+def test_every_fault(bench, fault):
+    for seed in range(8):
+        case = opu_programs.random_case(seed, bench.params, fault=fault, budget=4000)
+        problems, outcome = check_case(bench, case, random_behaviour(seed), seed)
+        assert not problems, (case.name, problems)
+        assert outcome.fault.name == case.fault
+
+
+@pytest.mark.parametrize("group", opu_directed.group_names())
+def test_directed_programs(bench, group):
+    for case in opu_directed.shuffled(opu_directed.directed_cases(bench.params, group), 1, 40):
+        problems, _ = check_case(bench, case, NEAR)
+        assert not problems, (case.name, problems)
+
+
+def test_aborts_and_resets(bench):
+    for seed in range(25):
+        rng = random.Random(seed)
+        case = opu_programs.random_case(seed, bench.params, budget=6000)
+        problems, _ = check_aborted(bench, case, rng.choice((0, 1, 2, rng.randrange(100), rng.randrange(9000))),
+                                    random_behaviour(seed), seed)
+        assert not problems, (case.name, problems)
+        bench.start({"window_limit": case.memory.size, **case.registers})
+        bench.step(rng.randrange(3000))
+        bench.reset()
+        problems, _ = check_case(bench, case, NEAR)
+        assert not problems, (case.name, "after abort and reset", problems)
+
+
+def test_bus_errors(bench):
+    hit = 0
+    for seed in range(50):
+        rng = random.Random(seed)
+        case = opu_programs.random_case(seed, bench.params, budget=6000)
+        address = rng.choice((case.registers["program_address"] + rng.randrange(4 * len(case.words)),
+                              rng.randrange(case.memory.size), rng.randrange(case.memory.size)))
+        problems, outcome = check_bus_error(bench, case, address, rng.choice((True, False, None)), random_behaviour(seed),
+                                            seed)
+        assert not problems, (case.name, hex(address), problems)
+        hit += outcome.status == "fault"
+    assert hit > 3
+
+
+# Cycles (specification, section 10)
+
+def run(bench, text, registers=None):
+    case = opu_directed.case_of("cycles", bench.params, text, registers=registers)
+    problems, outcome = check_case(bench, case, NEAR)
+    assert not problems, problems
+    return outcome.counters
+
+
+SETUP = ("@shape.ifm [{h},{w},{ifm_c}]\n@shape.ofm [{h},{w},{ofm_c}]\n@shape.ker 1\n@mem.ifm 1, {w}\n@mem.ker 2\n@mem.bias 2\n"
+         "@mem.ofm 3, [{h},{w}]\n@shift -3, 1\nld.ifm 0\nld.ker 0\nld.bias 0x40\n")
+
+
+@pytest.mark.parametrize(("h", "w", "ifm_c", "ofm_c"), [
+    (8, 8, 16, 16), (5, 7, 16, 2), (4, 4, 16, 4), (3, 5, 16, 64), (8, 8, 32, 8), (5, 3, 32, 32), (4, 4, 64, 2), (3, 3, 64, 16),
+    (3, 3, 64, 64), (1, 1, 64, 64)])
+@pytest.mark.parametrize("kind", ["conv", "conv.bias", "conv.acc"])
+def test_convolutions_take_what_the_formula_says(bench, h, w, ifm_c, ofm_c, kind):
+    """Behind one another, when geometry and bias are known."""
+    setup = SETUP.format(h=h, w=w, ifm_c=ifm_c, ofm_c=ofm_c) + "conv.bias ifm:[0,0], ker:0\n"
+    tap = f"{kind} ifm:[0,0], ker:0\n"
+    cycles = (run(bench, setup + 9 * tap)["cycles"] - run(bench, setup + 4 * tap)["cycles"]) / 5
+    position = max(ifm_c * ofm_c // 16, ifm_c // 2, ofm_c, 2 * ofm_c if kind == "conv.acc" else 0)
+    # A convolution that is shorter than the decoding of the next takes as long as that.
+    assert cycles <= max(ifm_c * ofm_c // 2 + h * w * position + 16, DECODING)
+
+
+#: Cycles in which a convolution is fetched, decoded and checked.
+DECODING = 80
+
+
+def test_a_layer(bench):
+    """W9: 3x3 16->16, 16x16, bias, ReLU."""
+    taps = "".join(f"conv.{'bias' if n == 0 else 'acc'} ifm:[{n // 3},{n % 3}], ker:{n}\n" for n in range(9))
+    text = ("@shape.ifm [18,18,16]\n@shape.ofm [16,16,16]\n@shape.ker 9\n@mem.ifm 1, 18\n@mem.ker 2\n@mem.bias 2\n"
+            "@mem.ofm 3, [16,16]\n@shift -1, 2\n@post act.relu, pool\nld.ifm 0\nld.ker 0\nld.bias 0x40\n" + taps + "store 0\n")
+    counters = run(bench, text, {"region_base[1]": 0xA000, "region_limit[1]": 0x5400, "region_base[3]": 0x1000,
+                                 "region_limit[3]": 0x4000})
+    assert counters["operations"] == 9 * 16 * 16 * 256
+    assert counters["work"] == 9 * 16 * 16 * 16
+    assert counters["cycles"] <= 84_000
+
+
+# What it refuses
+
+def test_the_engine_of_the_preset_is_the_small_one():
+    params = SPACE.resolve("up5k")
+    assert isinstance(Engine(params=params, beat_bytes=4, memory_size=65536), SmallEngine)
+    assert Engine.spram_blocks(params) == 2 and Engine.spram_blocks(SPACE.resolve("sim")) == 0
+
+
+@pytest.mark.parametrize(("preset", "changes", "message"), [
+    ("sim", {}, "The small engine needs the parameter engine = small, not pipelined"),
+    ("up5k", {"beat_bytes": 2}, "The small engine needs beats of 4 bytes, not 2"),
+    ("up5k", {"memory_size": 0}, "Memory size must be a positive number of bytes, not 0"),
+    ("up5k", {"family": "ecp5"}, r"The small engine needs the SPRAM of family 'ice40' \(or None\), not 'ecp5'"),
+    ("up5k", {"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
+])
+def test_bad_arguments_are_refused(preset, changes, message):
+    with pytest.raises(ValueError, match=message):
+        SmallEngine(**{"params": SPACE.resolve(preset), "beat_bytes": 4, "memory_size": 65536} | changes)
+
+
+TABLES = ({None: "a"}, {None: "a", 1: "a"})
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("a: hold\na: hold", "Label a stands twice"),
+    ("a: jump", "No operation 'jump' in 'jump'"),
+    ("a: hold ?ALWAYS b", "No label 'b' for 'hold \\?ALWAYS b'"),
+    ("a: load #1 *3", "Repetition '\\*3' in 'load #1 \\*3' is not possible"),
+    ("a: shl *31", "Repetition '\\*31' in 'shl \\*31' is not possible"),
+    ("a: shl *3 ?ALWAYS a", "A repetition cannot jump: 'shl \\*3 \\?ALWAYS a'"),
+    ("a: load #1 >T\nload T", "Micro-instruction 'load T' reads what the one before it writes"),
+    ("a: hold T !X\nload BASE+X", "Micro-instruction 'load BASE\\+X' is read with the index before this one"),
+    ("a: hold\n" + "hold\n" * 1024, "The microprogram has 1059 instructions, more than 1024"),
+    ("a: hold\n" + "".join(f"load V{n}\n" for n in range(200)), "No register is left for V106"),
+])
+def test_the_micro_assembler_refuses(text, message):
+    with pytest.raises(ValueError, match=message):
+        small_assembler.Microprogram(TABLES, text)
+
+
+def test_a_field_too_large_is_refused():
+    with pytest.raises(ValueError, match="Field alu of a micro-instruction has 3 bits, not enough for 9"):
+        small_assembler.encode({"rs": 0, "alu": 9, "act": 0, "x": 0, "what": 0, "rs_x": 0, "x_x": 0})
+
+
+def test_the_microprogram_depends_on_sizes_alone():
+    params = SPACE.resolve("up5k")
+    assert microprogram(params).words == microprogram({**params, "types": "none"}).words
+    smaller = microprogram(SPACE.resolve("up5k", {"ifm_lines": 64}))
+    assert 65 in smaller.registers and 1025 in microprogram(params).registers
+
+
+@pytest.mark.long
+def test_the_engine_is_small(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    engine = SmallEngine(params=SPACE.resolve("up5k"), beat_bytes=4, memory_size=65536, family="ice40")
+    cells = synthesise(engine, "ice40", "area")
+    assert cells["ICESTORM_LC"] <= ENGINE_CELLS
+    assert (cells["SB_MAC16"], cells["SB_SPRAM256KA"]) == (8, 2) and cells["SB_RAM40_4K"] <= 23
