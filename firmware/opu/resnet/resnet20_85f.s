@@ -1,8 +1,8 @@
 # A network of ResNet-20's shapes, random weights, scheduled in tiles: 40.8 M multiplications.
 # Written by python -m quintet.firmware.opu.resnet
 # first
-@shape.ofm [16,32,16]
-@shape.ifm [18,34,16]
+@shape.ofm [11,32,16]
+@shape.ifm [13,34,16]
 @mem.ifm 2, 34
 ld.ifm 0x0
 @mem.bias 1
@@ -22,7 +22,7 @@ conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
 @mem.ofm 2, [34,34]
 pad 0x485, 1
-ld.ifm 0x220
+ld.ifm 0x176
 @post act.relu, pool
 store 0x4a8
 conv.bias ifm:[0,0], ker:0
@@ -34,13 +34,22 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [13,34,16]
+ld.ifm 0x2ca
+store 0x61e
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
 ld.ifm 0x485
 ld.bias 0x49
-store 0x6c8
-# stage1.1.a
-@shape.ofm [11,32,16]
 ld.ker 0x25
+store 0x772
+# stage1.1.a
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -627,17 +636,15 @@ conv.acc ifm:[2,1], ker:1
 conv.acc ifm:[2,2], ker:2
 @mem.ofm 2, [10,10]
 pad 0x529, 1
-@shape.ifm [8,8,64]
 @mem.ifm 2, 8
 ld.ifm 0x4e9
 ld.bias 0x9f0
+ld.ker 0x7b0
 @post res, act.relu, pool
 store 0x534
 # stage3.2.a
-@shape.ifm [10,10,64]
 @mem.ifm 2, 10
 ld.ifm 0x529
-ld.ker 0x7b0
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -667,15 +674,13 @@ conv.acc ifm:[2,0], ker:0
 conv.acc ifm:[2,1], ker:1
 conv.acc ifm:[2,2], ker:2
 pad 0x58d, 1
-@shape.ifm [8,8,64]
 ld.ifm 0x534
 ld.bias 0xe74
+ld.ker 0xc34
 @post res, act.relu, pool
 store 0x598
 # stage3.3.a
-@shape.ifm [10,10,64]
 ld.ifm 0x58d
-ld.ker 0xc34
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -704,13 +709,13 @@ ld.ker 0xff6
 conv.acc ifm:[2,0], ker:0
 conv.acc ifm:[2,1], ker:1
 conv.acc ifm:[2,2], ker:2
-@shape.ifm [8,8,64]
 ld.ifm 0x598
 @mem.ofm 2, [8,8]
 @post res, act.relu, pool
 store 0x4e9
 # average
 @shape.ofm [1,1,64]
+@shape.ifm [8,8,64]
 @mem.ifm 2, 8
 ld.ifm 0x4e9
 @shape.ker 1

@@ -21,9 +21,9 @@ class Timing:
     drain : cycles from the last step until a result can be stored
     queue : ``conv*`` that may wait
     """
-    rate: float = 1.9
-    load: int = 14
-    store: int = 30
+    rate: float = 1.98
+    load: int = 12
+    store: int = 20
     conv: int = 2
     drain: int = 16
     queue: int = 32

@@ -177,7 +177,7 @@ def main(argv=None):
         for build in options.builds or ("p64", "p128"):
             for workload in options.workloads or ("W5",):
                 for memory in options.memory:
-                    for schedule in (False, True):
+                    for schedule in (True, False):
                         print_layers(machines(build, memory), workload, schedule)
         return 0
     rows = [row for row in ROWS if (options.builds is None or row.build in options.builds)

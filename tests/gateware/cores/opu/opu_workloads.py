@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The acceptance workloads of section 10.2, W1 to W9 (W10, the worked job, is ``firmware/opu/small``), as networks and bounds."""
+"""The acceptance workloads of section 10.2 as programs and bounds: W1 to W9 made of networks, W10 the worked job."""
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from quintet.firmware.opu import resnet
+from quintet.firmware.opu import resnet, small
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.params import SPACE
+from quintet.tools import Job
 from quintet.tools.kernels.opu import Network, compile_network
 
 __all__ = ["BUILDS", "NETWORKS", "ROWS", "Row", "build_params", "program", "values_of"]
@@ -107,12 +108,30 @@ def small_map():
     return network
 
 
+class Worked:
+    """W10: the worked job of section 7.5, with what of a ``Compiled`` measuring needs."""
+    layers = ()
+
+    def __init__(self, build):
+        job = Job.load(small.JOB)
+        made = job.image(build_params(build), _WORKED_MEMORY)
+        self._parts = made.parts
+        self.program_at, self.all_registers = job.program_at, dict(made.registers)
+
+    def image(self, values=None):
+        memory = np.zeros(_WORKED_MEMORY, np.uint8)
+        for part in self._parts:
+            memory[part.at:part.at + len(part.data)] = np.frombuffer(part.data, np.uint8)
+        return memory
+
+
+_WORKED_MEMORY = 0x8000
 #: Name -> what makes the network.
 NETWORKS = {
     "W1x5": one_tap, "W1x9": one_tap, "W2": pooled, "W3": lambda: pooled(8), "W3x4": lambda: pooled(4), "W4": residual,
     "W5": resnet.resnet20, "W5-tap": lambda: resnet.resnet20(by_tap=True),
     "W5-fold": lambda: resnet.resnet20(fold=True), "W6": bottleneck, "W7": dense,
-    "W7x512": lambda: dense(512), "W8": two_tiles, "W9": small_map,
+    "W7x512": lambda: dense(512), "W8": two_tiles, "W9": small_map, "W10": None,
 }
 
 
@@ -165,6 +184,7 @@ ROWS = (
     Row("W8", "p128-serial", False, 292_000), Row("W8", "p64-serial", False, 512_000),
     Row("W8", "p128", True, 265_000), Row("W8", "p64", True, 485_000),
     Row("W9", "up5k", False, 84_000),
+    *(Row("W10", build, False, None) for build in BUILDS),
     Row("W3", "p128", True, None, what="cycles a tile", minus="W3x4", per=4, memory="sdram"),
     Row("W3", "p64", True, None, what="cycles a tile", minus="W3x4", per=4, memory="sdram"),
     Row("W5", "p128", False, None, memory="sdram"), Row("W5", "p64", False, None, memory="sdram"),
@@ -182,6 +202,8 @@ def build_params(build):
 
 def values_of(network):
     """Random inputs of a network, by name."""
+    if network is None:
+        return {}
     if network.inputs[0].name == "image":
         return {"image": resnet.image(fold=network.inputs[0].channels == 9)}
     rng = _rng(0)
@@ -190,9 +212,11 @@ def values_of(network):
 
 @cache
 def program(workload, build, schedule):
-    """``(Network, Compiled)`` of a workload for a build."""
+    """``(Network, Compiled)`` of a workload for a build; of W10 ``(None, Worked)``."""
     if workload not in NETWORKS:
         raise KeyError(f"no workload {workload!r}; there are {', '.join(NETWORKS)}")
+    if workload == "W10":
+        return None, Worked(build)
     network = NETWORKS[workload]()
     compiled = compile_network(network, build_params(build), schedule=schedule)
     if workload == "W1x5":
