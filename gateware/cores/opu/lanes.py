@@ -96,7 +96,8 @@ class ConvLanes(wiring.Component):
         m.d.sync += half.eq(Cat(shift[at.swap - 1] == bits.left + k + 1 for k in range(bits.right)))
         swap = valid[at.swap] & info[at.swap].group
         swap_addend = valid[at.swap_addend] & info[at.swap_addend].group
-        m.d.comb += self.swapped.eq(swap_addend)
+        # Groups without a bias take nothing from the terms: one of them must not stand for the group behind it.
+        m.d.comb += self.swapped.eq(swap_addend & (info[at.swap_addend].kind == ConvKind.BIAS))
         excess = Signal(bits.accumulator, reset_less=True)
         m.d.sync += excess.eq(Cat(shift[at.dot] <= k + 1 for k in range(bits.accumulator)))
         accumulate = Signal(reset_less=True)
