@@ -23,8 +23,8 @@ _SMALL = {"ifm_lines": 512, "ofm_lines": 1024, "ker_rows": 288}
 BUILDS = {
     # 4x2, one bank of each, as it stands in an SoC.
     "sim": ("sim", {}, 2, "shell"),
-    # 32-bit sums, two banks of ifm, every port with a memory of its own.
-    "acc32": ("sim", {"types": "8-8-32-32", "pi": 8, "ifm_banks": 2}, 4, "bare"),
+    # 32-bit sums, groups of one step, two banks of ifm, every port with a memory of its own.
+    "acc32": ("sim", {"types": "8-8-32-32", "pi": 16, "ifm_banks": 2}, 4, "bare"),
     # 16-bit data, two banks of each.
     "wide": ("sim", {"types": "16-16-32-32", "pi": 8, "po": 4, "ifm_banks": 2, "ofm_banks": 2}, 4, "shell"),
     "p128": ("85f", {**_SMALL, "ker_rows": 144}, 4, "bare"),

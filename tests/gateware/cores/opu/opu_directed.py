@@ -153,6 +153,27 @@ def _order_of_taps(t):
     yield case_of("saturated at once", t.params, text + "conv ifm:[0,0], ker:0\nconv.acc ifm:[0,0], ker:2\nstore 0\n", arrays)
 
 
+def _back_to_back(t):
+    """Every pair of convolutions without anything between, or a change of shifts, on shapes of very few steps: the second
+    meets the first in the pipeline, in its sums, its bias and its shifts."""
+    rng = np.random.default_rng(11)
+    arrays = [(MAPS, rng.integers(-128, 128, (2, 8, 64)).astype(t.itype)),
+              (KERNELS, rng.integers(-128, 128, 8192).astype(t.ktype)),
+              (BIAS_AT, (rng.integers(-128, 128, 64) << t.types.bias - 9).astype(t.btype))]
+    f = t.types.ofm - t.types.ifm - t.types.ker + 1
+    kinds = ("conv", "conv.bias", "conv.acc")
+    for shape, c, k in (((1, 1), 16, 2), ((1, 4), 16, 16), ((1, 4), 16, 32), ((2, 2), 32, 8), ((1, 1), 64, 64), ((1, 2), 16, 64)):
+        for first in kinds:
+            for second in kinds:
+                for between in ("", f"@shift {f - 1}, -2\n", "ld.bias 0x82\n"):
+                    text = (t.config((*shape, c), (*shape, k), 2) + LOADS + LOAD_BIAS + f"@shift {f}, -1\n"
+                            "conv ifm:[0,0], ker:1\n"
+                            + f"{first} ifm:[0,0], ker:0\n{between}{second} ifm:[0,0], ker:1\n" * 2
+                            + f"store 0\n{second} ifm:[0,0], ker:0\nstore 8\n")
+                    name = f"{first} then {second} {shape} {c} {k} {between.strip()}"
+                    yield case_of(name, t.params, text, arrays)
+
+
 def _posts(t):
     """Every form of @post on sums of both signs and near the ends, with a residual larger than needed."""
     rng = np.random.default_rng(3)
@@ -441,7 +462,8 @@ def fault_cases(params):
     yield case_of("only end", params, "")
 
 
-_GROUPS = {"rounding": _rounding, "cancelling": _cancelling, "order of taps": _order_of_taps, "posts": _posts,
+_GROUPS = {"rounding": _rounding, "cancelling": _cancelling, "order of taps": _order_of_taps, "back to back": _back_to_back,
+           "posts": _posts,
            "validity": _validity, "geometry": _geometry, "padding": _padding, "memory order": _memory_order,
            "regions": _regions}
 

@@ -231,7 +231,7 @@ class _Writer:
             taps.append(rng.choice(taps))
         first = self.some(("conv.bias", 5), ("conv", 3), ("conv.acc", 1))
         for number, (h, w, n) in enumerate(taps):
-            mnemonic = first if number == 0 else self.some(("conv.acc", 30), ("conv", 1), ("conv.bias", 1))
+            mnemonic = first if number == 0 else self.some(("conv.acc", 18), ("conv", 2), ("conv.bias", 3))
             if not self.put(mnemonic, h=h, w=w, n=n) and number == 0 and not self.put("conv", h=h, w=w, n=n):
                 return False
             if rng.random() < 0.05:
