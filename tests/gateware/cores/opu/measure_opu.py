@@ -3,7 +3,7 @@
 
 ``PYTHONPATH=tests/gateware/cores/opu python -m measure_opu [--builds p64 p128] [--workloads W5] [--memory ideal sdram] [--layers]``
 
-Memory *ideal*: one beat of 2 bytes a cycle on the core's one port, eight cycles of latency; *sdram*: the default SoC of the ULX3S-85F with the
+Memory *ideal*: one beat of 2 bytes a cycle (UP5K: 4, its SPRAM's) on the core's one port, eight cycles of latency; *sdram*: the default SoC of the ULX3S-85F with the
 model of its SDRAM chip. After every run all of memory is compared with the golden model's.
 """
 import argparse
@@ -27,7 +27,8 @@ class Machine:
         preset, overrides = BUILDS[build]
         if memory == "ideal":
             from quintet.boards.virtual.bench import CoreBench
-            self.bench = CoreBench("opu", preset=preset, overrides=overrides, beat_bytes=2, memory_size=_MEMORY, ports="shell")
+            self.bench = CoreBench("opu", preset=preset, overrides=overrides, beat_bytes=4 if preset == "up5k" else 2,
+                                   memory_size=_MEMORY, ports="shell")
         else:
             from quintet.tools.targets import open_target
             options = "".join(f"&{name}={value}" for name, value in overrides.items())

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs of the kernel library on the OPU's gateware: tiles, hoisted loads, residuals, kernels in parts, compared with the
+golden model in all of memory."""
+import random
+
+import numpy as np
+import opu_compare as compare
+import pytest
+from campaigns import Campaign, class_problems, first_difference, random_behaviour
+from kernels_opu_support import random_network, random_values
+
+from quintet.boards.virtual.bench import IDEAL
+from quintet.gateware.cores.opu.model import Model
+from quintet.tools.kernels.opu import compile_network, run_network
+
+_open = {}
+
+
+def bench_of(name):
+    if name not in _open:
+        _open[name] = compare.open_build(name)
+    return _open[name]
+
+
+def run_case(bench, seed):
+    """One random network, scheduled or not; what differs from model and numpy."""
+    types = bench.params["types"]
+    network = random_network(seed, types=types, most_side=7, channels=(1, 16, 20), out=(2, 10, 33))
+    values = random_values(np.random.default_rng(seed), network, int(types.split("-")[0]))
+    compiled = compile_network(network, bench.params, schedule=random.Random(seed).random() < 0.7)
+    image = compiled.image(values)
+    image = np.concatenate([image, np.random.default_rng(seed).integers(0, 256, -len(image) % 64 + 64, np.uint8)])
+    registers = {"window_limit": image.size, **compiled.all_registers}
+    expected = image.copy()
+    wanted = Model(bench.params, expected).run(registers)
+    bench.behave(IDEAL if seed % 3 == 0 else random_behaviour(seed), seed=seed)
+    bench.load(image)
+    got = bench.run(registers, compare.CYCLES)
+    memory = bench.memory[:image.size]
+    problems = class_problems(got) if got.status == "done" else [f"{got.status}: {got.fault}"]
+    problems += [first_difference(memory, expected)] if (memory != expected).any() else []
+    problems += [f"counter {name} {got.counters[name]}, expected {value}" for name, value in wanted.counters.items()
+                 if got.counters[name] != value]
+    numbers = run_network(network, values)
+    problems += [f"{name} is not numpy's" for name, found in compiled.results(memory).items()
+                 if not np.array_equal(found, numbers[name])]
+    return problems
+
+
+@pytest.mark.parametrize("name", compare.QUICK)
+def test_random_networks_on_gateware(name):
+    for seed in range(8):
+        problems = run_case(bench_of(name), seed)
+        assert not problems, (seed, problems)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", compare.QUICK)
+def test_campaign_of_networks(name):
+    for seed in Campaign("opu-networks", share=1 / len(compare.QUICK)).seeds(name):
+        problems = run_case(bench_of(name), seed)
+        assert not problems, (seed, problems)
