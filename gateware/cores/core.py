@@ -33,7 +33,8 @@ class CoreShell(wiring.Component):
     family : "ecp5", "ice40" or None
         FPGA family whose primitives are instantiated; ``None``: behavioural twins.
     pipelined : bool
-        Registers between window guard and memory, both ways: a cycle of latency each.
+        Registers in the window guard and between it and the memory, both ways: for a request three cycles of latency, for data
+        and answers one.
 
     Members
     -------
@@ -71,7 +72,7 @@ class CoreShell(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         control = m.submodules.control = self.control
-        guard = m.submodules.guard = WindowGuard(beat_bytes=self.beat_bytes)
+        guard = m.submodules.guard = WindowGuard(beat_bytes=self.beat_bytes, pipelined=self.pipelined)
         hold = ResetInserter(control.core_reset)
         m.submodules.engine = hold(self.engine)
         if self.ports == 1:

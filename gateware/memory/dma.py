@@ -99,14 +99,44 @@ class DMARequester(wiring.Component):
         return m
 
 
-def _check(beat_bytes, outstanding):
-    if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8, 16):
-        raise ValueError(f"Beat size must be 1, 2, 4, 8 or 16 bytes, not {beat_bytes!r}")
-    if not isinstance(outstanding, int) or isinstance(outstanding, bool) or not 1 <= outstanding <= 32:
-        raise ValueError(f"Number of outstanding requests must be an integer from 1 to 32, not {outstanding!r}")
+class _DMA(wiring.Component):
+    """What reader and writer share: descriptors become requests, and of each it is noted whether it ends its descriptor.
+
+    ``members(port)`` are those beside descriptor, memory and idle; ``_answers(m, ends)`` does the rest: ``ends`` is the stream of those notes, one taken with the last answer of each request.
+    """
+    def __init__(self, *, write, members, beat_bytes, outstanding, beats_bits, rows_bits):
+        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8, 16):
+            raise ValueError(f"Beat size must be 1, 2, 4, 8 or 16 bytes, not {beat_bytes!r}")
+        if not isinstance(outstanding, int) or isinstance(outstanding, bool) or not 1 <= outstanding <= 32:
+            raise ValueError(f"Number of outstanding requests must be an integer from 1 to 32, not {outstanding!r}")
+        self.outstanding = outstanding
+        self._requester = DMARequester(beat_bytes=beat_bytes, write=write, beats_bits=beats_bits, rows_bits=rows_bits)
+        port = MemoryPort(beat_bytes)
+        super().__init__({
+            "descriptor": In(self._requester.descriptor.signature.flip()),
+            "memory": Out(port), "idle": Out(1), **members(port),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        requester = m.submodules.requester = self._requester
+        ends = m.submodules.ends = ShiftQueue(shape=1, depth=self.outstanding)
+        connect(m, flipped(self.descriptor), requester.descriptor)
+        request, asks = requester.request, self.memory.req
+        # One transfer of the requester becomes one request and one note, the note no later than the request.
+        noted = Signal()
+        m.d.sync += noted.eq(request.valid & ~request.ready & (noted | ends.i.ready))
+        m.d.comb += [
+            ends.i.valid.eq(request.valid & ~noted), ends.i.payload.eq(request.payload.last),
+            asks.valid.eq(request.valid & (noted | ends.i.ready)), asks.payload.eq(request.payload.req),
+            request.ready.eq(asks.valid & asks.ready),
+            self.idle.eq(~request.valid & ~ends.o.valid),
+        ]
+        self._answers(m, ends.o)
+        return m
 
 
-class DMAReader(wiring.Component):
+class DMAReader(_DMA):
     """Reads blocks of memory: descriptors in, beats out, in order, several requests in flight.
 
     One beat a cycle where the memory gives it; beats pass from the port without latency or buffer, so a side that is
@@ -128,35 +158,20 @@ class DMAReader(wiring.Component):
     idle : Out(1), nothing is under way; descriptors that wait outside do not count
     """
     def __init__(self, *, beat_bytes, outstanding=4, beats_bits=16, rows_bits=16):
-        _check(beat_bytes, outstanding)
-        self.outstanding = outstanding
-        self._requester = DMARequester(beat_bytes=beat_bytes, write=False, beats_bits=beats_bits, rows_bits=rows_bits)
-        super().__init__({
-            "descriptor": In(self._requester.descriptor.signature.flip()),
-            "beats": Out(stream.Signature(data.StructLayout({"data": unsigned(8 * beat_bytes), "error": 1, "last": 1}))),
-            "memory": Out(MemoryPort(beat_bytes)), "idle": Out(1),
-        })
+        super().__init__(write=False, members=lambda port: {"beats": Out(port.members["r"].signature)}, beat_bytes=beat_bytes,
+                         outstanding=outstanding, beats_bits=beats_bits, rows_bits=rows_bits)
 
-    def elaborate(self, platform):
-        m = Module()
-        requester = m.submodules.requester = self._requester
-        ends = m.submodules.ends = ShiftQueue(shape=1, depth=self.outstanding)  # which requests end a descriptor
-        connect(m, flipped(self.descriptor), requester.descriptor)
-        memory, request = self.memory, requester.request
+    def _answers(self, m, ends):
+        answer, beats = self.memory.r, self.beats
         m.d.comb += [
-            memory.req.payload.eq(request.payload.req),
-            *_fork(m, request, memory.req, ends.i), ends.i.payload.eq(request.payload.last),
-            self.beats.valid.eq(memory.r.valid), memory.r.ready.eq(self.beats.ready),
-            self.beats.payload.data.eq(memory.r.payload.data), self.beats.payload.error.eq(memory.r.payload.error),
-            self.beats.payload.last.eq(memory.r.payload.last & ends.o.payload),
-            ends.o.ready.eq(memory.r.valid & memory.r.ready & memory.r.payload.last),
-            memory.ack.ready.eq(1),
-            self.idle.eq(~request.valid & ~ends.o.valid),
+            beats.valid.eq(answer.valid), answer.ready.eq(beats.ready), beats.payload.data.eq(answer.payload.data),
+            beats.payload.error.eq(answer.payload.error), beats.payload.last.eq(answer.payload.last & ends.payload),
+            ends.ready.eq(answer.valid & answer.ready & answer.payload.last),
+            self.memory.ack.ready.eq(1),
         ]
-        return m
 
 
-class DMAWriter(wiring.Component):
+class DMAWriter(_DMA):
     """Writes blocks of memory: descriptors and beats in, one result a descriptor out, several requests in flight.
 
     Beats are taken as the memory takes them, one a cycle, in the order of the descriptors; those of a descriptor may be
@@ -179,44 +194,19 @@ class DMAWriter(wiring.Component):
     idle : Out(1), nothing is under way, and every result was taken
     """
     def __init__(self, *, beat_bytes, outstanding=4, beats_bits=16, rows_bits=16):
-        _check(beat_bytes, outstanding)
-        self.outstanding = outstanding
-        self._requester = DMARequester(beat_bytes=beat_bytes, write=True, beats_bits=beats_bits, rows_bits=rows_bits)
-        port = MemoryPort(beat_bytes)
-        super().__init__({
-            "descriptor": In(self._requester.descriptor.signature.flip()),
-            "beats": In(port.members["w"].signature),
-            "result": Out(port.members["ack"].signature),
-            "memory": Out(port), "idle": Out(1),
-        })
+        super().__init__(write=True, members=lambda port: {
+            "beats": In(port.members["w"].signature), "result": Out(port.members["ack"].signature),
+        }, beat_bytes=beat_bytes, outstanding=outstanding, beats_bits=beats_bits, rows_bits=rows_bits)
 
-    def elaborate(self, platform):
-        m = Module()
-        requester = m.submodules.requester = self._requester
-        ends = m.submodules.ends = ShiftQueue(shape=1, depth=self.outstanding)
-        connect(m, flipped(self.descriptor), requester.descriptor)
-        memory, request = self.memory, requester.request
-        connect(m, flipped(self.beats), flipped(memory.w))
-        final = Signal()
+    def _answers(self, m, ends):
+        answer, result = self.memory.ack, self.result
+        connect(m, flipped(self.beats), flipped(self.memory.w))
         error, before = Signal(), Signal()
         m.d.comb += [
-            memory.req.payload.eq(request.payload.req),
-            *_fork(m, request, memory.req, ends.i), ends.i.payload.eq(request.payload.last),
-            final.eq(ends.o.payload), error.eq(memory.ack.payload.error | before),
-            memory.ack.ready.eq(~final | self.result.ready),
-            self.result.valid.eq(memory.ack.valid & final), self.result.payload.error.eq(error),
-            ends.o.ready.eq(memory.ack.valid & memory.ack.ready),
-            memory.r.ready.eq(1),
-            self.idle.eq(~request.valid & ~ends.o.valid),
+            error.eq(answer.payload.error | before), answer.ready.eq(~ends.payload | result.ready),
+            result.valid.eq(answer.valid & ends.payload), result.payload.error.eq(error),
+            ends.ready.eq(answer.valid & answer.ready),
+            self.memory.r.ready.eq(1),
         ]
-        with m.If(memory.ack.valid & memory.ack.ready):
-            m.d.sync += before.eq(error & ~final)
-        return m
-
-
-def _fork(m, source, request, note):
-    """One transfer of ``source`` becomes one request and one note, the note no later than the request."""
-    noted = Signal()
-    m.d.sync += noted.eq(source.valid & ~source.ready & (noted | note.ready))
-    return [note.valid.eq(source.valid & ~noted), request.valid.eq(source.valid & (noted | note.ready)),
-            source.ready.eq(request.valid & request.ready)]
+        with m.If(answer.valid & answer.ready):
+            m.d.sync += before.eq(error & ~ends.payload)

@@ -29,6 +29,8 @@ class WindowGuard(wiring.Component):
         Bytes of a beat, a power of two, at most 64.
     outstanding : int
         Largest number of requests under way, 1 to 63.
+    pipelined : bool
+        The window is compared in two cycles of its own, for clocks above some 60 MHz: two cycles more for a request.
 
     Members
     -------
@@ -43,13 +45,14 @@ class WindowGuard(wiring.Component):
     ValueError
         For an argument out of range.
     """
-    def __init__(self, *, beat_bytes, outstanding=7):
+    def __init__(self, *, beat_bytes, outstanding=7, pipelined=False):
         if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8, 16, 32, 64):
             raise ValueError(f"Beat size must be a power of two from 1 to 64 bytes, not {beat_bytes!r}")
         if not isinstance(outstanding, int) or isinstance(outstanding, bool) or not 1 <= outstanding <= 63:
             raise ValueError(f"Number of outstanding requests must be an integer from 1 to 63, not {outstanding!r}")
         self.beat_bytes = beat_bytes
         self.outstanding = outstanding
+        self.pipelined = bool(pipelined)
         super().__init__({
             "port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes)),
             "base": In(32), "limit": In(32), "clear": In(1), "idle": Out(1),
@@ -61,6 +64,9 @@ class WindowGuard(wiring.Component):
         self._count = Signal(range(outstanding + 1))              # requests the memory owes answers for, the held included
         self._owed = Signal(range(outstanding * MAX_BEATS + 1))   # beats that we owe to the memory
         self._acknowledge = Signal()                              # all beats of a refused write were swallowed
+        # The stages of ``pipelined``: sum made, comparison made.
+        self._summed_valid, self._summed, self._last = Signal(), Signal(RequestLayout()), Signal(33 - WINDOW_SHIFT)
+        self._comes, self._compared, self._fits = Signal(), Signal(RequestLayout()), Signal()
 
     def elaborate(self, platform):
         m = Module()
@@ -70,19 +76,32 @@ class WindowGuard(wiring.Component):
         held, inside, request = self._held, self._inside, self._request
         count, owed = self._count, self._owed
 
-        asked = port.req.payload
-        first = Signal(32 - WINDOW_SHIFT)
-        last = Signal(33 - WINDOW_SHIFT)
-        fits = Signal()
-        m.d.comb += [
-            first.eq(asked.address[WINDOW_SHIFT:]),
-            last.eq((asked.address[shift:] + asked.beats)[WINDOW_SHIFT - shift:]),
-            fits.eq((first >= self.base[WINDOW_SHIFT:]) & (last < self.limit[WINDOW_SHIFT:])),
-        ]
+        def end(request):
+            return (request.address[shift:] + request.beats)[WINDOW_SHIFT - shift:]
+
+        def inside_window(request, last):
+            return (request.address[WINDOW_SHIFT:] >= self.base[WINDOW_SHIFT:]) & (last < self.limit[WINDOW_SHIFT:])
+
+        last, fits, comes, ready = self._last, self._fits, self._comes, Signal()
+        if self.pipelined:
+            # One cycle for the sum, one for the comparison. Nothing of it was accepted: `clear` drops it.
+            summed, summed_valid, compared = self._summed, self._summed_valid, self._compared
+            asked, on = compared, Signal()
+            m.d.comb += [on.eq(~comes | ready), port.req.ready.eq(~self.clear & (~summed_valid | on))]
+            with m.If(on):
+                m.d.sync += [comes.eq(summed_valid), compared.eq(summed), fits.eq(inside_window(summed, last))]
+            with m.If(port.req.ready):
+                m.d.sync += [summed_valid.eq(port.req.valid), summed.eq(port.req.payload), last.eq(end(port.req.payload))]
+            with m.If(self.clear):
+                m.d.sync += [comes.eq(0), summed_valid.eq(0)]
+        else:
+            asked = port.req.payload
+            m.d.comb += [comes.eq(port.req.valid), port.req.ready.eq(ready), last.eq(end(asked)),
+                         fits.eq(inside_window(asked, last))]
         accept = Signal()
         m.d.comb += [
-            port.req.ready.eq(~self.clear & (~held | (inside & memory.req.ready)) & (count != self.outstanding)),
-            accept.eq(port.req.valid & port.req.ready),
+            ready.eq(~self.clear & (~held | (inside & memory.req.ready)) & (count != self.outstanding)),
+            accept.eq(comes & ready),
             memory.req.valid.eq(held & inside), memory.req.payload.eq(request),
         ]
         refused = Signal()  # the held request is ours to answer, and its turn has come

@@ -8,11 +8,11 @@ from memory_model import MemoryModel, PortDriver
 from quintet.gateware.memory.guard import WindowGuard
 
 
-@pytest.mark.parametrize("beat_bytes,stall", [(2, 0.3), (4, 0.0), (16, 0.5)])
-def test_window(beat_bytes, stall):
+@pytest.mark.parametrize("beat_bytes,stall,pipelined", [(2, 0.3, False), (4, 0.0, False), (16, 0.5, False), (2, 0.3, True), (4, 0.0, True)])
+def test_window(beat_bytes, stall, pipelined):
     base, limit = 1024, 3072
     rnd = random.Random(beat_bytes)
-    dut = WindowGuard(beat_bytes=beat_bytes)
+    dut = WindowGuard(beat_bytes=beat_bytes, pipelined=pipelined)
     model = MemoryModel(dut.memory, size=8192, seed=2, stall=stall)
     driver = PortDriver(dut.port, seed=5, stall=stall, early_data=True)
     before = rnd.randbytes(8192)
@@ -54,8 +54,9 @@ def test_window(beat_bytes, stall):
     assert all(base <= at and at + beats * beat_bytes <= limit for at, beats, _ in model.log)
 
 
-def test_single_beats_pass_at_full_rate():
-    dut = WindowGuard(beat_bytes=4, outstanding=15)
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_single_beats_pass_at_full_rate(pipelined):
+    dut = WindowGuard(beat_bytes=4, outstanding=15, pipelined=pipelined)
     model = MemoryModel(dut.memory, size=4096, stall=0.0, latency=(1, 1), depth=8)
     driver = PortDriver(dut.port)
     answers = [driver.read(4 * k, 1) for k in range(100)]
@@ -73,11 +74,12 @@ def test_single_beats_pass_at_full_rate():
     assert answers[-1].time <= 110
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_clear_in_any_state(seed):
+@pytest.mark.parametrize("pipelined", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_clear_in_any_state(seed, pipelined):
     """The side that asks vanishes; what it owed is paid with empty masks, and the next user finds a clean port."""
     rnd = random.Random(seed)
-    dut = WindowGuard(beat_bytes=4)
+    dut = WindowGuard(beat_bytes=4, pipelined=pipelined)
     model = MemoryModel(dut.memory, size=8192, seed=seed, stall=0.3)
     done = []
 

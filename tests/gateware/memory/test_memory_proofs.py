@@ -130,8 +130,10 @@ class GuardProperty(Property):
     * With `clear`: nothing new is accepted, what is owed falls and is offered without any help of the side that asks, and
       answers are always taken. So a memory that takes and answers brings the drain to its end.
     """
+    PIPELINED = False
+
     def build(self, m):
-        dut = m.submodules.dut = self.dut = WindowGuard(beat_bytes=4, outstanding=2)
+        dut = m.submodules.dut = self.dut = WindowGuard(beat_bytes=4, outstanding=2, pipelined=self.PIPELINED)
         port, memory = dut.port, dut.memory
         for signal in (dut.base, dut.limit):
             self.constant(m, signal)
@@ -150,6 +152,17 @@ class GuardProperty(Property):
             Assume(asked.address[:2] == 0),
             Assume(asked.address + ((asked.beats + 1) << 2) <= 1 << 32),
         ]
+
+        if self.PIPELINED:
+            # What the stages hold, and what was found out about it.
+            for valid, held in ((dut._summed_valid, dut._summed), (dut._comes, dut._compared)):
+                m.d.comb += Assert(~valid | ((held.address[:2] == 0) & (held.address + ((held.beats + 1) << 2) <= 1 << 32)))
+            summed, compared = dut._summed, dut._compared
+            m.d.comb += [
+                Assert(~dut._summed_valid | (dut._last == (summed.address[2:] + summed.beats)[4:])),
+                Assert(~dut._comes | (dut._fits == (
+                    (compared.address >= dut.base) & (compared.address + ((compared.beats + 1) << 2) <= dut.limit)))),
+            ]
 
         # No access outside.
         request = memory.req.payload
@@ -208,11 +221,16 @@ def test_arbiter(tmp_path):
     prove(ArbiterProperty(), tmp_path, depth=4)
 
 
-def test_guard(tmp_path):
-    prove(GuardProperty(), tmp_path, depth=4)
+class PipelinedGuardProperty(GuardProperty):
+    PIPELINED = True
 
 
-@pytest.mark.parametrize("design", [ArbiterProperty, GuardProperty])
+@pytest.mark.parametrize("design", [GuardProperty, PipelinedGuardProperty])
+def test_guard(design, tmp_path):
+    prove(design(), tmp_path, depth=4)
+
+
+@pytest.mark.parametrize("design", [ArbiterProperty, GuardProperty, PipelinedGuardProperty])
 def test_properties_are_not_empty(design, tmp_path):
     cover(design(), tmp_path, depth=12)
 
