@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Helpers of pipelined datapaths: chains of registers without reset, small products, counters that know their last value."""
 from amaranth import Cat, Module, Mux, Signal
-from amaranth.utils import ceil_log2
 
 __all__ = ["Countdown", "delay", "narrowest", "small_product"]
 
@@ -52,11 +51,3 @@ class Countdown:
     def step(self):
         """Statements: one down."""
         self._m.d.sync += [self.left.eq(self.left - 1), self.last.eq(self.left == 1)]
-
-
-def log2_floor(value):
-    """Floor of the logarithm of an unsigned ``value``; 0 for 0."""
-    result = 0
-    for k in range(1, len(value)):
-        result = Mux(value[k], k, result)
-    return result[:ceil_log2(len(value))] if len(value) > 1 else result

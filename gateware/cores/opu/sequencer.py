@@ -7,7 +7,7 @@ from amaranth.utils import ceil_log2, exact_log2
 
 from .biasterms import BiasTerms
 from .commands import ConvKind, conv_layout, row_bits
-from .pipeline import Countdown, log2_floor, narrowest, small_product
+from .pipeline import Countdown, narrowest, small_product
 from .rounding import RoundingBits
 
 __all__ = ["ConvSequencer", "step_layout"]
@@ -31,14 +31,15 @@ class ConvSequencer(wiring.Component):
     """Takes commands, prepares one while another runs, and makes a step each cycle.
 
     Two stages prepare a command: products, then sums, constants and, for ``conv.bias``, the first group's terms. A prepared
-    command follows the one before it without a gap. Waits: ``conv.acc`` for lines of a short predecessor that are still on
-    their way (``turnaround`` cycles from a step to the first that may read its line), ``conv.bias`` for the terms of a group.
+    command follows the one before it without a gap. Waits: ``conv.acc`` for lines of a predecessor of less than ``turnaround``
+    steps, ``conv.bias`` for the terms of a group.
 
     Parameters
     ----------
     params : dict of ``SPACE.resolve``
     terms : BiasTerms
     turnaround : int, at most 8
+        Least cycles from a step to another that may read the line it makes.
 
     Members
     -------
@@ -107,16 +108,20 @@ class ConvSequencer(wiring.Component):
                         with m.If(last_group):
                             m.d.sync += running.eq(0)
 
-        # Lines of a short command are on their way when the next one begins.
-        short_before, wait = Signal(), Signal(reset_less=True)
-        cooling, cool = Signal(range(self.turnaround + 1)), Signal()
-        with m.If(end):
-            m.d.sync += [cooling.eq(self.turnaround - 1), cool.eq(self.turnaround > 1)]
-        with m.Elif(cool):
-            m.d.sync += [cooling.eq(cooling - 1), cool.eq(cooling != 1)]
+        # conv.acc reads a line that the command before it may still have on its way. Its first step comes `turnaround` cycles
+        # after that one's first step, or, where it has fewer chunks to a line, after that one's last; and after the first step
+        # of each group of a conv.bias, which may have waited.
+        command_begins, hot, left = Signal(reset_less=True), Signal(), Signal(range(self.turnaround + 1), reset_less=True)
+        is_bias = run.kind == ConvKind.BIAS
+        with m.If(self.step & group_begins & (command_begins | is_bias)):
+            m.d.sync += [left.eq(self.turnaround - 1), hot.eq(self.turnaround > 1)]
+        with m.Elif(hot):
+            m.d.sync += [left.eq(left - 1), hot.eq(left != 1)]
+        with m.If(self.step):
+            m.d.sync += command_begins.eq(0)
         m.d.comb += [
-            blocked.eq((wait & cool) | (group_begins & (run.kind == ConvKind.BIAS) & ~self.terms_ready)),
-            self.terms_take.eq(self.step & group_begins & (run.kind == ConvKind.BIAS)),
+            blocked.eq(command_begins & (run.kind == ConvKind.ACC) & hot | group_begins & is_bias & ~self.terms_ready),
+            self.terms_take.eq(self.step & group_begins & is_bias),
         ]
         with m.If(go):
             command = self.ready_command
@@ -125,9 +130,10 @@ class ConvSequencer(wiring.Component):
             m.d.sync += [
                 running.eq(1), run.eq(command), line.eq(command.line), row_line.eq(command.line), kernel.eq(command.kernel),
                 kernel_base.eq(command.kernel), chunk.eq(0), last_chunk.eq(command.one_chunk), group.eq(0),
-                last_group.eq(command.groups == 0), ofm_line.eq(0), group_begins.eq(1),
-                short_before.eq(command.short), wait.eq((command.kind == ConvKind.ACC) & (command.short | short_before)),
+                last_group.eq(command.groups == 0), ofm_line.eq(0), group_begins.eq(1), command_begins.eq(1),
             ]
+            with m.If(command.chunks < run.chunks):
+                m.d.sync += [left.eq(self.turnaround - 1), hot.eq(self.turnaround > 1)]
         with m.If(self.clear):
             m.d.sync += running.eq(0)
 
@@ -150,21 +156,19 @@ class ConvSequencer(wiring.Component):
         # First stage: products.
         command = Signal(conv_layout(params), reset_less=True)
         rows_above, rows_between = Signal(11, reset_less=True), Signal(10, reset_less=True)
-        positions = Signal(4, reset_less=True)      # a lower bound's logarithm
         entering = self.command.payload
         m.d.comb += self.command.ready.eq(~taken)
         with m.If(self.command.valid & ~taken):
             m.d.sync += [
                 taken.eq(1), command.eq(entering), rows_above.eq(small_product(entering.ifm_w, entering.h)),
                 rows_between.eq(small_product(entering.ifm_w, entering.stride_h)),
-                positions.eq(log2_floor(entering.ofm_h) + log2_floor(entering.ofm_w)),
             ]
 
         # Second stage: everything the steps need.
         self.ready_command = out = Signal(data.StructLayout({
             "kind": ConvKind, "line": line_bits(params), "line_step": line_bits(params), "row_step": line_bits(params),
             "kernel": row_bits(params), "chunks": 4, "one_chunk": 1, "columns": 7, "one_column": 1, "rows": 7, "one_row": 1,
-            "groups": 6, "ofm_step": 7, "short": 1, "shift": bits.shift, "ifm_bank": 1, "ofm_bank": 1,
+            "groups": 6, "ofm_step": 7, "shift": bits.shift, "ifm_bank": 1, "ofm_bank": 1,
         }), reset_less=True)
         bias = Signal(self.terms_command.payload.shape(), reset_less=True)
         asked = Signal()
@@ -173,8 +177,6 @@ class ConvSequencer(wiring.Component):
         m.d.comb += [
             lines.eq(command.ifm_c + (4 - pi)), groups.eq(Mux(command.ofm_c > po, command.ofm_c - po, 0)),
         ]
-        steps = Signal(5)
-        m.d.comb += steps.eq(positions + (lines + groups))
         shift = bits.left - Mux(command.ifm_shift > bits.left, bits.left,
                                 Mux(command.ifm_shift < -bits.right, -bits.right, command.ifm_shift))
         with m.If(taken & ~whole):
@@ -184,7 +186,7 @@ class ConvSequencer(wiring.Component):
                 out.row_step.eq(rows_between << lines), out.kernel.eq(command.row), out.chunks.eq((1 << lines) - 1),
                 out.one_chunk.eq(lines == 0), out.columns.eq(command.ofm_w - 1), out.one_column.eq(command.ofm_w == 1),
                 out.rows.eq(command.ofm_h - 1), out.one_row.eq(command.ofm_h == 1), out.groups.eq((1 << groups) - 1),
-                out.ofm_step.eq(Const(1, 7) << groups), out.short.eq(steps < 3), out.shift.eq(shift),
+                out.ofm_step.eq(Const(1, 7) << groups), out.shift.eq(shift),
                 out.ifm_bank.eq(command.ifm_bank), out.ofm_bank.eq(command.ofm_bank),
                 bias.ifm_shift.eq(command.ifm_shift), bias.bias_shift.eq(command.bias_shift),
                 bias.copy.eq(command.bias_copy), bias.groups.eq(narrowest(groups, 3)),

@@ -144,7 +144,7 @@ def test_terms_follow_the_formula(name, po, swap_stage):
     edges = sorted({sign * (limit + d) for limit in (0, types.bias, bits.right, bits.left, 126) for d in (-1, 0, 1, 2)
                     for sign in (1, -1) if limit + d >= 0} - {128})
     pairs = [(f, b) for f in edges for b in edges]
-    number = 10 if po == 1 else 40
+    number = 8 if po == 1 else 30
     commands = rng.sample(pairs, number) + [case(rng, types)[1:3] for _ in range(number)]
     groups = [rng.randrange(4) if po > 1 else 5 for _ in commands]
     groups = [min(g, 6 - (po.bit_length() - 1)) for g in groups]
