@@ -18,7 +18,7 @@ _AHEAD = 1 << NUMBER_BITS - 2
 class ConvQueue(wiring.Component):
     """Holds convolutions until all that they need has come.
 
-    A convolution that needs nothing is offered four cycles after it came; after that one every other cycle.
+    A convolution that needs nothing is offered four cycles after it came; after that one every third cycle.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class ConvQueue(wiring.Component):
         in_tap = self.loading.valid & (self.loading.number == head.ker.number) & (self.loading.taps > head.tap)
         m.d.comb += [
             go.eq(self.commands.valid & self.commands.ready),
-            take.eq((~valid | go) & queue.r_rdy), queue.r_en.eq(take),
+            take.eq(~valid & queue.r_rdy), queue.r_en.eq(take),
             self.commands.payload.eq(head.command), self.commands.payload.row.eq(row),
             self.commands.valid.eq(valid & load_met & store_met & ker_met & room),
         ]

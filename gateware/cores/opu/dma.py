@@ -86,7 +86,7 @@ class DMA(wiring.Component):
         m.d.comb += [queue.w_data.eq(self.entries.payload), queue.w_en.eq(self.entries.valid), self.entries.ready.eq(queue.w_rdy)]
         head, valid, ready = Signal(entry, reset_less=True), Signal(), Signal()
         go, take, met = Signal(), Signal(), Signal()
-        m.d.comb += [take.eq((~valid | go) & queue.r_rdy & ~stop), queue.r_en.eq(take)]
+        m.d.comb += [take.eq((~valid | go) & queue.r_rdy), queue.r_en.eq(take)]
         with m.If(take):
             m.d.sync += [head.eq(queue.r_data), valid.eq(1)]
         with m.Elif(go):
@@ -109,8 +109,10 @@ class DMA(wiring.Component):
         m.d.comb += idle.eq((in_flight == 0) & ~writing)
         clear_way = Signal()                        # nothing older than the head is incomplete
         m.d.sync += clear_way.eq(idle & ~go)
+        # What the head waits for stays once it has come, so its turn may be decided a cycle before it is taken. One that is taken
+        # as ``stop`` rises makes no request.
+        m.d.sync += go.eq(ready & met & requests.free & ~stop & ~go & Mux(writes, clear_way, loads.expect.ready))
         m.d.comb += [
-            go.eq(ready & met & requests.free & ~stop & Mux(writes, clear_way, loads.expect.ready)),
             requests.start.eq(go), requests.geometry.eq(geometry), requests.stop.eq(stop),
             loads.expect.valid.eq(go & ~writes), loads.expect.payload.eq(expected), loads.stop.eq(stop),
             stores.start.eq(go & writes), stores.zeros.eq(is_pad), stores.ofm_c.eq(head.post.ofm_c),
