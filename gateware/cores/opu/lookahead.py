@@ -7,6 +7,7 @@ from amaranth.utils import exact_log2
 
 from .isa import MAX_POSITIONS
 from .legality import fields_of, legality
+from .pipeline import small_product
 
 __all__ = ["any_of", "look_ahead"]
 
@@ -46,7 +47,7 @@ def look_ahead(m, params, words, take):
     shape = fields_of("@shape.ifm", given.word)     # @shape.ofm has its sides at the same place
     with m.If(move):
         m.d.sync += [ahead_valid.eq(words.valid), ahead.eq(given.word), ahead_error.eq(given.error),
-                     area.eq(shape.h * shape.w)]
+                     area.eq(small_product(shape.h, shape.w))]
 
     is_op, known, bad = legality(m, ahead)
     flat, over = Signal(), Signal()             # the area is illegal; the shape is larger than a bank
