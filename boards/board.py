@@ -133,6 +133,10 @@ class Board:
             asked = room.params.SPACE.presets[preset].clock_mhz
         return asked or self.clock_mhz
 
+    def makes_beside_main(self, ratio):
+        """Whether the PLL makes a clock of ``ratio`` times the main clock beside it: an ECP5's any, an iCE40's its double."""
+        return self.family == "ecp5" or ratio == 2
+
     def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None):
         """The SoC of this board, without its pins.
 
@@ -152,17 +156,20 @@ class Board:
         ParameterError
             No preset fits, or a parameter is wrong.
         """
+        from ..gateware.cores.domains import requested_domain
         from ..gateware.cores.parameters import ParameterError
         from ..gateware.soc import SoC
-        resolved = {}
+        resolved, domain = {}, None
         if room is not None:
             space = room.params.SPACE
             preset = preset or space.preset_for(self.fpga)
             if preset is None:
                 raise ParameterError(f"{room.name} has no preset that fits {self.name} ({self.fpga})")
             resolved = space.resolve(preset, params)
+            domain = requested_domain(room.core.Engine, resolved)
         clock_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
         family = self.family if family == "own" else family
         memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
         return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
-                   family=family, link=self.link.info, pipelined=self.family == "ecp5")
+                   family=family, link=self.link.info, pipelined=self.family == "ecp5",
+                   shared_clock=domain is not None and not self.makes_beside_main(domain.ratio))

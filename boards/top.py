@@ -2,7 +2,7 @@
 """What stands around the SoC on a physical board: PLL, reset, UART, LEDs, memory pins."""
 from amaranth import ClockDomain, Elaboratable, Module, Mux, Signal
 from amaranth.lib import io, stream, wiring
-from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 from amaranth.lib.wiring import In, Out
 
 from ..gateware.link.uart import UARTReceiver, UARTTransmitter
@@ -76,11 +76,11 @@ class BoardTop(Elaboratable):
         self.board, self.soc, self._tolerance = board, soc, tolerance
         # Refuses a frequency that the PLL cannot make before anything is built.
         settings = ecp5_settings if board.family == "ecp5" else ice40_settings
-        settings(board.oscillator_hz, soc.clock_hz, tolerance)
+        settings(board.oscillator_hz, soc.clock_hz, tolerance, soc.domain_hz)
 
     def _pll(self, pad=None):
         return PLL(family=self.board.family, input_hz=self.board.oscillator_hz, wanted_hz=self.soc.clock_hz,
-                   tolerance=self._tolerance, phase=self.sdram_phase, pad=pad)
+                   tolerance=self._tolerance, phase=self.sdram_phase, further_hz=self.soc.domain_hz, pad=pad)
 
     @property
     def sdram_phase(self):
@@ -102,6 +102,10 @@ class BoardTop(Elaboratable):
         main = m.submodules.clock = MainClock(pll=pll, input=clock)
         m.domains.sync = main.domain
         m.d.comb += main.request.eq(soc.reset_request)
+        if soc.domain is not None:
+            m.domains += (further := ClockDomain(soc.domain.name))
+            m.d.comb += further.clk.eq(pll.further)
+            m.submodules.further_reset = ResetSynchronizer(main.domain.rst, domain=further.name)
 
         uart = platform.request(board.link.resource, dir="-")
         m.submodules.rx_pin = rx_pin = io.Buffer("i", uart.rx)

@@ -53,6 +53,8 @@ class SoC(wiring.Component):
     pipelined : bool
         Registers for clocks above some 60 MHz: in the link, and between the core and the memory (requests, data and answers each
         take a cycle more).
+    shared_clock : bool
+        The board has one clock: a clock domain that the core asks for is the main clock's.
     watchdog : int
         Cycles after which an unanswered bus cycle ends with ``err``.
 
@@ -70,9 +72,10 @@ class SoC(wiring.Component):
     params : dict, every parameter of the core
     preset : str
     info : bytes, contents of the info ROM
+    domain : DomainRequest or None, the core's own clock domain, which the design around must drive
     """
     def __init__(self, *, board_name, clock_hz, memory, room=None, preset=None, params=None, family=None, link=None,
-                 pipelined=False, watchdog=2048):
+                 pipelined=False, shared_clock=False, watchdog=2048):
         if not isinstance(clock_hz, int) or isinstance(clock_hz, bool) or not 0 < clock_hz < 1 << 32:
             raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
         if room is None and (preset is not None or params):
@@ -86,11 +89,14 @@ class SoC(wiring.Component):
             self.params = space.resolve(self.preset, params)
             tag = room.isa.ISA.tag
             self.core = CoreShell(room=room, params=self.params, beat_bytes=memory.beat_bytes, memory_size=memory.size,
-                                  family=family, pipelined=self.pipelined)
+                                  family=family, pipelined=self.pipelined, shared_clock=shared_clock)
+        self.domain = self.core.domain if self.core is not None else None
         text = {"board": board_name, "isa": room.name if room else None, "preset": self.preset, "params": self.params,
                 "clock_hz": clock_hz, "link": link or {}, "version": _version(),
                 "memory": {"size": memory.size, "beat_bytes": memory.beat_bytes,
                            "kind": getattr(memory, "kind", type(memory).__name__)}}
+        if self.domain is not None:
+            text["domains"] = {self.domain.name: self.domain_hz}
         self.info = info_rom(text=text, tag=tag, params_hash=params_hash(self.params) if room else 0,
                              memory_size=memory.size, clock_hz=clock_hz, board=board_name)
         self._watchdog = BusWatchdog(limit=watchdog)
@@ -101,6 +107,11 @@ class SoC(wiring.Component):
         if hasattr(memory, "pins"):
             members["memory_pins"] = memory.signature.members["pins"]
         super().__init__(members)
+
+    @property
+    def domain_hz(self):
+        """Frequency that the core asks for its own domain, ``None`` without one."""
+        return None if self.domain is None else round(self.clock_hz * self.domain.ratio)
 
     def elaborate(self, platform):
         m = Module()

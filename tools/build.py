@@ -75,8 +75,9 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     -------
     dict
         ``board``, ``isa``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``, ``clock_reached_mhz`` (main clock),
-        ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
-        has, ``available`` (the same of the FPGA), ``clock_met``, ``critical_path``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
+        ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its name, others by those of
+        the netlist), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
+        has, ``available`` (the same of the FPGA), ``clock_met`` (main and the core's own), ``critical_path``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
         folder.
 
     Raises
@@ -107,8 +108,9 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         (folder / old).unlink(missing_ok=True)
     progress("synthesis, place and route (minutes for a large core)")
     _run_script(plan.script, folder, environment)
+    domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     report = {"board": board.name, "isa": isa, "preset": soc.preset, "params": soc.params, "seed": seed,
-              "clock_asked_mhz": round(soc.clock_hz / 1e6, 3), **_figures(board.family, folder, soc.clock_hz),
+              "clock_asked_mhz": round(soc.clock_hz / 1e6, 3), **_figures(board.family, folder, soc.clock_hz, domains),
               "seconds": round(time.monotonic() - started, 1),
               "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}
     if not Path(report["bitstream"]).is_file():
@@ -157,15 +159,24 @@ def _critical_path(paths):
             "logic_ns": round(sum(step["delay"] for step in steps) - routing, 2)}
 
 
-def _figures(family, folder, clock_hz):
+def _named(clocks, ours):
+    """``clocks`` by our names. The netlist names a clock after any of the modules that it reaches: ours are told by the
+    frequency asked for (of several the slowest, since the memory chip's, of the main clock's frequency, reaches little)."""
+    named, rest = {}, dict(clocks)
+    for name, hz in ours.items():
+        if rest:
+            found = min(rest, key=lambda n: (round(abs(rest[n]["asked_mhz"] - hz / 1e6) / (hz / 1e6), 2), rest[n]["reached_mhz"]))
+            named[name] = rest.pop(found)
+    return {**named, **{name.removeprefix("$glbnet$"): clock for name, clock in rest.items()}}
+
+
+def _figures(family, folder, clock_hz, domains):
     report = json.loads((folder / f"{TOP}.report.json").read_text())
     used = report["utilization"]
     clocks = _clocks((folder / f"{TOP}.tim").read_text(errors="replace"))
     if not clocks:
         raise BuildError(f"nextpnr reported no clock; see {folder / f'{TOP}.tim'}")
-    # The netlist names a clock after any of the modules that it reaches; ours is the one of the frequency asked for.
-    main = min(clocks, key=lambda name: (round(abs(clocks[name]["asked_mhz"] - clock_hz / 1e6), 1), clocks[name]["reached_mhz"]))
-    clocks = {"main" if name == main else name.removeprefix("$glbnet$"): clock for name, clock in clocks.items()}
+    clocks = _named(clocks, {"main": clock_hz, **domains})
     main = clocks["main"]
     figures = {name: used.get(cell, {}).get("used", 0) for name, cell in _CELLS[family].items()}
     available = {name: used.get(cell, {}).get("available", 0) for name, cell in _CELLS[family].items()}
@@ -173,7 +184,8 @@ def _figures(family, folder, clock_hz):
         # A logic cell is a LUT and a flip-flop; nextpnr's packer says how many hold a flip-flop.
         log = (folder / f"{TOP}.tim").read_text(errors="replace")
         figures["ffs"] = sum(int(n) for n in re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log))
-    return {"clock_reached_mhz": main["reached_mhz"], "clock_met": main["reached_mhz"] >= clock_hz / 1e6,
+    return {"clock_reached_mhz": main["reached_mhz"], "clock_met": main["reached_mhz"] >= clock_hz / 1e6 and all(
+                clocks[name]["reached_mhz"] >= clocks[name]["asked_mhz"] for name in domains),
             "clocks": clocks, "critical_path": _critical_path(report["critical_paths"]),
             **{name: figures.get(name, 0) for name in ("luts", "ffs", "dsps", "brams")},
             **{name: value for name, value in figures.items() if name == "sprams"}, "available": available}

@@ -107,6 +107,8 @@ class CoreBench(Simulation):
         top = (BareCore if ports == "bare" else ShellCore)(
             room=room, params=self.params, beat_bytes=beat_bytes, memory_size=memory_size)
         super().__init__(build_library(top, harness="bench.cpp", trace=trace, cache=cache, progress=progress))
+        if top.domain is not None:
+            self.second_clock(top.domain.ratio)
         self.port_count = self.c.bench_ports(self.handle)
         self.memory = np.zeros(memory_size, np.uint8)
         self._attach(memory_size)

@@ -125,6 +125,8 @@ class VirtualBoard:
             top, harness="board.cpp", include=[_CHIPS] if top.part else [], trace=trace is not None, cache=cache,
             progress=progress, defines={"BOARD_SDRAM": int(top.part is not None), "BOARD_WIRE": int(baud is not None)})
         self.simulation = BoardSimulation(self.library)
+        if soc.domain is not None:
+            self.simulation.second_clock(soc.domain.ratio)
         if trace is not None:
             path, start = (trace, 0) if isinstance(trace, (str, Path)) else trace
             self.simulation.trace(path, start)

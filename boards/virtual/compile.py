@@ -2,7 +2,7 @@
 """Compiles an Amaranth component into a shared library: RTLIL, yosys ``write_cxxrtl``, a C++ compiler.
 
 Both steps are cached by content: the C++ of a design by its RTLIL and yosys's version, the library by that C++, the
-harness, the flags and the compiler. A design of one main clock is stepped by rising edges only.
+harness, the flags and the compiler. A design is stepped by rising edges only, of its main clock and of a second one where it has it.
 """
 import json
 import re
@@ -16,6 +16,8 @@ from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 __all__ = ["CompileError", "Library", "ToolMissing", "build_library"]
 
 HERE = Path(__file__).resolve().parent
+#: Port of a second clock (:mod:`.clocks`).
+SECOND = "second_clk"
 _PORT = re.compile(r"^\t/\*(input|output)\*/ (?:value|wire)<(\d+)> (p_\w+);", re.M)
 # `proc` makes processes into cells; `flatten` gives one module, whose evaluation order needs no second pass;
 # `opt_clean` drops what no output depends on; nets are split by driver so that no false loop runs through a bundle.
@@ -88,7 +90,8 @@ def _write_ports(folder):
     defines = [f"#define QUINTET_ONE_PASS {int(one_pass)}",
                f"#define QUINTET_HAS_CLOCK {int('clk' in ports)}",
                f"#define QUINTET_HAS_RESET {int('rst' in ports)}",
-               f"#define QUINTET_CLOCK_USED {int(' prev_p_clk;' in header)}"]
+               f"#define QUINTET_CLOCK_USED {int(' prev_p_clk;' in header)}",
+               f"#define QUINTET_SECOND_CLOCK {int(f' prev_{_mangle(SECOND)};' in header)}"]
     # A harness may look at these between two evaluations: they are registers, not copies of one.
     defines += [f"#define REGISTERED_{name}" for name in ports if f" {_mangle(name)};" in registered]
     (folder / "features.hpp").write_text("\n".join(["#pragma once", *defines]) + "\n")

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the core bench compiles: a core in its shell, or its engine and control block with every memory port bare."""
-from amaranth import Module, ResetInserter
+from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...gateware.bus.soclib import wishbone
 from ...gateware.cores.control import ControlBlock
 from ...gateware.cores.core import CoreShell
+from ...gateware.cores.domains import place_engine, requested_domain
 from ...gateware.cores.parameters import params_hash
 from ...gateware.memory.port import MemoryPort
+from .clocks import SECOND_CLOCK, drive_second
 
 __all__ = ["BareCore", "ShellCore"]
 
@@ -19,11 +21,13 @@ class ShellCore(wiring.Component):
     """:class:`~quintet.gateware.cores.core.CoreShell` as it stands in the SoC: one memory port."""
     def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
         self.core = CoreShell(room=room, params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        self.domain = self.core.domain
         super().__init__({"bus": In(wishbone.Signature(**_BUS)), "memory": Out(MemoryPort(beat_bytes)).array(1),
-                          "busy": Out(1), "interrupt": Out(1)})
+                          "busy": Out(1), "interrupt": Out(1)} | (SECOND_CLOCK if self.domain else {}))
 
     def elaborate(self, platform):
         m = Module()
+        drive_second(m, self)
         m.submodules.core = core = self.core
         wiring.connect(m, wiring.flipped(self.bus), core.bus)
         wiring.connect(m, core.memory, wiring.flipped(self.memory[0]))
@@ -45,18 +49,20 @@ class BareCore(wiring.Component):
             control=self.engine.control.signature, program_align=isa.program_align,
             absent=[r.name for r in isa.registers if r.only_if is not None and not params[r.only_if]],
             sampled=family != "ice40")
+        self.domain = requested_domain(room.core.Engine, params)
         super().__init__({"bus": In(wishbone.Signature(**_BUS)),
                           "memory": Out(MemoryPort(beat_bytes)).array(len(self.engine.memory)),
-                          "busy": Out(1), "interrupt": Out(1), "core_reset": Out(1)})
+                          "busy": Out(1), "interrupt": Out(1), "core_reset": Out(1)}
+                         | (SECOND_CLOCK if self.domain else {}))
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.control = control = self.control
-        m.submodules.engine = ResetInserter(control.core_reset)(self.engine)
-        wiring.connect(m, self.engine.control, control.engine)
+        drive_second(m, self)
+        place_engine(m, engine=self.engine, control=control, domain=self.domain, guard_idle=1)
         wiring.connect(m, wiring.flipped(self.bus), control.bus)
         for asks, outside in zip(self.engine.memory, self.memory, strict=True):
             wiring.connect(m, asks, wiring.flipped(outside))
-        m.d.comb += [control.guard_idle.eq(1), self.core_reset.eq(control.core_reset),
+        m.d.comb += [self.core_reset.eq(control.core_reset),
                      self.busy.eq(control.busy), self.interrupt.eq(control.interrupt)]
         return m

@@ -75,6 +75,8 @@ struct Simulation {
 	Design top;
 	Checks checks;
 	uint64_t cycle = 0;
+	// Edges of the second clock: `second_edges` in `main_edges` cycles of the main one, counted on in `phase`.
+	uint64_t second_edges = 1, main_edges = 1, phase = 0;
 	std::string error;            // first broken rule; a harness stops there
 #if QUINTET_TRACE
 	cxxrtl::debug_items items;
@@ -93,12 +95,44 @@ struct Simulation {
 		if (error.empty()) error = "cycle " + std::to_string(cycle) + ": " + what;
 	}
 
-	// Lets combinational outputs follow the inputs without a clock edge.
-	void settle() {
+	void second(bool edge) {
+#if QUINTET_SECOND_CLOCK
+		chunks(top.p_second__clk)[0] = 1;
+		chunks(top.prev_p_second__clk)[0] = !edge;
+#endif
+		(void)edge;
+	}
+
+	void main(bool edge) {
 #if QUINTET_CLOCK_USED
 		chunks(top.p_clk)[0] = 1;
-		chunks(top.prev_p_clk)[0] = 1;
+		chunks(top.prev_p_clk)[0] = !edge;
 #endif
+		(void)edge;
+	}
+
+	// The second clock's edges between two of the main one; true if one more falls together with the main one's.
+	bool between() {
+#if QUINTET_SECOND_CLOCK
+		for (phase += second_edges; phase > main_edges; phase -= main_edges) {
+#if !QUINTET_ONE_PASS
+			settle();
+#endif
+			main(false), second(true);
+			top.eval(&checks);
+			top.commit();
+		}
+		if (phase < main_edges) return false;
+		phase = 0;
+		return true;
+#else
+		return false;
+#endif
+	}
+
+	// Lets combinational outputs follow the inputs without a clock edge.
+	void settle() {
+		main(false), second(false);
 		for (int pass = 0; pass < 1000; pass++) {
 			bool converged = top.eval(&checks);
 			if (!top.commit() || converged) return;
@@ -109,13 +143,11 @@ struct Simulation {
 	// One cycle. Outputs are looked at by `observe`, after they settled and before the rising edge changes state;
 	// whatever it sets of the inputs counts from the next cycle.
 	template <typename F> inline void tick(F &&observe) {
+		const bool together = between();
 #if !QUINTET_ONE_PASS
 		settle();
 #endif
-#if QUINTET_CLOCK_USED
-		chunks(top.p_clk)[0] = 1;
-		chunks(top.prev_p_clk)[0] = 0;
-#endif
+		main(true), second(together);
 		top.eval(&checks);
 		observe();
 		top.commit();

@@ -15,6 +15,7 @@ _C = {
     "quintet_error": (ctypes.c_char_p, [ctypes.c_void_p]),
     "quintet_clear_error": (None, [ctypes.c_void_p]),
     "quintet_trace": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]),
+    "quintet_clocks": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64]),
     "quintet_settle": (None, [ctypes.c_void_p]),
     "quintet_port": (ctypes.c_int, [ctypes.c_char_p]),
     "quintet_set": (None, [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]),
@@ -100,8 +101,12 @@ class Simulation:
         self.c.quintet_get(self.handle, index, data)
         return int.from_bytes(data.raw, "little") & ((1 << width) - 1)
 
+    def second_clock(self, ratio):
+        """Frequency of the second clock, where the design has one, as a :class:`Fraction` of the main clock's (1 unless set)."""
+        self.c.quintet_clocks(self.handle, ratio.numerator, ratio.denominator)
+
     def step(self, count=1):
-        """``count`` rising edges of the clock."""
+        """``count`` rising edges of the main clock."""
         self.c.quintet_step(self.handle, count)
         self._settled = False
         self.check()

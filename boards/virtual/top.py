@@ -4,6 +4,8 @@ from amaranth import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .clocks import SECOND_CLOCK, drive_second
+
 __all__ = ["VirtualTop"]
 
 
@@ -21,6 +23,7 @@ class VirtualTop(wiring.Component):
     rx : In, tx : Out, byte streams; or rx_line : In(1), tx_line : Out(1)
     pads : Out(SDRAMPins), where the SoC has a memory chip: lines behind the registers of the I/O cells
     busy, fault, interrupt, reset_request : Out
+    second_clk : In(1), where the core has a clock domain of its own
     """
     def __init__(self, *, soc, baud=None):
         self.soc, self.baud = soc, baud
@@ -33,11 +36,13 @@ class VirtualTop(wiring.Component):
         if self.part is not None:
             from ...gateware.memory.sdram.phy import SDRAMPins
             members["pads"] = Out(SDRAMPins(self.part))
-        super().__init__(members)
+        self.domain = soc.domain
+        super().__init__(members | (SECOND_CLOCK if self.domain else {}))
 
     def elaborate(self, platform):
         m = Module()
         soc = m.submodules.soc = self.soc
+        drive_second(m, self)
         m.d.comb += [self.busy.eq(soc.busy), self.fault.eq(soc.fault), self.interrupt.eq(soc.interrupt),
                      self.reset_request.eq(soc.reset_request)]
         if self.part is not None:

@@ -162,7 +162,8 @@ class ControlBlock(wiring.Component):
         """Bits of the increment of ``counter``."""
         widths = {"operations": self.control.operations_bits, "bytes_read": self.control.bytes_bits,
                   "bytes_written": self.control.bytes_bits}
-        return counter.bits if counter in self.control.counters else widths.get(counter.name, 1)
+        # All others count cycles, or what happens once in one.
+        return counter.bits if counter in self.control.counters else widths.get(counter.name, self.control.cycle_bits)
 
     @property
     def gap(self):
@@ -368,10 +369,15 @@ class ControlBlock(wiring.Component):
         for view in range(self.control.views):
             source, tail = (engine.part[view - 1], f"_{view}") if view else (engine, "")
             m.d.comb += [
-                increment["cycles" + tail].eq(1), increment["instructions" + tail].eq(source.retired),
+                increment["instructions" + tail].eq(source.retired),
                 *(increment[name + tail].eq(getattr(source, name)) for name in ("operations", "bytes_read", "bytes_written")),
-                *(increment[name + tail].eq(source.stall == kind) for kind, name in _COUNTED.items()),
             ]
+            if self.control.cycle_bits > 1:
+                m.d.comb += increment["cycles"].eq(sum(engine.classes[kind.name.lower()] for kind in _COUNTED))
+                m.d.comb += [increment[name].eq(engine.classes[kind.name.lower()]) for kind, name in _COUNTED.items()]
+            else:
+                m.d.comb += increment["cycles" + tail].eq(1)
+                m.d.comb += [increment[name + tail].eq(source.stall == kind) for kind, name in _COUNTED.items()]
 
         reset_value = Signal(16)
         with m.If(step == _Step.SWEEP):

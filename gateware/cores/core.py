@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What makes a core of an ISA's engine (docs/contracts.md, section 3)."""
-from amaranth import Module, ResetInserter
+from amaranth import DomainRenamer, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,6 +10,7 @@ from ..memory.guard import WindowGuard
 from ..memory.port import MemoryPort
 from ..memory.queue import PortBuffer
 from .control import ControlBlock
+from .domains import place_engine, requested_domain
 from .parameters import params_hash
 
 __all__ = ["CoreShell"]
@@ -35,6 +36,8 @@ class CoreShell(wiring.Component):
     pipelined : bool
         Registers in the window guard and between it and the memory, both ways: for a request three cycles of latency, for data
         and answers one.
+    shared_clock : bool
+        A further clock domain that the engine asks for is the main clock's; else the design around must drive it.
 
     Members
     -------
@@ -42,19 +45,29 @@ class CoreShell(wiring.Component):
     memory : Out, :class:`MemoryPort` of ``beat_bytes``
     busy, fault, interrupt : Out
 
+    Attributes
+    ----------
+    domain : DomainRequest or None
+        The further clock domain that the design around must drive, by its name.
+
     An engine may say in ``port_buffers`` (one number, or one for each port) how many beats of answers the arbiter holds for
     it; without it none, so an engine must take its answers as they come or slow its other ports.
 
     A core reset resets engine and arbiter in the cycle after the write and holds them until the guard owes the memory
     nothing; requests under way are paid and their answers dropped.
     """
-    def __init__(self, *, room, params, beat_bytes, memory_size, family=None, pipelined=False):
+    def __init__(self, *, room, params, beat_bytes, memory_size, family=None, pipelined=False,
+                 shared_clock=False):
         if family not in FAMILIES:
             raise ValueError(f"Family must be one of {FAMILIES}, not {family!r}")
         if not isinstance(memory_size, int) or memory_size < 64 or memory_size % 64:
             raise ValueError(f"Memory size must be a positive multiple of 64, not {memory_size!r}")
         isa = room.isa.ISA
         self.engine = room.core.Engine(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        self.domain = requested_domain(room.core.Engine, params)
+        self._renames = {}
+        if shared_clock and self.domain is not None:
+            self._renames, self.domain = {self.domain.name: "sync"}, None
         self.control = ControlBlock(
             ident=isa.tag, version=isa.version, params_hash=params_hash(params), memory_size=memory_size,
             control=self.engine.control.signature, program_align=isa.program_align,
@@ -73,8 +86,8 @@ class CoreShell(wiring.Component):
         m = Module()
         control = m.submodules.control = self.control
         guard = m.submodules.guard = WindowGuard(beat_bytes=self.beat_bytes, pipelined=self.pipelined)
-        hold = ResetInserter(control.core_reset)
-        m.submodules.engine = hold(self.engine)
+        engine = DomainRenamer(self._renames)(self.engine) if self._renames else self.engine
+        hold = ResetInserter(place_engine(m, engine=engine, control=control, domain=self.domain, guard_idle=guard.idle))
         if self.ports == 1:
             wiring.connect(m, self.engine.memory[0], guard.port)
         else:
@@ -84,7 +97,6 @@ class CoreShell(wiring.Component):
             for asks, answers in zip(self.engine.memory, arbiter.port, strict=True):
                 wiring.connect(m, asks, answers)
             wiring.connect(m, arbiter.memory, guard.port)
-        wiring.connect(m, self.engine.control, control.engine)
         inner = guard.memory
         if self.pipelined:
             buffer = m.submodules.buffer = PortBuffer(beat_bytes=self.beat_bytes)
@@ -94,7 +106,7 @@ class CoreShell(wiring.Component):
         wiring.connect(m, wiring.flipped(self.bus), control.bus)
         m.d.comb += [
             guard.base.eq(control.engine.window_base), guard.limit.eq(control.engine.window_limit),
-            guard.clear.eq(control.core_reset), control.guard_idle.eq(guard.idle),
+            guard.clear.eq(control.core_reset),
             self.busy.eq(control.busy), self.fault.eq(control.fault), self.interrupt.eq(control.interrupt),
         ]
         return m

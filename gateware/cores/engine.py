@@ -38,6 +38,11 @@ class EngineControl(wiring.Signature):
         registers show while not busy (0: the whole), and ``part``, an array of views - 1 structures of ``stall``,
         ``retired``, ``operations``, ``bytes_read`` and ``bytes_written``, of the same widths and rules as those of the whole.
         Cycles are the same in all views; the ISA's further counters are those of the whole.
+    cycle_bits : int
+        1: a busy cycle is one of the main clock, of the class that ``stall`` says. More: for a core with a clock of its own,
+        whose cycles are to be counted. There is no ``stall``, but ``classes``, how many of its cycles of each class the engine
+        reports in this cycle of the main clock, and ``retired`` is as wide; their sum is less than 2^cycle_bits. What is
+        reported up to and including ``finish`` counts (:class:`~.crossing.CountCrossing`). Not together with views.
 
     Members
     -------
@@ -56,10 +61,15 @@ class EngineControl(wiring.Signature):
     retired : Out, 1 bit: an instruction was completed this cycle
     operations, bytes_read, bytes_written : Out: increments of this cycle (those up to and including ``finish`` count)
     """
-    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=(), views=1):
+    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=(), views=1, cycle_bits=1):
         if not isinstance(views, int) or isinstance(views, bool) or not 1 <= views <= 64:
             raise ValueError(f"Number of views must be an integer from 1 to 64, not {views!r}")
+        if not isinstance(cycle_bits, int) or isinstance(cycle_bits, bool) or not 1 <= cycle_bits <= 8:
+            raise ValueError(f"Bits of cycles must be an integer from 1 to 8, not {cycle_bits!r}")
+        if cycle_bits > 1 and views > 1:
+            raise ValueError(f"A core has {views} views or cycles of {cycle_bits} bits, not both")
         self.registers = tuple(registers)
+        self.cycle_bits = cycle_bits
         self.operations_bits = operations_bits
         self.bytes_bits = bytes_bits
         self.counters = tuple(counters)
@@ -75,6 +85,10 @@ class EngineControl(wiring.Signature):
             "val": Out(data.StructLayout({r.name: unsigned(r.width) for r in block if "w" not in r.access})),
             "inc": Out(data.StructLayout({c.name: unsigned(c.bits) for c in self.counters})),
         }
+        if cycle_bits > 1:
+            del members["stall"]
+            members |= {"retired": Out(cycle_bits), "classes": Out(data.StructLayout(
+                {name: cycle_bits for name in ("work", "fetch", "operand", "write", "other")}))}
         if any(r.storage == "engine" for r in self.registers):
             # Read data answer one cycle after the address; writes happen only while not busy.
             members["bus"] = In(wiring.Signature({
@@ -89,4 +103,5 @@ class EngineControl(wiring.Signature):
     def __eq__(self, other):
         return (isinstance(other, EngineControl) and self.registers == other.registers
                 and self.counters == other.counters and self.operations_bits == other.operations_bits
-                and self.bytes_bits == other.bytes_bits and self.views == other.views)
+                and self.bytes_bits == other.bytes_bits and self.views == other.views
+                and self.cycle_bits == other.cycle_bits)

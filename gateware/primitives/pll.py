@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Phase-locked loops of ECP5 and iCE40: settings searched, the achieved frequency known and checked."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth import ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import wiring
@@ -18,6 +18,7 @@ class PLLSettings:
     """``reference``, ``feedback`` and ``output`` dividers; frequencies of output and oscillator in Hz.
 
     ``loop``: divider of a second output through which the loop is closed; 0: it is closed through the output itself.
+    ``further``: divider of the further clock; 0: there is none.
     """
     reference: int
     feedback: int
@@ -25,23 +26,41 @@ class PLLSettings:
     vco_hz: float
     output_hz: float
     loop: int = 0
+    further: int = 0
+
+    @property
+    def further_hz(self):
+        """Frequency of the further clock in Hz."""
+        return self.vco_hz / self.further
 
 
-def _best(candidates, wanted, tolerance, low, high):
+#: Largest relative error of a further clock.
+FURTHER_TOLERANCE = 0.05
+
+
+def _best(candidates, wanted, tolerance, low, high, further_hz=None):
     if not low <= wanted <= high:
         raise PLLError(f"the PLL makes {low / 1e6:g} to {high / 1e6:g} MHz, not {wanted / 1e6:g}")
-    best = min(candidates, key=lambda s: (round(abs(s.output_hz - wanted), 1), s.loop > 0, s.reference, s.output, s.loop),
-               default=None)
+    def rank(s):
+        # The main clock first, then the further one.
+        apart = round(abs(s.further_hz - further_hz), 1) if further_hz else 0
+        return round(abs(s.output_hz - wanted), 1), apart, s.loop > 0, s.reference, s.output, s.loop
+
+    best = min(candidates, key=rank, default=None)
     if best is None or abs(best.output_hz - wanted) > tolerance * wanted:
         nearest = "" if best is None else f"; the nearest is {best.output_hz / 1e6:g}"
         raise PLLError(f"the PLL cannot make {wanted / 1e6:g} MHz within {100 * tolerance:g} %{nearest}")
+    if further_hz and abs(best.further_hz - further_hz) > FURTHER_TOLERANCE * further_hz:
+        raise PLLError(f"beside {best.output_hz / 1e6:g} MHz the PLL cannot make {further_hz / 1e6:g} MHz within "
+                       f"{100 * FURTHER_TOLERANCE:g} %; the nearest is {best.further_hz / 1e6:g}")
     return best
 
 
-def ecp5_settings(input_hz, wanted_hz, tolerance=0.01):
+def ecp5_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
     """Settings of an ``EHXPLLL`` that feeds back its first output or, for frequencies in between, its second one.
 
-    The phase detector works at 3.125 to 400 MHz, the oscillator at 400 to 800 MHz (nearest to 600 is taken).
+    The phase detector works at 3.125 to 400 MHz, the oscillator at 400 to 800 MHz (nearest to 600 is taken, or what suits
+    ``further_hz``, a second frequency from the same oscillator, within 5 %).
 
     Raises
     ------
@@ -58,9 +77,9 @@ def ecp5_settings(input_hz, wanted_hz, tolerance=0.01):
         for feedback in range(1, 81):
             out = detector * feedback
             usable = [n for n in range(1, 129) if 400e6 <= out * n <= 800e6]
-            if usable:
-                output = min(usable, key=lambda n: abs(out * n - 600e6))
-                found.append(PLLSettings(reference, feedback, output, out * output, out))
+            if usable and further_hz is None:
+                usable = [min(usable, key=lambda n: abs(out * n - 600e6))]
+            found += [PLLSettings(reference, feedback, output, out * output, out) for output in usable]
         for factor in range(-int(-400e6 // detector), int(800e6 // detector) + 1):
             # At 400 MHz or below, as all outputs.
             loop = next((n for n in range(2, 129) if factor % n == 0 and factor // n <= 80), None)
@@ -68,11 +87,18 @@ def ecp5_settings(input_hz, wanted_hz, tolerance=0.01):
             if loop is not None and 1 <= output <= 128:
                 vco = detector * factor
                 found.append(PLLSettings(reference, factor // loop, output, vco, vco / output, loop))
-    return _best(found, wanted_hz, tolerance, 10e6, 400e6)
+    if further_hz is not None:
+        if not 10e6 <= further_hz <= 400e6:
+            raise PLLError(f"the PLL makes 10 to 400 MHz, not {further_hz / 1e6:g}")
+        # At 400 MHz or below, as all outputs.
+        found = [replace(s, further=min(128, max(-int(-s.vco_hz // 400e6), round(s.vco_hz / further_hz)))) for s in found]
+    return _best(found, wanted_hz, tolerance, 10e6, 400e6, further_hz)
 
 
-def ice40_settings(input_hz, wanted_hz, tolerance=0.01):
+def ice40_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
     """Settings of an ``SB_PLL40`` in simple feedback: dividers as numbers, DIVR + 1, DIVF + 1 and 2^DIVQ.
+
+    ``further_hz`` can only be twice ``wanted_hz``: the PLL then makes that, and halves it for the output.
 
     The phase detector works at 10 to 133 MHz, the oscillator at 533 to 1066 MHz.
 
@@ -81,6 +107,11 @@ def ice40_settings(input_hz, wanted_hz, tolerance=0.01):
     PLLError
         Input outside 10 to 133 MHz, output outside 16 to 275 MHz, or not reachable within ``tolerance``.
     """
+    if further_hz is not None:
+        if abs(further_hz - 2 * wanted_hz) > 1e-3 * wanted_hz:
+            raise PLLError(f"beside {wanted_hz / 1e6:g} MHz this PLL makes twice as much, not {further_hz / 1e6:g} MHz")
+        fast = ice40_settings(input_hz, 2 * wanted_hz, tolerance)
+        return replace(fast, output_hz=fast.output_hz / 2, further=fast.output)
     if not 10e6 <= input_hz <= 133e6:
         raise PLLError(f"the PLL takes 10 to 133 MHz, not {input_hz / 1e6:g}")
     found = []
@@ -109,6 +140,8 @@ class PLL(wiring.Component):
     phase : int or None
         Degrees, 0 to 359, by which ``shifted`` follows ``output`` (ECP5 only; rounded to an eighth of the oscillator's
         period); ``None``: there is no such output.
+    further_hz : number or None
+        Frequency of ``further``: on an ECP5 any, within 5 %; on an iCE40 twice ``wanted_hz``. ``None``: there is no such output.
     pad : IOPort or None
         iCE40: the clock's own pad, where the board has it on the PLL's pin (``SB_PLL40_PAD``); ``input`` is not used then.
 
@@ -117,6 +150,7 @@ class PLL(wiring.Component):
     input : In, clock
     output : Out, clock
     shifted : Out, clock of the same frequency, with ``phase`` only
+    further : Out, clock, with ``further_hz`` only
     locked : Out, asynchronous
 
     Attributes
@@ -124,13 +158,13 @@ class PLL(wiring.Component):
     settings : PLLSettings
     output_hz : float, what it really makes
     """
-    def __init__(self, *, family, input_hz, wanted_hz, tolerance=0.01, phase=None, pad=None):
+    def __init__(self, *, family, input_hz, wanted_hz, tolerance=0.01, phase=None, further_hz=None, pad=None):
         if family == "ecp5":
-            self.settings = ecp5_settings(input_hz, wanted_hz, tolerance)
+            self.settings = ecp5_settings(input_hz, wanted_hz, tolerance, further_hz)
         elif family == "ice40":
-            self.settings = ice40_settings(input_hz, wanted_hz, tolerance)
+            self.settings = ice40_settings(input_hz, wanted_hz, tolerance, further_hz)
         elif family is None:
-            self.settings = PLLSettings(1, 1, 1, wanted_hz, wanted_hz)
+            self.settings = PLLSettings(1, 1, 1, wanted_hz, wanted_hz, further=0 if further_hz is None else 1)
         else:
             raise ValueError(f"Family must be ecp5, ice40 or None, not {family!r}")
         if pad is not None and family != "ice40":
@@ -141,7 +175,9 @@ class PLL(wiring.Component):
             raise ValueError("An iCE40's PLL has no output of another phase")
         self.family, self.input_hz, self.output_hz, self._pad = family, input_hz, self.settings.output_hz, pad
         self._phase = phase
-        super().__init__({"input": In(1), "output": Out(1), "locked": Out(1)} | ({} if phase is None else {"shifted": Out(1)}))
+        optional = {"shifted": phase, "further": further_hz}
+        super().__init__({"input": In(1), "output": Out(1), "locked": Out(1),
+                          **{name: Out(1) for name, asked in optional.items() if asked is not None}})
 
     def elaborate(self, platform):
         m = Module()
@@ -155,6 +191,8 @@ class PLL(wiring.Component):
             if self._phase is not None:
                 # A simulation of one clock has no phases.
                 m.d.comb += self.shifted.eq(ClockSignal("sync"))
+            if self.settings.further:
+                m.d.comb += self.further.eq(ClockSignal("sync"))
             with m.If(~self.locked):
                 m.d.sync += count.eq(count + 1)
         return m
@@ -171,6 +209,9 @@ class PLL(wiring.Component):
             eighths = self._phase * s.output * 8 // 360 + 8 * (s.output // 2)
             closing |= dict(p_CLKOS2_ENABLE="ENABLED", p_CLKOS2_DIV=s.output, p_CLKOS2_CPHASE=eighths // 8,
                             p_CLKOS2_FPHASE=eighths % 8, o_CLKOS2=self.shifted)
+        if s.further:
+            closing |= dict(p_CLKOS3_ENABLE="ENABLED", p_CLKOS3_DIV=s.further, p_CLKOS3_CPHASE=s.further // 2,
+                            p_CLKOS3_FPHASE=0, o_CLKOS3=self.further)
         m.submodules.pll = Instance(
             "EHXPLLL",
             a_FREQUENCY_PIN_CLKI=f"{self.input_hz / 1e6:g}", a_FREQUENCY_PIN_CLKOP=f"{s.output_hz / 1e6:g}",
@@ -193,8 +234,14 @@ class PLL(wiring.Component):
         filter_range = next((i for i, top in enumerate((17e6, 26e6, 44e6, 66e6, 101e6), 1) if detector < top), 6)
         ports = dict(p_FEEDBACK_PATH="SIMPLE", p_DIVR=Const(s.reference - 1, 4), p_DIVF=Const(s.feedback - 1, 7),
                      p_DIVQ=Const(s.output.bit_length() - 1, 3), p_FILTER_RANGE=Const(filter_range, 3),
-                     i_RESETB=Const(1), i_BYPASS=Const(0), o_PLLOUTGLOBAL=self.output, o_LOCK=self.locked)
-        if self._pad is not None:
-            m.submodules.pll = Instance("SB_PLL40_PAD", io_PACKAGEPIN=self._pad, **ports)
+                     i_RESETB=Const(1), i_BYPASS=Const(0), o_LOCK=self.locked)
+        two = "2F_" if s.further else ""
+        if s.further:
+            ports |= dict(p_PLLOUT_SELECT_PORTA="GENCLK_HALF", p_PLLOUT_SELECT_PORTB="GENCLK",
+                          o_PLLOUTGLOBALA=self.output, o_PLLOUTGLOBALB=self.further)
         else:
-            m.submodules.pll = Instance("SB_PLL40_CORE", i_REFERENCECLK=self.input, **ports)
+            ports |= dict(o_PLLOUTGLOBAL=self.output)
+        if self._pad is not None:
+            m.submodules.pll = Instance(f"SB_PLL40_{two}PAD", io_PACKAGEPIN=self._pad, **ports)
+        else:
+            m.submodules.pll = Instance(f"SB_PLL40_{two}CORE", i_REFERENCECLK=self.input, **ports)

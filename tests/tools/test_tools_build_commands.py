@@ -53,7 +53,7 @@ def test_verilog_options(quintet, args, word):
 
 
 REPORT = {"board": "icebreaker", "isa": "opentpu", "preset": "up5k-4x4", "params": {"n": 4}, "seed": 2, "clock_asked_mhz": 24.0,
-          "clock_reached_mhz": 25.5, "clocks": {"main": {"asked_mhz": 24.0, "reached_mhz": 25.5}}, "luts": 4000, "ffs": 2000,
+          "clock_reached_mhz": 25.5, "clock_met": True, "clocks": {"main": {"asked_mhz": 24.0, "reached_mhz": 25.5}}, "luts": 4000, "ffs": 2000,
           "dsps": 8, "brams": 20, "available": {"luts": 5280, "dsps": 8, "brams": 30, "ffs": 0}, "seconds": 61.2,
           "bitstream": "out/top.bin"}
 
@@ -71,7 +71,7 @@ def test_build_report(quintet, monkeypatch):
 
 
 def test_missed_clock(quintet, monkeypatch):
-    report = {**REPORT, "clock_reached_mhz": 20.0, "clocks": {"main": {"asked_mhz": 24.0, "reached_mhz": 20.0}}}
+    report = {**REPORT, "clock_reached_mhz": 20.0, "clock_met": False, "clocks": {"main": {"asked_mhz": 24.0, "reached_mhz": 20.0}}}
     monkeypatch.setattr(flow, "build", lambda *args, **options: report)
     ran = quintet("build", "icebreaker", "opentpu", "--json")
     assert ran.code == 1 and ran.json["clock_reached_mhz"] == 20.0 and ran.json["bitstream"]

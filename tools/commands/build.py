@@ -36,7 +36,7 @@ def run(args, console):
                        progress=say)
     _show(report, console)
     console.result(report)
-    return Exit.OK if report["clock_reached_mhz"] >= report["clock_asked_mhz"] else Exit.NO
+    return Exit.OK if report["clock_met"] else Exit.NO
 
 
 def _show(report, console):

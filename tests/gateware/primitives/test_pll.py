@@ -29,6 +29,20 @@ def test_ice40_settings_are_those_of_icepll(mhz):
     assert s.output_hz / 1e6 == pytest.approx(float(re.search(r"F_PLLOUT:\s+([\d.]+) MHz \(achieved\)", said)[1]), abs=1e-3)
 
 
+@pytest.mark.parametrize("mhz, further", [(80, 160), (80, 200), (50, 150), (100, 150), (75, 25), (62.5, 125)])
+def test_a_further_clock_from_one_oscillator(mhz, further):
+    s = ecp5_settings(25e6, mhz * 1e6, further_hz=further * 1e6)
+    assert s.output_hz == pytest.approx(mhz * 1e6, rel=0.01) and s.further_hz == pytest.approx(further * 1e6, rel=0.05)
+    assert s.vco_hz == pytest.approx(25e6 / s.reference * s.feedback * (s.loop or s.output))
+    assert 400e6 <= s.vco_hz <= 800e6 and 1 <= s.further <= 128
+    assert ecp5_settings(25e6, mhz * 1e6).further == 0
+
+
+def test_an_ice40_makes_its_double():
+    s = ice40_settings(12e6, 24e6, further_hz=48e6)
+    assert s.output_hz == 24e6 and s.further_hz == 48e6 and s.vco_hz == 48e6 * s.output
+
+
 def icepll():
     from pathlib import Path
     beside = Path(find_tool("icepack"))
@@ -42,6 +56,9 @@ def icepll():
     (lambda: ice40_settings(12e6, 10e6), "the PLL makes 16 to 275 MHz, not 10"),
     (lambda: ice40_settings(12e6, 203e6, tolerance=0.001), "the PLL cannot make 203 MHz within 0.1 %; the nearest is 204"),
     (lambda: ice40_settings(9e6, 24e6), "the PLL takes 10 to 133 MHz, not 9"),
+    (lambda: ecp5_settings(25e6, 80e6, further_hz=500e6), "the PLL makes 10 to 400 MHz, not 500"),
+    (lambda: ecp5_settings(25e6, 400e6, further_hz=300e6), "beside 400 MHz the PLL cannot make 300 MHz within 5 %; the nearest is 266.667"),
+    (lambda: ice40_settings(12e6, 24e6, further_hz=72e6), "beside 24 MHz this PLL makes twice as much, not 72 MHz"),
 ])
 def test_what_the_pll_cannot_do(make, message):
     with pytest.raises(PLLError, match=message):

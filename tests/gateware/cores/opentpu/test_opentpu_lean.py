@@ -122,6 +122,7 @@ def test_microprogram_fits_and_is_checked(monkeypatch):
         lean_microcode.encode(code[0] | {"rs": 128})
 
 
+@pytest.mark.long
 @pytest.mark.pnr
 def test_icebreaker_fits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

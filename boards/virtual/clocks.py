@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The second clock of a compiled design, for a core that has a clock domain of its own (docs/contracts.md, section 3)."""
+from amaranth import ClockDomain, ResetSignal
+from amaranth.lib.cdc import ResetSynchronizer
+from amaranth.lib.wiring import In
+
+__all__ = ["SECOND_CLOCK", "drive_second"]
+
+#: Member of a top with a second clock, by which the harness knows it.
+SECOND_CLOCK = {"second_clk": In(1)}
+
+
+def drive_second(m, top):
+    """Drive the domain of ``top.domain`` (nothing where that is ``None``) from the member ``second_clk``, reset with ``sync``."""
+    if top.domain is None:
+        return
+    m.domains += (domain := ClockDomain(top.domain.name))
+    m.d.comb += domain.clk.eq(top.second_clk)
+    m.submodules.second_reset = ResetSynchronizer(ResetSignal("sync"), domain=domain.name)

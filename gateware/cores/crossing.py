@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Between the clock domains of a core: a FIFO, and counts of events (docs/contracts.md, section 3)."""
+from amaranth import Module, Signal
+from amaranth.lib import memory, stream, wiring
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["CountCrossing", "CrossingFIFO"]
+
+
+def _binary(gray):
+    """Gray code -> binary."""
+    value = Signal(len(gray), name="binary")
+    return value, [value[bit].eq(gray[bit:].xor()) for bit in range(len(gray))]
+
+
+class CrossingFIFO(wiring.Component):
+    """An asynchronous FIFO that a core reset empties: one entry a cycle of either clock.
+
+    All its state is in the domains' resets, inserted ones too, provided that the resets of both overlap for three cycles of
+    each, as the shell's do. (The read side of ``amaranth.lib.fifo.AsyncFIFO`` knows the reset of its write domain only, and keeps
+    its place when a reset is inserted.)
+
+    Parameters
+    ----------
+    shape : ShapeLike
+    depth : int
+        A power of two from 4 to 4096.
+    w_domain, r_domain : str
+
+    Members
+    -------
+    i : In(stream), in ``w_domain``; o : Out(stream), in ``r_domain``
+    level : Out, in ``r_domain``: entries that may be taken, at least
+
+    Latency: an edge of ``w_domain`` and two or three of ``r_domain``.
+    """
+    def __init__(self, *, shape, depth, w_domain, r_domain):
+        if not isinstance(depth, int) or isinstance(depth, bool) or not 4 <= depth <= 4096 or depth & (depth - 1):
+            raise ValueError(f"Depth must be a power of two from 4 to 4096, not {depth!r}")
+        self.depth, self._w, self._r = depth, w_domain, r_domain
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape)),
+                          "level": Out(range(depth + 1))})
+
+    def elaborate(self, platform):
+        m = Module()
+        bits = self.depth.bit_length()       # one more than an address: full and empty differ
+        m.submodules.storage = storage = memory.Memory(shape=self.i.payload.shape(), depth=self.depth, init=[])
+        put, get = storage.write_port(domain=self._w), storage.read_port(domain=self._r)
+
+        written, written_gray, written_there = (Signal(bits, name=f"written_{n}") for n in ("bin", "gray", "there"))
+        taken, taken_gray, taken_there = (Signal(bits, name=f"taken_{n}") for n in ("bin", "gray", "there"))
+        next_written, next_taken = Signal(bits), Signal(bits)
+        m.submodules.written_sync = FFSynchronizer(written_gray, written_there, o_domain=self._r)
+        m.submodules.taken_sync = FFSynchronizer(taken_gray, taken_there, o_domain=self._w)
+
+        m.d.comb += [
+            # Full: as many written as taken, and once round.
+            self.i.ready.eq(written_gray != taken_there ^ (0b11 << (bits - 2))),
+            put.addr.eq(written[:-1]), put.data.eq(self.i.payload), put.en.eq(self.i.valid & self.i.ready),
+            next_written.eq(written + put.en),
+        ]
+        m.d[self._w] += [written.eq(next_written), written_gray.eq(next_written ^ (next_written >> 1))]
+
+        there, decode = _binary(written_there)
+        m.d.comb += [
+            *decode, self.level.eq((there - taken)[:bits]), self.o.valid.eq(written_there != taken_gray),
+            next_taken.eq(taken + (self.o.valid & self.o.ready)),
+            # What is read now is what comes out after the next edge.
+            get.addr.eq(next_taken[:-1]), get.en.eq(1), self.o.payload.eq(get.data),
+        ]
+        m.d[self._r] += [taken.eq(next_taken), taken_gray.eq(next_taken ^ (next_taken >> 1))]
+        return m
+
+
+class CountCrossing(wiring.Component):
+    """Says in ``sync`` how many events there were in another domain; none is lost, none counted twice.
+
+    Each event has a Gray counter in its domain, which ``sync`` looks at through a synchroniser: whatever it sees of a change is
+    the number before or after.
+
+    Parameters
+    ----------
+    events : int
+        Number of events.
+    bits : int
+        Of an increment: 2^bits must exceed the cycles of the other clock in one of the main clock by at least two.
+    domain : str
+        Where the events happen.
+
+    Members
+    -------
+    event : In(``events``), in ``domain``: bit i counts event i in this cycle
+    mark : In(1), in ``domain``: a level
+    increment : Out(``bits``), array of ``events``, in ``sync``: events that have come to light in this cycle
+    marked : Out(1), in ``sync``: follows ``mark``, and later than every event of the cycles up to that in which it changed
+
+    Latency: a cycle of ``domain`` and 3 to 4 of ``sync``; ``marked`` 5 to 6.
+    """
+    def __init__(self, *, events, bits, domain):
+        for name, value, most in (("events", events, 256), ("bits", bits, 8)):
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+                raise ValueError(f"{name} must be an integer from 1 to {most}, not {value!r}")
+        if bits < 2:
+            raise ValueError(f"bits must be at least 2, not {bits}")
+        if not isinstance(domain, str) or domain == "sync":
+            raise ValueError(f"domain must be the name of a domain other than sync, not {domain!r}")
+        self._bits, self._domain = bits, domain
+        super().__init__({"event": In(events), "mark": In(1), "increment": Out(bits).array(events), "marked": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        for i, event in enumerate(self.event):
+            count, gray = Signal(self._bits, name=f"count_{i}"), Signal(self._bits, name=f"gray_{i}")
+            after = Signal(self._bits, name=f"after_{i}")
+            m.d.comb += after.eq(count + event)
+            m.d[self._domain] += [count.eq(after), gray.eq(after ^ (after >> 1))]
+            near, last = Signal(self._bits, name=f"near_{i}"), Signal(self._bits, name=f"last_{i}")
+            m.submodules[f"sync_{i}"] = FFSynchronizer(gray, near)
+            seen, decode = _binary(near)
+            m.d.comb += decode
+            m.d.sync += [last.eq(seen), self.increment[i].eq(seen - last)]
+        # Two cycles more than an event, of which one may see its change a cycle later than another.
+        level, near_level, later = Signal(), Signal(), Signal()
+        m.d[self._domain] += level.eq(self.mark)
+        m.submodules.sync_mark = FFSynchronizer(level, near_level)
+        m.d.sync += [later.eq(near_level), self.marked.eq(later)]
+        return m

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An engine's further clock domain, and the reset that holds both (docs/contracts.md, section 3)."""
+from fractions import Fraction
+
+from amaranth import ResetInserter, Signal
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.wiring import In
+
+__all__ = ["DomainRequest", "place_engine", "requested_domain"]
+
+
+class DomainRequest:
+    """A clock domain that an engine asks for beside ``sync``.
+
+    Attributes
+    ----------
+    name : str
+        Name of the domain inside the engine.
+    ratio : Fraction
+        Wanted frequency over that of the main clock.
+    """
+    def __init__(self, name, ratio):
+        if not isinstance(name, str) or not name.isidentifier() or name in ("sync", "boot", "sdram", "comb"):
+            raise ValueError(f"Name of a clock domain must be an identifier other than sync, boot, sdram and comb, not {name!r}")
+        if isinstance(ratio, bool) or not isinstance(ratio, (int, float, Fraction)) or not Fraction(1, 16) <= ratio <= 16:
+            raise ValueError(f"Ratio of clock domain {name} must be a number from 1/16 to 16, not {ratio!r}")
+        self.name, self.ratio = name, Fraction(ratio).limit_denominator(64)
+
+    def __repr__(self):
+        return f"DomainRequest({self.name!r}, {self.ratio})"
+
+
+def requested_domain(engine, params):
+    """The :class:`DomainRequest` of an engine class (or ``None``): what its static method ``domains(params)`` returns, a dict of
+    one entry at most, name -> ratio to the main clock.
+
+    Raises
+    ------
+    ValueError
+        It returns something else.
+    """
+    asked = getattr(engine, "domains", lambda params: {})(params)
+    if not asked:
+        return None
+    if not isinstance(asked, dict) or len(asked) != 1:
+        raise ValueError(f"An engine may ask for one clock domain, name -> ratio, not {asked!r}")
+    (name, ratio), = asked.items()
+    return DomainRequest(name, ratio)
+
+
+def place_engine(m, *, engine, control, domain=None, guard_idle):
+    """Put ``engine`` under the core reset of ``control``, connect their faces, and return the reset for what else it holds.
+
+    Parameters
+    ----------
+    engine : Engine
+    control : ControlBlock
+    domain : DomainRequest or None
+        The engine's further domain, which the design around must drive. Its reset follows the core reset through
+        synchronisers; ``sync`` is held until the far side has seen the reset and left it again, so both sides start together
+        and neither ever talks to one that is in reset.
+    guard_idle : Value
+        Nothing is owed to the memory.
+    """
+    hold = control.core_reset
+    done, ready = guard_idle, engine.control.ready
+    inserter = {"sync": hold}
+    if domain is not None:
+        asked, far, seen, held = Signal(init=1), Signal(), Signal(init=1), Signal()
+        m.d.sync += asked.eq(control.core_reset)      # no glitch may cross
+        m.submodules.core_reset_far = FFSynchronizer(asked, far, o_domain=domain.name, init=1)
+        m.submodules.core_reset_back = FFSynchronizer(far, seen, init=1)
+        m.d.comb += held.eq(control.core_reset | asked | seen)
+        hold, done, ready = held, guard_idle & seen, ready & ~held
+        inserter = {"sync": hold, domain.name: far}
+    m.submodules.engine = ResetInserter(inserter)(engine)
+    m.d.comb += [control.guard_idle.eq(done), control.engine.ready.eq(ready)]
+    for path, member, value in engine.control.signature.flatten(engine.control):
+        if path == ("ready",):
+            continue
+        other = control.engine
+        for part in path:
+            other = getattr(other, part) if isinstance(part, str) else other[part]
+        m.d.comb += value.eq(other) if member.flow == In else other.eq(value)
+    return hold

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A core that streams, for tests of what stands around a core: DMA in, a function, DMA out, its function in the core's own
+clock domain where ``own_clock`` says so.
+
+``program_length`` bytes from ``program_address`` are read (``mode`` bit 0), XORed with ``key``, and written to ``target``
+(``mode`` bit 1); the register ``sum`` is the sum of all beats read. Writing alone writes ``key``.
+"""
+from types import SimpleNamespace
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import Out
+
+from quintet.gateware.cores.crossing import CrossingFIFO
+from quintet.gateware.cores.engine import EngineControl, Stall
+from quintet.gateware.cores.parameters import Parameter, ParameterSpace, Preset
+from quintet.gateware.cores.registers import Fault, Register
+from quintet.gateware.memory.dma import DMAReader, DMAWriter
+from quintet.gateware.memory.port import MemoryPort
+
+#: Beats of a write; lengths are whole multiples.
+BURST = 64
+
+REGISTERS = (Register("target", 0x100, "rw"), Register("key", 0x104, "rw", reset=0x55, mask=0xFF),
+             Register("mode", 0x108, "rw", reset=3, mask=3), Register("sum", 0x10C, "r"))
+FAULTS = (Fault(6, "bus_error", "error", "0"), Fault(8, "aborted", "by the host", "0"))
+
+
+class StreamEngine(wiring.Component):
+    """Two ports: 0 reads, 1 writes. What is read waits for what is written, so its answers need a buffer of two bursts."""
+    port_buffers = (512, 0)
+
+    def __init__(self, *, params, beat_bytes, memory_size, family):
+        self.params, self.beat_bytes = params, beat_bytes
+        super().__init__({"control": Out(EngineControl(registers=REGISTERS, bytes_bits=6)),
+                          "memory": Out(MemoryPort(beat_bytes)).array(2)})
+
+    @staticmethod
+    def domains(params):
+        return {"array": params["ratio"] / 4} if params["own_clock"] else {}
+
+    def _fifo(self, m, name, width, depth, w_domain, r_domain):
+        """``(i, o, level)`` of a queue, between two clocks where there are two."""
+        if self.params["own_clock"]:
+            fifo = m.submodules[name] = CrossingFIFO(shape=width, depth=depth, w_domain=w_domain, r_domain=r_domain)
+            return fifo.i, fifo.o, fifo.level
+        fifo = m.submodules[name] = SyncFIFOBuffered(width=width, depth=depth)
+        return fifo.w_stream, fifo.r_stream, fifo.r_level
+
+    def elaborate(self, platform):
+        m = Module()
+        c, size = self.control, self.beat_bytes
+        far = "array" if self.params["own_clock"] else "sync"
+        reader = m.submodules.reader = DMAReader(beat_bytes=size, beats_bits=24, rows_bits=0)
+        writer = m.submodules.writer = DMAWriter(beat_bytes=size, beats_bits=6, rows_bits=0)
+        wiring.connect(m, reader.memory, wiring.flipped(self.memory[0]))
+        wiring.connect(m, writer.memory, wiring.flipped(self.memory[1]))
+        inward, before, _ = self._fifo(m, "inward", 8 * size, 32, "sync", far)
+        after, outward, level = self._fifo(m, "outward", 8 * size, 256, far, "sync")
+
+        # The function: one beat a cycle of its clock.
+        held, full = Signal(8 * size), Signal()
+        m.d.comb += [before.ready.eq(~full | after.ready), after.valid.eq(full), after.payload.eq(held)]
+        with m.If(before.ready):
+            m.d[far] += [held.eq(before.payload ^ c.reg.key), full.eq(before.valid)]
+
+        reads, writes = c.reg.mode[0], c.reg.mode[1]
+        busy, total, failed = Signal(), Signal(32), Signal()
+        beats = c.program_length >> (size.bit_length() - 1)
+        reading, read_on = Signal(), Signal()
+        # Of the writes: bursts to ask for, those without a result, beats that were promised. A burst is asked for when its data
+        # are here: a write that waits for a read would wait for ever behind it.
+        asks, results, owed = Signal(18), Signal(18), Signal(10)
+        target, there = Signal(32), Signal()
+        m.d.sync += there.eq(~reads | (level >= owed + BURST))
+        m.d.comb += [
+            c.ready.eq(~busy), c.val.sum.eq(total), c.fault_code.eq(failed * 6), c.stall.eq(Stall.OPERAND),
+            reader.descriptor.valid.eq(reading), reader.descriptor.payload.address.eq(c.program_address),
+            reader.descriptor.payload.beats.eq(beats - 1),
+            writer.descriptor.valid.eq((asks != 0) & there), writer.descriptor.payload.address.eq(target),
+            writer.descriptor.payload.beats.eq(BURST - 1), writer.result.ready.eq(1),
+            # What is read goes to the function, or, without writing, nowhere.
+            inward.payload.eq(reader.beats.payload.data), inward.valid.eq(reader.beats.valid & writes),
+            reader.beats.ready.eq(~writes | inward.ready),
+            writer.beats.payload.mask.eq(-1), writer.beats.valid.eq((owed != 0) & (outward.valid | ~reads)),
+            writer.beats.payload.data.eq(Mux(reads, outward.payload, c.reg.key)),
+            outward.ready.eq(writer.beats.valid & writer.beats.ready & reads),
+        ]
+        with m.If(reader.beats.valid & reader.beats.ready):
+            m.d.sync += [total.eq(total + reader.beats.payload.data), failed.eq(failed | reader.beats.payload.error)]
+            m.d.comb += [c.bytes_read.eq(size), c.stall.eq(Stall.WORK), c.operations.eq(1)]
+            with m.If(reader.beats.payload.last):
+                m.d.sync += read_on.eq(0)
+        sent, asked = Signal(), Signal()
+        m.d.comb += [sent.eq(writer.beats.valid & writer.beats.ready),
+                     asked.eq(writer.descriptor.valid & writer.descriptor.ready)]
+        m.d.sync += owed.eq(owed + Mux(asked, BURST, 0) - sent)
+        with m.If(sent):
+            m.d.comb += [c.bytes_written.eq(size), c.stall.eq(Stall.WORK)]
+        with m.If(asked):
+            m.d.sync += [asks.eq(asks - 1), target.eq(target + BURST * size), there.eq(0)]
+        with m.If(reader.descriptor.ready):
+            m.d.sync += reading.eq(0)
+        with m.If(writer.result.valid):
+            m.d.sync += [results.eq(results - 1), failed.eq(failed | writer.result.payload.error)]
+        with m.If(c.start):
+            m.d.sync += [busy.eq(1), total.eq(0), failed.eq(0), reading.eq(reads), read_on.eq(reads), target.eq(c.reg.target)]
+            with m.If(writes):
+                m.d.sync += [asks.eq(beats // BURST), results.eq(beats // BURST)]
+        with m.If(busy & ~read_on & (results == 0)):
+            m.d.comb += [c.finish.eq(1), c.retired.eq(1)]
+            m.d.sync += busy.eq(0)
+        return m
+
+
+SPACE = ParameterSpace("stream", (
+    Parameter("own_clock", bool, (False, True), False, doc="the function has its own clock domain"),
+    Parameter("ratio", int, range(1, 17), 8, doc="its clock over the main clock, in quarters"),
+), (Preset("sim", default=True), Preset("25f"), Preset("up5k")))
+ROOM = SimpleNamespace(
+    name="stream",
+    isa=SimpleNamespace(ISA=SimpleNamespace(
+        name="stream", title="Stream", tag="STRM", version=(0, 1), program_align=64, registers=REGISTERS, counters=(),
+        faults=FAULTS)),
+    params=SimpleNamespace(SPACE=SPACE), core=SimpleNamespace(Engine=StreamEngine))
+
+__all__ = ["ROOM", "StreamEngine"]
