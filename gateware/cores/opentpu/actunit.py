@@ -55,9 +55,10 @@ class ActivationUnit(wiring.Component):
         m.submodules.lanes = lanes = self.lanes
         left, unread = Signal(8), Signal()
 
-        # The rows of older MMCs: all that are to be written, those of MMCs before the last, and how far the last one is ahead.
+        # The rows of older MMCs: all that are to be written, those of MMCs before the last, and how far the last one is ahead (as in
+        # :func:`~.tracker.tracker`).
         remain, wait = Signal.like(self.pending), Signal.like(self.pending)
-        tracked = Signal()
+        tracked, stepped = Signal(), Signal()
         distance = Signal.like(self.behind_matrix.slack, reset_less=True)
         with m.If(self.issue):
             m.d.sync += [
@@ -71,11 +72,14 @@ class ActivationUnit(wiring.Component):
             with m.If(self.written & (wait != 0)):
                 m.d.sync += wait.eq(wait - 1)
             ahead = self.written & (wait == 0)
-            m.d.sync += distance.eq(distance + Mux(ahead == self.acc_step, 0, Mux(ahead, 1, -1)))
+            m.d.sync += distance.eq(distance + Mux(ahead == stepped, 0, Mux(ahead, 1, -1)))
         # (known a cycle late, which is safe)
         ready, all_written, reached = Signal(), Signal(), Signal()
-        m.d.sync += [all_written.eq((remain == 0) & ~self.issue), reached.eq((wait == 0) & ~self.issue)]
-        m.d.comb += ready.eq(all_written | reached & (~tracked | ~distance[-1]))
+        m.d.sync += [
+            stepped.eq(self.acc_step & ~self.issue),
+            all_written.eq((remain == 0) & ~self.issue), reached.eq((wait == 0) & ~self.issue),
+            ready.eq(~self.issue & (all_written | reached & (~tracked | ~distance[-1]))),
+        ]
 
         first, last, inside = self._rows(m, unread)
         m.d.comb += [

@@ -16,7 +16,8 @@ class BankedBuffer(wiring.Component):
     Parameters
     ----------
     width, rows, banks : int
-    latency : int, cycles from a granted read to its data (1 or 2)
+    latency : int, cycles from a granted read to its data: 1, 2 (with the memories' output registers) or 3 (with registers in front
+        of their addresses as well)
     minor : bool, there is a second writer
     family : as the primitives'
 
@@ -61,10 +62,15 @@ class BankedBuffer(wiring.Component):
         ]
         outputs = []
         for b in range(self.banks):
-            bank = BlockRAM(width=self.width, depth=self.rows // self.banks, latency=self.latency, family=self.family)
+            bank = BlockRAM(width=self.width, depth=self.rows // self.banks, latency=min(self.latency, 2), family=self.family)
             m.submodules[f"bank_{b}"] = bank
             first = self.first_read & is_bank(self.first_row, b)
-            m.d.comb += bank.read_addr.eq(Mux(first, self.first_row[low:], self.second_row[low:]))
+            read_row = Mux(first, self.first_row[low:], self.second_row[low:])
+            if self.latency == 3:
+                address = Signal.like(bank.read_addr, name=f"address_{b}", reset_less=True)
+                m.d.sync += address.eq(read_row)
+                read_row = address
+            m.d.comb += bank.read_addr.eq(read_row)
             outputs.append(bank.read_data)
 
             major = self.major_write & is_bank(self.major_row, b)

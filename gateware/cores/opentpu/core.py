@@ -32,7 +32,7 @@ With ``chain`` false, following becomes waiting.
 **Ports.** The unified buffer has one read port a bank (MMC before WHM) and one write port (ACT before RHM), the accumulators one
 read port (MMC before ACT) and one write port (MMC). The array never stalls, hence these priorities.
 
-**Latency.** A vector read in cycle c is written to the accumulators at c + 2N + multiplier + 6 (two banks), and may be read by ACT
+**Latency.** A vector read in cycle c is written to the accumulators at c + 2N + multiplier + 7 (two banks), and may be read by ACT
 one cycle later. MMC to MMC costs one cycle more than its rows; the next tile may be switched to N+1 cycles after the last one.
 
 **Small build.** With one bank the memories go without output registers, the readers have one request in flight, the activation
@@ -51,12 +51,13 @@ from ...primitives.bram import check_family
 from ..engine import EngineControl, Stall
 from .actunit import ActivationUnit
 from .buffers import BankedBuffer
-from .decode import Decode, FaultCode, Op
+from .classify import OPS
+from .decode import Decode, FaultCode
 from .fetch import WORD_BYTES, Fetch
 from .hostunits import ReadHostUnit, WeightUnit, WriteHostUnit, trouble_layout
 from .isa import ISA
 from .lean_core import LeanEngine, lean_fits
-from .matrix import MatrixUnit, memory_latency
+from .matrix import MatrixUnit, memory_latency, ub_latency
 from .tracker import overlap, slack
 
 __all__ = ["Engine", "PipelinedEngine"]
@@ -118,7 +119,8 @@ class PipelinedEngine(wiring.Component):
         m.submodules.rw = rw = WeightUnit(params=p, beat_bytes=self.beat_bytes)
         m.submodules.whm = whm = WriteHostUnit(params=p, beat_bytes=self.beat_bytes)
         latency = memory_latency(p)
-        m.submodules.ub = ub = BankedBuffer(width=8 * n, rows=p["ub_rows"], banks=p["banks"], latency=latency, family=self.family)
+        m.submodules.ub = ub = BankedBuffer(width=8 * n, rows=p["ub_rows"], banks=p["banks"], latency=ub_latency(p),
+                                            family=self.family)
         m.submodules.accumulators = acc = BankedBuffer(width=32 * n, rows=p["acc_rows"], banks=p["banks"], latency=latency,
                                                        minor=False, family=self.family)
         for port, part in zip(self.memory, (fetch, rhm, rw, whm), strict=True):
@@ -154,9 +156,7 @@ class PipelinedEngine(wiring.Component):
 
         # Issue: comparisons of the candidate, registered
         cand = decode.candidate
-        is_op = {op: Signal(name=f"is_{op.name.lower()}") for op in Op}
-        for op in Op:
-            m.d.comb += is_op[op].eq(cand.op == op)
+        is_op = {name: cand.op[name] for name in OPS}
         compared = Signal()         # the comparisons are of this candidate
         take = Signal()
         m.d.sync += compared.eq(decode.valid & ~take)
@@ -173,9 +173,9 @@ class PipelinedEngine(wiring.Component):
         on_mmc_acc = overlap(m, "mmc_acc", cand.acc, cand.acc_last, matrix.acc_row, matrix.acc_last)
         above = Signal()
         m.d.sync += above.eq(cand.acc > matrix.acc_base)
-        meets, on_bytes = Signal(), Signal()
-        m.d.sync += meets.eq((cand.begin < whm.end) & (whm.begin < cand.end))
-        m.d.comb += on_bytes.eq(meets & whm.active | whm.earlier)
+        before, behind_begin, on_bytes = Signal(), Signal(), Signal()
+        m.d.sync += [before.eq(cand.begin < whm.end), behind_begin.eq(whm.begin < cand.end)]
+        m.d.comb += on_bytes.eq(before & behind_begin & whm.active | whm.earlier)
         behind = {
             "rhm": slack(m, "rhm", cand.ub, rhm.row), "act": slack(m, "act", cand.ub, act.ub_row),
             "act_acc": slack(m, "act_acc", cand.acc, act.acc_row), "mmc_acc": slack(m, "mmc_acc", cand.acc, matrix.acc_row),
@@ -192,41 +192,39 @@ class PipelinedEngine(wiring.Component):
         pool = cand.pool if p["ext_pool"] else Const(0)
         behind_acc = on_mmc_acc & (matrix.pending != 0) | (matrix.old_pending != 0)
         can = {
-            Op.NOP: Const(1), Op.CFG: Const(1),
-            Op.RHM: rhm.ready & ~on_mmc & ~on_act & ~on_whm & ~on_bytes,
-            Op.RW: ~rw.asking & matrix.place & ~on_bytes,
-            Op.WHM: whm.ready & (Const(1) if chain else ~on_act & ~on_rhm & ~on_queued),
-            Op.MMC: ~on_queued & ~(convolve & (rhm.queued | act.active | (Const(0) if chain else rhm.active)))
+            "nop": Const(1), "cfg": Const(1),
+            "rhm": rhm.ready & ~on_mmc & ~on_act & ~on_whm & ~on_bytes,
+            "rw": ~rw.asking & matrix.place & ~on_bytes,
+            "whm": whm.ready & (Const(1) if chain else ~on_act & ~on_rhm & ~on_queued),
+            "mmc": ~on_queued & ~(convolve & (rhm.queued | act.active | (Const(0) if chain else rhm.active)))
             & (Const(1) if chain else ~on_rhm & ~on_act & ~on_act_acc),
-            Op.ACT: ~act.active & ~on_rhm & ~on_queued & ~on_whm & ~on_mmc & ~(pool & (matrix.pending != 0))
+            "act": ~act.active & ~on_rhm & ~on_queued & ~on_whm & ~on_mmc & ~(pool & (matrix.pending != 0))
             & (Const(1) if chain else ~behind_acc),
-            Op.SYNC: drained, Op.HLT: drained, Op.FAULT: Const(1),
+            "sync": drained, "hlt": drained, "fault": Const(1),
         }
         # Once able, an instruction stays able: what it waits for only advances. The matrix unit alone is asked in the cycle of the
         # issue, so that MMC follows MMC with one cycle between.
         able, soon = Signal(), Signal()
-        for op in Op:
-            with m.If(is_op[op]):
-                m.d.comb += soon.eq(can[op])
+        m.d.comb += soon.eq(Cat(is_op[op] & can[op] for op in OPS).any())
         m.d.sync += able.eq(soon & compared & decode.valid & ~take)
         careful = Signal()
         m.d.sync += careful.eq(~cand.overwrite & (matrix.short | above))
         go = Signal()
         m.d.comb += [
-            go.eq(running & ~halting & decode.valid & (able | is_op[Op.NOP]) & ~exclusive & ~control.abort
-                  & ~(is_op[Op.MMC] & (matrix.active | careful & matrix.near))),
+            go.eq(running & ~halting & decode.valid & (able | is_op["nop"]) & ~exclusive & ~control.abort
+                  & ~(is_op["mmc"] & (matrix.active | careful & matrix.near))),
             take.eq(go), decode.take.eq(take),
         ]
+        # All but the matrix unit hear of it a cycle later, when the candidate still stands and the next one is not yet there.
+        issued, last_pc = Signal(), Signal(32, reset_less=True)
         pc = Signal(32)
-        last_pc = Signal(32, reset_less=True)
-        with m.If(go & ~is_op[Op.FAULT]):
-            m.d.sync += pc.eq(pc + WORD_BYTES)
-            if p["ext_conv"] or p["ext_pool"]:
-                m.d.sync += last_pc.eq(pc)
-        for op, unit in ((Op.RHM, rhm), (Op.RW, rw), (Op.WHM, whm)):
-            m.d.comb += [unit.issue.eq(go & is_op[op]), unit.candidate.eq(cand), unit.pc.eq(pc)]
-        for op, unit in ((Op.MMC, matrix), (Op.ACT, act)):
-            m.d.comb += [unit.issue.eq(go & is_op[op]), unit.candidate.eq(cand), unit.kill.eq(aborting)]
+        m.d.sync += issued.eq(go)
+        with m.If(go):
+            m.d.sync += [pc.eq(Mux(is_op["fault"], pc, pc + WORD_BYTES)), last_pc.eq(pc)]
+        for op, unit in (("rhm", rhm), ("rw", rw), ("whm", whm)):
+            m.d.comb += [unit.issue.eq(issued & is_op[op]), unit.candidate.eq(cand), unit.pc.eq(last_pc)]
+        for op, unit, when in (("mmc", matrix, go), ("act", act, issued)):
+            m.d.comb += [unit.issue.eq(when & is_op[op]), unit.candidate.eq(cand), unit.kill.eq(aborting)]
 
         # Who follows whom
         follow = Const(int(chain))
@@ -244,12 +242,12 @@ class PipelinedEngine(wiring.Component):
             whm.act_step.eq(act.step), whm.older_readers.eq(rhm.active + rhm.queued), whm.older_tiles.eq(rw.tiles),
             whm.reader_done.eq(rhm.done), whm.clear.eq(finished), whm.reader_error.eq(rhm.error), whm.tile_done.eq(rw.done),
             whm.tile_error.eq(rw.error), whm.kill.eq(aborting), rhm.stop.eq(aborting), rw.stop.eq(aborting),
-            matrix.reserve.eq(go & is_op[Op.RW]),
+            matrix.reserve.eq(issued & is_op["rw"]),
         ]
-        self._configuration(m, go & is_op[Op.CFG], cand, matrix, act)
+        self._configuration(m, issued & is_op["cfg"], cand, matrix, act)
 
         # SYNC
-        synced = go & is_op[Op.SYNC]
+        synced = issued & is_op["sync"]
         m.d.comb += control.interrupt.eq(synced & cand.switch)
         if p["ext_sync"]:
             with m.If(synced):
@@ -262,23 +260,25 @@ class PipelinedEngine(wiring.Component):
         code, fault_pc, detail = Signal(8), Signal(32, reset_less=True), Signal(32, reset_less=True)
         m.d.comb += [control.fault_code.eq(code), control.fault_pc.eq(fault_pc), control.fault_detail.eq(detail)]
         ended = Signal()
-        with m.If(go & is_op[Op.HLT]):
+        with m.If(issued & is_op["hlt"]):
             m.d.sync += halting.eq(1)
-        with m.If(go & is_op[Op.FAULT]):
-            m.d.sync += [halting.eq(1), found.eq(1), code.eq(cand.code), fault_pc.eq(pc), detail.eq(cand.begin)]
+        with m.If(issued & is_op["fault"]):
+            m.d.sync += [halting.eq(1), found.eq(1), code.eq(cand.code), fault_pc.eq(last_pc), detail.eq(cand.begin)]
         for unit, number, built in ((matrix, FaultCode.UB_RANGE, p["ext_conv"]), (act, FaultCode.ACC_RANGE, p["ext_pool"])):
             if built:
-                with m.If(unit.range_fault & ~aborting):
+                # (nothing younger ran beside it: what was found already is older)
+                with m.If(unit.range_fault & ~aborting & ~found):
                     m.d.sync += [halting.eq(1), found.eq(1), code.eq(number), fault_pc.eq(last_pc), detail.eq(unit.range_row)]
-        trouble, noted = Signal(trouble_layout(), reset_less=True), Signal()
-        # Each unit may report in its own phase, so that no two do at once.
-        phase = Signal(2)
-        m.d.sync += [phase.eq(phase + 1), noted.eq(0)]
+        trouble, noted, judged, older = Signal(trouble_layout(), reset_less=True), Signal(), Signal(), Signal()
+        # Each unit may report in its own phase, so that no two do at once, nor while one is compared with what was found. A fault
+        # that is found meanwhile is younger: its instruction issues last.
+        phase = Signal(6, init=1)
+        m.d.sync += [phase.eq(phase.rotate_left(1)), noted.eq(0), judged.eq(noted), older.eq(~found | (trouble.pc < fault_pc))]
         for k, unit in enumerate((rhm, rw, whm)):
-            m.d.comb += unit.error_ready.eq(phase == k)
-            with m.If(phase == k):
+            m.d.comb += unit.error_ready.eq(phase[2 * k])
+            with m.If(phase[2 * k]):
                 m.d.sync += [noted.eq(unit.error), trouble.eq(unit.trouble)]
-        with m.If(noted & ~aborting & (~found | (trouble.pc < fault_pc))):
+        with m.If(judged & older & ~aborting):
             m.d.sync += [
                 halting.eq(1), found.eq(1), code.eq(FaultCode.BUS_ERROR), fault_pc.eq(trouble.pc), detail.eq(trouble.address),
             ]
@@ -290,7 +290,7 @@ class PipelinedEngine(wiring.Component):
             m.d.sync += aborting.eq(1)
 
         # End of the run
-        m.d.comb += ended.eq(running & halting & drained & fetch.idle & ~noted & ~go)
+        m.d.comb += ended.eq(running & halting & drained & fetch.idle & ~noted & ~judged & ~go & ~issued)
         m.d.sync += finished.eq(ended & ~finished)
         m.d.comb += control.finish.eq(finished)
         sweep_bits = max(exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])) - exact_log2(p["banks"])
@@ -334,11 +334,11 @@ class PipelinedEngine(wiring.Component):
         late = lonely & ~matrix.exclusive & ~act.exclusive & ~control.fault_code.any()
         now, owed = Signal(), Signal()
         m.d.sync += owed.eq((late | owed) & now)
-        convolve = is_op[Op.MMC] & decode.candidate.convolve if p["ext_conv"] else Const(0)
-        pool = is_op[Op.ACT] & decode.candidate.pool if p["ext_pool"] else Const(0)
+        convolve = is_op["mmc"] & decode.candidate.convolve if p["ext_conv"] else Const(0)
+        pool = is_op["act"] & decode.candidate.pool if p["ext_pool"] else Const(0)
         retired = Signal()
         m.d.comb += [
-            now.eq(go & ~is_op[Op.FAULT] & ~convolve & ~pool), retired.eq(now | late | owed),
+            now.eq(go & ~is_op["fault"] & ~convolve & ~pool), retired.eq(now | late | owed),
             control.retired.eq(retired),
             control.operations.eq(Mux(matrix.work, n * n, 0)),
             control.bytes_read.eq(Mux(retired, WORD_BYTES, 0) + Mux(rhm.ub_grant, n, 0) + Mux(rw.push, n, 0)),
@@ -355,12 +355,12 @@ class PipelinedEngine(wiring.Component):
             m.d.comb += stall.eq(Stall.OTHER)
         with m.Elif(decode.starved & ~decode.valid):
             m.d.comb += stall.eq(Stall.FETCH)
-        with m.Elif(waiting & (is_op[Op.RHM] | is_op[Op.RW])):
+        with m.Elif(waiting & (is_op["rhm"] | is_op["rw"])):
             m.d.comb += stall.eq(Mux(whm.active & ~rhm.active & ~rw.asking, Stall.WRITE, Stall.OPERAND))
-        with m.Elif(waiting & is_op[Op.WHM]):
+        with m.Elif(waiting & is_op["whm"]):
             m.d.comb += stall.eq(Stall.WRITE)
-        with m.Elif(waiting & (is_op[Op.HLT] | is_op[Op.SYNC])):
+        with m.Elif(waiting & (is_op["hlt"] | is_op["sync"])):
             m.d.comb += stall.eq(Mux(whm.active, Stall.WRITE, Mux(rhm.active | rw.active, Stall.OPERAND, Stall.OTHER)))
-        with m.Elif(waiting & is_op[Op.ACT] & rhm.active):
+        with m.Elif(waiting & is_op["act"] & rhm.active):
             m.d.comb += stall.eq(Stall.OPERAND)
         m.d.sync += control.stall.eq(stall)

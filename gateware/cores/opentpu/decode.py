@@ -1,70 +1,74 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decode: start checks, and every check of an instruction that depends on fields, parameters and program order alone.
 
-One adder serves all the wide sums (section 6): an instruction that touches memory takes six cycles here (more where N or N*N is
-no power of two, or a region leaves the window), all others two. The decoded instruction waits in a register for its issue, while the next one is decoded.
+One adder serves all the wide sums (section 6). A step says what it adds; in the next cycle that is chosen, in the one after it
+added, and the result stands behind that. So an instruction that touches memory takes seven cycles here (more where N or N*N is no
+power of two, or a region leaves the window), all others two. The decoded instruction waits in a register for its issue, while the
+next one is decoded.
 """
-from types import SimpleNamespace
+from enum import IntEnum
+from functools import reduce
+from itertools import pairwise
+from operator import or_
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
-from amaranth.lib import data, enum, wiring
+from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .fetch import WORD_BYTES
+from ..layouts import word_layout
+from ..registers import COMMON_REGISTERS
+from .adder import OperandAdder
+from .classify import OPS, Classify, cfg_illegal, class_layout, size_shifts
+from .isa import CFG_NAMES, ISA
 
-__all__ = ["Decode", "FaultCode", "Op", "candidate_layout"]
+__all__ = ["Decode", "FaultCode", "candidate_layout"]
 
+#: Numbers of the table's faults.
+FaultCode = IntEnum("FaultCode", {name.upper(): code for name, code in ISA.fault_codes.items()})
 
-class Op(enum.Enum, shape=4):
-    """What the issue stage is given. ``FAULT``: no instruction, ``begin`` is the detail and ``code`` the fault."""
-    NOP = 0
-    WHM = 1
-    RW = 2
-    MMC = 3
-    ACT = 4
-    SYNC = 5
-    RHM = 6
-    HLT = 7
-    CFG = 8
-    FAULT = 9
-
-
-class FaultCode:
-    """Numbers of section 6 (a test compares them with the ISA's table)."""
-    ILLEGAL_OPCODE = 1
-    BAD_FIELD = 2
-    WINDOW = 5
-    BUS_ERROR = 6
-    PROGRAM_END = 7
-    ABORTED = 8
-    BAD_REGISTER = 16
-    BAD_CONFIG = 17
-    UB_RANGE = 18
-    ACC_RANGE = 19
-    HOST_RANGE = 20
-    WEIGHT_RANGE = 21
-    NO_WEIGHTS = 22
-    WEIGHT_UNDERFLOW = 23
-    WEIGHT_OVERFLOW = 24
+_WORD_BYTES = ISA.storage[0].size
+_PROGRAM_LENGTH = next(register.offset for register in COMMON_REGISTERS if register.name == "program_length")
 
 
 def candidate_layout(params):
     """A decoded instruction.
 
-    Members: ``op``; ``code`` (FAULT); ``switch`` (S, or I of SYNC), ``convolve``, ``overwrite``, ``func``, ``pool``; ``ub`` ..
+    Members: ``op``: one bit for each of :data:`~.classify.OPS`, one of them set (``fault``: no instruction, ``begin`` is the detail
+    and ``code`` the fault); ``switch`` (S, or I of SYNC), ``convolve``, ``overwrite``, ``func``, ``pool``; ``ub`` ..
     ``ub_last``, ``acc`` .. ``acc_last`` (rows), ``number`` (rows less one); ``begin`` .. ``end`` (byte addresses, exclusive;
     SYNC: tag, CFG: value, with the register's number in ``ub``; MMC.C: ``end`` is the UB row, ACT.P: ``begin`` the ACC row).
     """
     ub, acc = exact_log2(params["ub_rows"]), exact_log2(params["acc_rows"])
     return data.StructLayout({
-        "op": Op, "code": unsigned(5), "switch": 1, "convolve": 1, "overwrite": 1, "func": 2, "pool": 1,
-        "ub": ub, "ub_last": ub, "acc": acc, "acc_last": acc, "number": 8, "begin": 32, "end": 32,
+        "op": data.StructLayout({name: 1 for name in OPS}), "code": unsigned(5), "switch": 1, "convolve": 1, "overwrite": 1,
+        "func": 2, "pool": 1, "ub": ub, "ub_last": ub, "acc": acc, "acc_last": acc, "number": 8, "begin": 32, "end": 32,
     })
 
 
-def _set_bits(value):
-    return [k for k in range(value.bit_length()) if value >> k & 1]
+class _Steps:
+    """A sequence of steps, one bit each: whether it is taken depends on its predecessors alone."""
+    def __init__(self, m, names):
+        self.m, self.names = m, names
+        self.at = {name: Signal(name=f"at_{name}", init=name == names[0]) for name in names}
+        self._into, self._leave = {name: [] for name in names}, {name: [] for name in names}
+
+    def __getitem__(self, name):
+        return self.at[name]
+
+    def move(self, source, target, when=1):
+        """From one step to another; the conditions of a step exclude each other."""
+        self._into[target].append(self.at[source] & when)
+        self._leave[source].append(Const(1, 1) if isinstance(when, int) else when)
+
+    def chain(self, *names):
+        for source, target in pairwise(names):
+            self.move(source, target)
+
+    def finish(self):
+        for name in self.names:
+            stays = self.at[name] & ~reduce(or_, self._leave[name], Const(0, 1))
+            self.m.d.sync += self.at[name].eq(reduce(or_, self._into[name], stays))
 
 
 class Decode(wiring.Component):
@@ -81,17 +85,18 @@ class Decode(wiring.Component):
         window_limit, cfg_norm, cfg_pool
     fetch : Out, one cycle: the program lies in the window, fetch may begin
     word, word_valid, word_error, error_address, exhausted : In; take_word : Out: the face to :class:`~.fetch.Fetch`
-    valid, take : Out, In; candidate : Out, :func:`candidate_layout`
+    valid, take : Out, In; candidate : Out, :func:`candidate_layout`; it stands for a cycle after it was taken
     starved : Out: no word is there to decode
     """
     def __init__(self, *, params):
         self.params = params
         names = ("hostmem_base", "hostmem_limit", "weights_base", "weights_limit", "program_address", "program_length",
                  "window_base", "window_limit", "cfg_norm", "cfg_pool")
-        self.have, self.next_word = Signal(), Signal()      # the word register
+        # The host's region, the tiles' region leaves the window: every access is compared with it.
+        self._host_out, self._tiles_out = Signal(), Signal()
         super().__init__({
             "start": In(1), "fetch": Out(1), "registers": In(data.StructLayout({name: 32 for name in names})),
-            "word": In(8 * WORD_BYTES), "word_valid": In(1), "word_error": In(1), "error_address": In(32),
+            "word": In(8 * _WORD_BYTES), "word_valid": In(1), "word_error": In(1), "error_address": In(32),
             "exhausted": In(1), "take_word": Out(1),
             "valid": Out(1), "take": In(1), "candidate": Out(candidate_layout(params)), "starved": Out(1),
         })
@@ -99,381 +104,253 @@ class Decode(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         p, regs = self.params, self.registers
-        n = p["n"]
+        row_shifts, tile_shifts = size_shifts(p["n"])
         capacity = p["wfifo_tiles"] + 1
-        row_bits, tile_bits = _set_bits(n), _set_bits(n * n)
-        word = self._classify(m)
-        ub, addr, number, flags, opcode = word.ub, word.addr, word.number, word.flags, word.opcode
-        memory_op = word.rhm | word.whm | word.rw
 
-        # The adder: total = (x or acc) + y, or minus y, or minus y and 1. What the operands are is said one cycle ahead.
-        small = Signal(25)          # operands of few bits, and details of faults
-        sources_x = {"program": regs.program_address, "host": regs.hostmem_base, "tiles": regs.weights_base,
-                     "window_limit": regs.window_limit, "zero": Const(0, 32), "error": self.error_address}
-        begin = Signal(32, reset_less=True)
-        sources_x["begin"] = begin
-        sources_x["addr"] = Mux(word.ub_bad, ub, addr[:32])
-        shifted = Signal(32)
-        sources_y = {"window_base": regs.window_base, "window_limit": regs.window_limit, "host_limit": regs.hostmem_limit,
-                     "tiles_limit": regs.weights_limit, "host": regs.hostmem_base, "length": regs.program_length,
-                     "shifted": shifted, "small": small}
-        names_x, names_y = list(sources_x), list(sources_y)
-        say_x, say_y = Signal(range(8)), Signal(range(8))
-        say_invert, say_carry, say_acc = Signal(), Signal(), Signal()
-        say_small = Signal(25)
-        shift = Signal(range(max(len(row_bits), len(tile_bits))))
-        x, y, total = Signal(32, reset_less=True), Signal(32, reset_less=True), Signal(33)
-        invert, carry_in, use_acc = Signal(), Signal(), Signal()
-        acc = Signal(32, reset_less=True)
-        with m.Switch(say_x):
-            for k, name in enumerate(names_x):
-                with m.Case(k):
-                    m.d.sync += x.eq(sources_x[name])
-        with m.Switch(say_y):
-            for k, name in enumerate(names_y):
-                with m.Case(k):
-                    m.d.sync += y.eq(sources_y[name])
-        with m.Switch(Cat(shift, word.rw)):
-            for rw, bits in ((1, tile_bits), (0, row_bits)):
-                for k, bit in enumerate(bits):
-                    with m.Case(rw << len(shift) | k):
-                        m.d.comb += shifted.eq((addr[:32] << bit)[:32])
-        m.d.comb += small.eq(say_small)
-        m.d.sync += [invert.eq(say_invert), carry_in.eq(say_carry), use_acc.eq(say_acc)]
-        chosen = Signal(32)
-        m.d.comb += [chosen.eq(Mux(use_acc, acc, x)), total.eq(chosen + (y ^ invert.replicate(32)) + carry_in)]
-        carry = total[32]
+        # The word register. It is filled when it is empty, not in the cycle in which it becomes so: the decision to issue then ends
+        # here. The same holds for the candidate.
+        m.submodules.classify = classify = Classify(params=p)
+        word, word_error = Signal(class_layout(p), reset_less=True), Signal(reset_less=True)
+        have, load, next_word, gone = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [classify.word.eq(data.View(word_layout(ISA), self.word)), load.eq(self.word_valid & ~have),
+                     self.take_word.eq(load)]
+        m.d.sync += [have.eq(load | have & ~next_word), gone.eq(self.exhausted)]    # (gone: late, to keep the fetch away)
+        with m.If(load):
+            m.d.sync += [word.eq(classify.about), word_error.eq(self.word_error)]
 
-        def say(first, second, invert=0, carry=0, value=None):
-            m.d.comb += [say_y.eq(names_y.index(second)), say_invert.eq(invert), say_carry.eq(carry)]
-            m.d.comb += say_acc.eq(1) if first is None else say_x.eq(names_x.index(first))
-            if value is not None:
-                m.d.comb += say_small.eq(value)
+        # Steps
+        longest = max(len(row_shifts), len(tile_shifts))
+        offsets = [f"offset_{k}" for k in range(1, longest)]
+        lengths = [f"length_{k}" for k in range(len(row_shifts))]
+        steps = _Steps(m, ["off", "start", "judge", "word", "wrong", *offsets, *lengths, "limit", "low", "high", "beyond",
+                           "settle_1", "settle_2", "decide", "fail_1", "fail_2", "fail_3", "report", "done"])
 
-        def add(first, second, value=None):
-            """The next cycle's total: ``first`` (``None``: acc) + ``second``."""
-            say(first, second, value=value)
+        # The adder, and what a fault lets it add.
+        rows = Signal(9)
+        m.d.comb += rows.eq(word.number + 1)
+        fail_x, fail_length, fail_value = Signal(3, reset_less=True), Signal(reset_less=True), Signal(9, reset_less=True)
+        begin, acc = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        m.submodules.adder = adder = OperandAdder(
+            x={"program": regs.program_address, "host": regs.hostmem_base, "tiles": regs.weights_base,
+               "window_limit": regs.window_limit, "zero": Const(0, 32), "error": self.error_address, "begin": begin,
+               "addr": Mux(word.ub_bad | word.bad_cfg, word.ub, word.addr)},
+            y={"window_base": regs.window_base, "window_limit": regs.window_limit, "host_limit": regs.hostmem_limit,
+               "tiles_limit": regs.weights_limit, "host": regs.hostmem_base, "length": regs.program_length,
+               "small": None, "shifted": None},
+            small={"value": fail_value, "tile": Const(p["n"] ** 2), **{f"rows_{s}": rows << s for s in row_shifts}},
+            shifted={s: (word.addr << s)[:32] for s in sorted({*row_shifts, *tile_shifts})}, acc=acc)
+        add, less, above = adder.add, adder.less, adder.above
+        total, carry = adder.total, adder.carry
 
-        def less(first, second):
-            """The next cycle's carry: not ``first`` < ``second``."""
-            say(first, second, 1, 1)
+        def later(condition, name):
+            """``condition`` in the cycle in which the sum that was said with it is there."""
+            for k in range(2):
+                held = Signal(name=f"{name}_{k}")
+                m.d.sync += held.eq(condition)
+                condition = held
+            return condition
 
-        def above(first, second):
-            """The next cycle's carry: ``first`` (``None``: acc) > ``second``."""
-            say(first, second, 1, 0)
-
-        # Candidate and hand-over. The register is filled when it is empty, not in the cycle in which it becomes so: the decision to
-        # issue then ends here. The same holds for the word register.
-        out, free, put, fails = Signal(self.candidate.shape()), Signal(), Signal(), Signal()
-        m.d.comb += free.eq(~self.valid)
+        # Hand-over
+        out, free, put = Signal(self.candidate.shape()), Signal(), Signal()
+        code = Signal(5)
+        m.d.comb += [free.eq(~self.valid), next_word.eq(put & free & ~steps["report"])]
         with m.If(self.take):
             m.d.sync += self.valid.eq(0)
         with m.If(put & free):
-            m.d.sync += [self.valid.eq(1), self.candidate.eq(out)]
-        m.d.comb += self.next_word.eq(put & free & ~fails)
-
-        # A fault: its detail is the next cycle's total.
-        code = Signal(5)
-        saturate = Signal()
-
-        def fault(number, first="zero", second="small", value=0):
-            m.d.sync += code.eq(number)
-            add(first, second, value)
-            with m.If(~self.valid):
-                m.next = "REPORT"
-
+            m.d.sync += self.valid.eq(1)
+        with m.If(free):
+            m.d.sync += self.candidate.eq(out)      # whether or not it is one: nobody looks before it is valid
+        failing = steps["report"]
         m.d.comb += [
-            out.switch.eq(flags[0]), out.convolve.eq(flags[1]), out.overwrite.eq(flags[2]), out.func.eq(flags[3:5]),
-            out.pool.eq(flags[5]), out.ub.eq(ub), out.ub_last.eq(word.ub_last), out.acc.eq(addr),
-            out.acc_last.eq(word.acc_last), out.number.eq(number), out.begin.eq(Mux(memory_op, begin, addr[:32])),
-            out.end.eq(acc), out.op.eq(word.op), out.code.eq(code),
+            *(out.op[name].eq(word[name] & ~failing) for name in OPS if name != "fault"), out.op.fault.eq(failing),
+            out.switch.eq(word.flags.switch), out.convolve.eq(word.flags.convolve), out.overwrite.eq(word.flags.overwrite),
+            out.func.eq(word.flags.func), out.pool.eq(word.flags.pool), out.ub.eq(word.ub), out.ub_last.eq(word.ub_last),
+            out.acc.eq(word.addr), out.acc_last.eq(word.acc_last), out.number.eq(word.number), out.code.eq(code),
+            out.begin.eq(Mux(word.memory | failing, begin, word.addr)), out.end.eq(acc),
         ]
         # Rows that are checked while the instruction runs travel whole.
         if p["ext_conv"]:
             with m.If(word.mmc):
-                m.d.comb += out.end.eq(ub)
+                m.d.comb += out.end.eq(word.ub)
         if p["ext_pool"]:
-            with m.If(word.act & word.high_addr):
+            with m.If(word.act & word.high_addr & ~failing):
                 m.d.comb += out.begin.eq(0xFFFF_FFFF)
 
-        gone = Signal()                 # no word will come any more; late by a cycle, to keep the fetch out of what follows
-        m.d.sync += gone.eq(self.exhausted)
+        # Faults: what is wrong, and the detail as a sum.
+        saturate = Signal()
+
+        def fault(number, first="zero", value=0, length=False):
+            m.d.sync += [code.eq(number), fail_x.eq(adder.index_x(first)), fail_value.eq(value), fail_length.eq(length),
+                         saturate.eq(number == FaultCode.ACC_RANGE)]
+
+        def judge(verdicts):
+            """The first verdict that holds. Returns: whether any does."""
+            for k, (condition, *arguments) in enumerate(verdicts):
+                with m.If(condition) if k == 0 else m.Elif(condition):
+                    fault(*arguments)
+            return reduce(or_, [condition for condition, *_ in verdicts])
+
+        adder.choose(steps["fail_1"], fail_x, Mux(fail_length, adder.index_y("length"), adder.index_y("small")))
+        adder.choose_small(steps["fail_1"], "value")
+        steps.chain("fail_1", "fail_2", "fail_3", "report")
+        steps.move("report", "done", free)
+        with m.If(steps["fail_3"]):
+            m.d.sync += begin.eq(total | (saturate & (word.high_addr | carry)).replicate(32))
+
+        self._start(m, steps, adder, later, judge, acc)
 
         # Program order of tiles and switches
         pending, switched = Signal(range(capacity + 1)), Signal()
-        empty = Signal(init=1)
-        m.d.sync += empty.eq(pending == 0)
+        empty, full = Signal(init=1), Signal()
+        m.d.sync += [empty.eq(pending == 0), full.eq(pending == capacity)]
+        takes = word.mmc & word.flags.switch
+        unready = word.mmc & Mux(word.flags.switch, empty, ~switched)
 
-        # Start checks: one comparison a cycle; the length modulo 7 meanwhile, digit by digit (8 is 1 modulo 7).
-        bad_limit, bad_weights, some_host, past, low, high, beyond, crosses, before, over, overflow, host_out, tiles_out = (
-            Signal(name=name) for name in ("bad_limit", "bad_weights", "some_host", "past", "low", "high", "beyond", "crosses",
-                                           "before", "over", "overflow", "host_out", "tiles_out"))
-        steps = (
-            (lambda: add("program", "length"), [acc.eq(total), past.eq(carry)]),
-            (lambda: less("program", "window_base"), low.eq(~carry)),
-            (lambda: above(None, "window_limit"), high.eq(carry | past)),
-            (lambda: less("program", "window_limit"), beyond.eq(carry)),
-            (lambda: above(None, "host"), before.eq(carry | past)),
-            (lambda: less("host", "host_limit"), some_host.eq(~carry)),
-            (lambda: less("program", "host_limit"), crosses.eq(~carry & before & some_host)),
-            (lambda: above("host", "host_limit"), bad_limit.eq(carry)),
-            (lambda: above("tiles", "tiles_limit"), bad_weights.eq(carry)),
-            (lambda: less("host", "window_base"), host_out.eq(~carry)),
-            (lambda: less("window_limit", "host_limit"), host_out.eq(host_out | ~carry)),
-            (lambda: less("tiles", "window_base"), tiles_out.eq(~carry)),
-            (lambda: less("window_limit", "tiles_limit"), tiles_out.eq(tiles_out | ~carry)),
+        # A word: begin = base + size * addr, acc = begin + size * number of rows (or of one tile), which has to be in its region.
+        sound = ~(word_error | word.illegal | word.bad_cfg | word.stray.any() | word.ub_bad | word.acc_bad | unready)
+        plain, moves = Signal(), Signal()
+        m.d.comb += [plain.eq(have & sound & ~word.memory), moves.eq(have & sound & word.memory),
+                     self.starved.eq(steps["word"] & ~have)]
+        adder.choose_shifted(steps["word"] & word.rw, tile_shifts[0])
+        adder.choose_shifted(steps["word"] & ~word.rw, row_shifts[0])
+        add(steps["word"] & word.rw, "tiles", "shifted")
+        add(steps["word"] & ~word.rw, "host", "shifted")
+        begins = [later(steps["word"] & moves, "first")]
+        for k, name in enumerate(offsets, 1):
+            for shifts, mine in ((tile_shifts, word.rw), (row_shifts, ~word.rw)):
+                if k < len(shifts):
+                    add(steps[name] & mine, None, "shifted")
+                    adder.choose_shifted(steps[name] & mine, shifts[k])
+                    begins.append(later(steps[name] & mine, name))
+        for k, name in enumerate(lengths):
+            add(steps[name], None, "small")
+            adder.choose_small(steps[name] & ~word.rw, f"rows_{row_shifts[k]}")
+            if k == 0:
+                adder.choose_small(steps[name] & word.rw, "tile")
+        sums = [*begins, *(later(steps[name], name) for name in lengths)]
+
+        def path(source, shifts, mine):
+            """Steps from the word to the limit."""
+            names = [*offsets[:len(shifts) - 1], *(lengths if shifts is row_shifts else lengths[:1]), "limit"]
+            for target in names:
+                moved.setdefault((source, target), []).append(mine)
+                source = target
+
+        moved = {}
+        path("word", tile_shifts, word.rw)
+        path("word", row_shifts, ~word.rw)
+        for (source, target), conditions in moved.items():
+            when = reduce(or_, conditions) if len(conditions) == 1 else Const(1, 1)
+            steps.move(source, target, moves & when if source == "word" else when)
+        for when, limit in ((word.rw, "tiles_limit"), (~word.rw, "host_limit")):
+            above(steps["limit"] & when, None, limit)
+        outside = Mux(word.rw, self._tiles_out, self._host_out)
+        steps.move("limit", "low", outside)
+        steps.move("limit", "settle_1", ~outside)
+        less(steps["low"], "begin", "window_base")
+        above(steps["high"], None, "window_limit")
+        less(steps["beyond"], "begin", "window_limit")
+        steps.chain("low", "high", "beyond", "settle_1", "settle_2", "decide")
+        over, overflow, low, high, beyond = (Signal(name=name) for name in ("over", "overflow", "low", "high", "beyond"))
+        with m.If(reduce(or_, begins)):
+            m.d.sync += begin.eq(total)
+        with m.If(reduce(or_, sums)):
+            m.d.sync += [acc.eq(total), overflow.eq(overflow | carry)]
+        with m.If(steps["word"]):
+            m.d.sync += [overflow.eq(0), low.eq(0), high.eq(0)]
+        with m.If(later(steps["limit"], "limit")):
+            m.d.sync += over.eq(carry | overflow | word.far)
+        for name, signal, value in (("low", low, ~carry), ("high", high, carry), ("beyond", beyond, carry)):
+            with m.If(later(steps[name], name)):
+                m.d.sync += signal.eq(value)
+
+        # Decisions
+        steps.move("word", "wrong", have & ~sound | ~have & gone)
+        steps.move("word", "done", plain & free & word.hlt)
+        with m.If(steps["wrong"]):
+            judge((
+                (~have, FaultCode.PROGRAM_END, "zero", 0, True), (word_error, FaultCode.BUS_ERROR, "error"),
+                (word.bad_cfg, FaultCode.BAD_CONFIG, "addr"), (word.illegal, FaultCode.ILLEGAL_OPCODE, "zero", word.opcode),
+                *((word.stray[k], FaultCode.BAD_FIELD, "zero", k + 1) for k in range(len(word.stray))),
+                (word.ub_bad, FaultCode.UB_RANGE, "addr", word.number), (word.acc_bad, FaultCode.ACC_RANGE, "addr", word.number),
+                (word.flags.switch, FaultCode.WEIGHT_UNDERFLOW), (Const(1, 1), FaultCode.NO_WEIGHTS)))
+        steps.move("wrong", "fail_1")
+        refused = Signal()
+        m.d.comb += refused.eq(over | word.rw & full | low | high)
+        with m.If(steps["decide"] & refused):
+            judge((
+                (over & word.rw, FaultCode.WEIGHT_RANGE, "addr"), (over, FaultCode.HOST_RANGE, "addr", word.number),
+                (word.rw & full, FaultCode.WEIGHT_OVERFLOW, "zero", capacity),
+                (low | high & beyond, FaultCode.WINDOW, "begin"), (Const(1, 1), FaultCode.WINDOW, "window_limit")))
+        steps.move("decide", "fail_1", refused)
+        steps.move("decide", "word", ~refused & free)
+        m.d.comb += put.eq(steps["word"] & plain | steps["decide"] & ~refused | steps["report"])
+        with m.If(steps["word"] & plain & takes & free):
+            m.d.sync += [pending.eq(pending - 1), switched.eq(1), empty.eq(pending == 1)]
+        with m.If(steps["decide"] & ~refused & word.rw & free):
+            m.d.sync += [pending.eq(pending + 1), empty.eq(0)]
+        steps.finish()
+        return m
+
+    def _start(self, m, steps, adder, later, judge, acc):
+        """Start checks: one comparison a cycle; the length modulo 7 meanwhile, digit by digit (8 is 1 modulo 7)."""
+        p, regs = self.params, self.registers
+        names = ("past", "low", "high", "beyond", "before", "some_host", "crosses", "bad_limit", "bad_weights", "host_low",
+                 "host_high", "tiles_low", "tiles_high")
+        found = {name: Signal(name=f"start_{name}", reset_less=True) for name in names}
+        carry, past = adder.carry, found["past"]
+        comparisons = (
+            (adder.add, "program", "length", carry), (adder.less, "program", "window_base", ~carry),
+            (adder.above, None, "window_limit", carry | past), (adder.less, "program", "window_limit", carry),
+            (adder.above, None, "host", carry | past), (adder.less, "host", "host_limit", ~carry),
+            (adder.less, "program", "host_limit", ~carry), (adder.above, "host", "host_limit", carry),
+            (adder.above, "tiles", "tiles_limit", carry), (adder.less, "host", "window_base", ~carry),
+            (adder.less, "window_limit", "host_limit", ~carry), (adder.less, "tiles", "window_base", ~carry),
+            (adder.less, "window_limit", "tiles_limit", ~carry),
         )
-        check = Signal(len(steps) + 2)
+        check = Signal(len(comparisons) + 3)
+        m.d.sync += check.eq(check << 1)
+        steps.move("off", "start", self.start)
+        with m.If(steps["off"] & self.start):
+            m.d.sync += check.eq(1)
+        for k, (name, (compare, first, second, result)) in enumerate(zip(names, comparisons, strict=True)):
+            compare(check[k], first, second)
+            with m.If(check[k + 2]):
+                m.d.sync += found[name].eq(result)
+        with m.If(check[2]):
+            m.d.sync += acc.eq(adder.total)
+        m.d.comb += self.fetch.eq(check[5] & ~found["low"] & ~found["high"])
+        steps.move("start", "judge", check[len(comparisons) + 2])
+
         sevens, digit, folded = Signal(3), Signal(range(12)), Signal(4)
         digits = Cat(regs.program_length[1:], Const(0, 2))
         m.d.comb += folded.eq(sevens + digits.word_select(digit, 3))
-
-        with m.FSM(name="decode"):
-            with m.State("OFF"):
-                with m.If(self.start):
-                    m.d.sync += check.eq(1)
-                    m.next = "START"
-            with m.State("START"):
-                m.d.sync += check.eq(check << 1)
-                with m.If(digit != 11):
-                    m.d.sync += [digit.eq(digit + 1), sevens.eq(folded[:3] + folded[3])]
-                for k, (choose, result) in enumerate(steps):
-                    with m.If(check[k]):
-                        choose()
-                    with m.If(check[k + 1]):
-                        m.d.sync += result
-                m.d.comb += self.fetch.eq(check[5] & ~low & ~high)
-                with m.If(check[len(steps) + 1]):
-                    m.next = "JUDGE"
-            with m.State("JUDGE"):
-                bad_length = regs.program_length[0] | (regs.program_length == 0) | ((sevens != 0) & (sevens != 7))
-                norm_bad = self._norm_illegal(regs.cfg_norm) if p["ext_norm"] else Const(0)
-                pool_bad = self._pool_illegal(regs.cfg_pool) if p["ext_pool"] else Const(0)
-                with m.If(bad_length):
-                    fault(FaultCode.BAD_REGISTER, value=0x24)
-                with m.Elif(regs.hostmem_base[:4].any() | crosses):
-                    fault(FaultCode.BAD_REGISTER, value=0x100)
-                with m.Elif(bad_limit):
-                    fault(FaultCode.BAD_REGISTER, value=0x104)
-                with m.Elif(regs.weights_base[:4].any()):
-                    fault(FaultCode.BAD_REGISTER, value=0x108)
-                with m.Elif(bad_weights):
-                    fault(FaultCode.BAD_REGISTER, value=0x10C)
-                with m.Elif(norm_bad):
-                    fault(FaultCode.BAD_CONFIG, value=0)
-                with m.Elif(pool_bad):
-                    fault(FaultCode.BAD_CONFIG, value=2)
-                with m.Elif(low | high & beyond):
-                    fault(FaultCode.WINDOW, "program")
-                with m.Elif(high):
-                    fault(FaultCode.WINDOW, "window_limit")
-                with m.Else():
-                    m.next = "WORD"
-
-            with m.State("WORD"):
-                takes = word.mmc & flags[0]
-                unready = word.mmc & ~flags[0] & ~switched
-                m.d.comb += self.starved.eq(~self.have)
-                m.d.sync += overflow.eq(0)
-                with m.If(word.rw):
-                    add("tiles", "shifted")
-                with m.Else():
-                    add("host", "shifted")
-                with m.If(self.have):
-                    with m.If(word.error):
-                        fault(FaultCode.BUS_ERROR, "error")
-                    with m.Elif(word.wrong | unready | takes & empty):
-                        m.next = "WRONG"
-                    with m.Elif(memory_op):
-                        m.next = "OFFSET_0"
-                    with m.Else():
-                        m.d.comb += put.eq(1)
-                        with m.If(free):
-                            with m.If(takes):
-                                m.d.sync += [pending.eq(pending - 1), switched.eq(1), empty.eq(pending == 1)]
-                            with m.If(word.hlt):
-                                m.next = "DONE"
-                with m.Elif(gone):
-                    fault(FaultCode.PROGRAM_END, "zero", "length")
-            with m.State("WRONG"):
-                with m.If(word.bad_cfg):
-                    fault(FaultCode.BAD_CONFIG, value=ub)
-                with m.Elif(word.illegal):
-                    fault(FaultCode.ILLEGAL_OPCODE, value=opcode)
-                with m.Elif(word.bad.any()):
-                    fault(FaultCode.BAD_FIELD, value=Mux(word.bad[0], 1, Mux(word.bad[1], 2, Mux(word.bad[2], 3, 4))))
-                with m.Elif(word.ub_bad):
-                    fault(FaultCode.UB_RANGE, "addr", value=number)
-                with m.Elif(word.acc_bad):
-                    fault(FaultCode.ACC_RANGE, "addr", value=number)
-                    m.d.sync += saturate.eq(1)
-                with m.Elif(flags[0]):
-                    fault(FaultCode.WEIGHT_UNDERFLOW)
-                with m.Else():
-                    fault(FaultCode.NO_WEIGHTS)
-
-            # begin = base + size * addr, acc = begin + size * number of rows (or of one tile)
-            rows = Signal(9)
-            m.d.comb += rows.eq(number + 1)
-
-            def limit():
-                with m.If(word.rw):
-                    above(None, "tiles_limit")
-                with m.Else():
-                    above(None, "host_limit")
-                m.next = "LIMIT"
-
-            for k in range(max(len(row_bits), len(tile_bits))):
-                with m.State(f"OFFSET_{k}"):
-                    m.d.sync += [acc.eq(total), begin.eq(total)]
-                    for bits, mine in ((tile_bits, word.rw), (row_bits, ~word.rw)):
-                        if k >= len(bits):
-                            continue
-                        with m.If(mine):
-                            m.d.sync += overflow.eq(overflow | carry | word.high_addr | addr[32 - bits[k]:32].any())
-                            if k + 1 < len(bits):
-                                m.d.comb += shift.eq(k + 1)
-                                add(None, "shifted")
-                                m.next = f"OFFSET_{k + 1}"
-                            else:
-                                add(None, "small", n * n if bits is tile_bits else rows << row_bits[0])
-                                m.next = "LENGTH_0"
-            for k in range(len(row_bits)):
-                with m.State(f"LENGTH_{k}"):
-                    m.d.sync += [acc.eq(total), overflow.eq(overflow | carry)]
-                    if k + 1 < len(row_bits):
-                        with m.If(word.rw):
-                            limit()
-                        with m.Else():
-                            add(None, "small", rows << row_bits[k + 1])
-                            m.next = f"LENGTH_{k + 1}"
-                    else:
-                        limit()
-            with m.State("LIMIT"):
-                m.d.sync += [over.eq(carry | overflow), low.eq(0), high.eq(0)]
-                m.next = "DECIDE"
-                with m.If(Mux(word.rw, tiles_out, host_out)):
-                    less("begin", "window_base")
-                    m.next = "LOW"
-            with m.State("LOW"):
-                m.d.sync += low.eq(~carry)
-                above(None, "window_limit")
-                m.next = "HIGH"
-            with m.State("HIGH"):
-                m.d.sync += high.eq(carry)
-                less("begin", "window_limit")
-                m.next = "BEYOND"
-            with m.State("BEYOND"):
-                m.d.sync += beyond.eq(carry)
-                m.next = "DECIDE"
-            with m.State("DECIDE"):
-                with m.If(over & word.rw):
-                    fault(FaultCode.WEIGHT_RANGE, "addr")
-                with m.Elif(over):
-                    fault(FaultCode.HOST_RANGE, "addr", value=number)
-                with m.Elif(word.rw & (pending == capacity)):
-                    fault(FaultCode.WEIGHT_OVERFLOW, value=capacity)
-                with m.Elif(low | high & beyond):
-                    fault(FaultCode.WINDOW, "begin")
-                with m.Elif(high):
-                    fault(FaultCode.WINDOW, "window_limit")
-                with m.Else():
-                    m.d.comb += put.eq(1)
-                    with m.If(free):
-                        with m.If(word.rw):
-                            m.d.sync += [pending.eq(pending + 1), empty.eq(0)]
-                        m.next = "WORD"
-            with m.State("REPORT"):
-                m.d.comb += [
-                    put.eq(1), fails.eq(1), out.op.eq(Op.FAULT),
-                    out.begin.eq(total[:32] | (saturate & (word.high_addr | carry)).replicate(32)),
-                ]
-                m.next = "DONE"         # there is room: it was waited for
-            with m.State("DONE"):
-                pass                    # until reset
-        return m
-
-    def _classify(self, m):
-        """The word register: fields of section 3.1, its class, and what is wrong with it as far as the word itself tells."""
-        p = self.params
-        ub_bits, acc_bits = exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])
-        ub, addr, length = self.word[:24], self.word[24:88], self.word[88:96]
-        flags, opcode = self.word[96:104], self.word[104:112]
-        codes = {op: 0x10 if op is Op.CFG else op.value for op in Op if op is not Op.FAULT}
-        cfg_numbers = [name for name, ext in (("norm", "ext_norm"), ("conv", "ext_conv"), ("pool", "ext_pool"),
-                                              ("poolrow", "ext_pool")) if p[ext]]
-        kinds = {op.name.lower(): opcode == code for op, code in codes.items()}
-        op = Signal(Op)
-        with m.Switch(opcode[:5]):
-            for each, code in codes.items():
-                with m.Case(code):
-                    m.d.comb += op.eq(each if each is not Op.SYNC or p["ext_sync"] else Op.NOP)
-        ignored = kinds["sync"] if not p["ext_sync"] else Const(0)
-        plain = kinds["nop"] | kinds["hlt"]
-        known = opcode[:5] <= 7
-        if cfg_numbers:
-            known |= kinds["cfg"]
-        allowed = Signal(8)
-        with m.Switch(opcode[:3]):
-            with m.Case(3):
-                m.d.comb += allowed.eq(Mux(kinds["mmc"], 0b111, 0))
-            with m.Case(4):
-                m.d.comb += allowed.eq(Mux(kinds["act"], 0b11_1000 if p["ext_pool"] else 0b01_1000, 0))
-            with m.Case(5):
-                m.d.comb += allowed.eq(Mux(kinds["sync"], 1, 0))
-        short = plain | kinds["rw"] | kinds["sync"] | kinds["cfg"]      # no length
-        bad = Signal(4)
-        m.d.comb += bad.eq(Cat(
-            (flags & ~allowed).any(),
-            short & length.any(),
-            plain & addr[:32].any() | kinds["sync"] & addr[16:32].any() | (plain | kinds["sync"] | kinds["cfg"]) & addr[32:].any(),
-            (plain | kinds["rw"] | kinds["sync"]) & ub.any(),
-        ) & ~ignored.replicate(4))
-        number = Signal(8)
-        ub_sum, acc_sum = Signal(max(ub_bits, 8) + 1), Signal(max(acc_bits, 8) + 1)
-        m.d.comb += [number.eq(length - 1), ub_sum.eq(ub[:ub_bits] + number), acc_sum.eq(addr[:acc_bits] + number)]
-        uses_ub = kinds["rhm"] | kinds["whm"] | kinds["mmc"] | kinds["act"]
-        uses_acc = kinds["mmc"] | kinds["act"]
-        if p["ext_conv"]:
-            uses_ub &= ~(kinds["mmc"] & flags[1])
-        if p["ext_pool"]:
-            uses_acc &= ~(kinds["act"] & flags[5])
-        values = {
-            "ub": ub, "addr": addr, "number": number, "flags": flags, "opcode": opcode, "op": op, "error": self.word_error,
-            "ub_last": ub_sum[:ub_bits], "acc_last": acc_sum[:acc_bits], "bad": bad,
-            "illegal": ~known | opcode[5:].any(), "high_addr": addr[32:].any(),
-            "bad_cfg": kinds["cfg"] & self._cfg_illegal(m, cfg_numbers, ub, addr[:32]) if cfg_numbers else Const(0),
-            "ub_bad": uses_ub & (ub[ub_bits:].any() | ub_sum[ub_bits:].any()),
-            "acc_bad": uses_acc & (addr[acc_bits:].any() | acc_sum[acc_bits:].any()),
-            **{kind: kinds[kind] for kind in ("rhm", "whm", "rw", "mmc", "act", "hlt")},
-        }
-        load = Signal()
-        m.d.comb += [load.eq(self.word_valid & ~self.have), self.take_word.eq(load)]
-        m.d.sync += self.have.eq(load | self.have & ~self.next_word)
-        held = Signal(data.StructLayout({name: Value.cast(value).shape() if name != "op" else Op
-                                         for name, value in values.items()}), reset_less=True, name="word")
-        with m.If(load):
-            m.d.sync += [held[name].eq(value) for name, value in values.items()]
-        view = SimpleNamespace(**{name: held[name] for name in values})
-        # (bad_cfg stands beside bad: it comes first in the table)
-        view.wrong = held.bad_cfg | held.illegal | held.bad.any() | held.ub_bad | held.acc_bad
-        return view
-
-    @staticmethod
-    def _norm_illegal(value):
-        return (value & ~0x3_011F).any() | (value[16:18] == 3)
-
-    @staticmethod
-    def _pool_illegal(value):
-        return value[24:].any() | (value[0:4] == 0) | (value[4:8] == 0)
-
-    def _cfg_illegal(self, m, built, number, value):
-        illegal = Signal()
-        m.d.comb += illegal.eq(1)
-        with m.If(~number[2:].any()):
-            with m.Switch(number[:2]):
-                for name in built:
-                    with m.Case(("norm", "conv", "pool", "poolrow").index(name)):
-                        rule = {"norm": self._norm_illegal, "pool": self._pool_illegal}.get(name)
-                        m.d.comb += illegal.eq(rule(value) if rule else 0)
-        return illegal
+        with m.If(steps["start"] & (digit != 11)):
+            m.d.sync += [digit.eq(digit + 1), sevens.eq(folded[:3] + folded[3])]
+        at = {name: ISA.register_map[name].offset for name in ("hostmem_base", "hostmem_limit", "weights_base", "weights_limit")}
+        bad_length, odd_host, odd_weights, refused = Signal(), Signal(), Signal(), Signal()
+        m.d.sync += [
+            bad_length.eq(regs.program_length[0] | (regs.program_length == 0) | (sevens != 0) & (sevens != 7)),
+            odd_host.eq(regs.hostmem_base[:4].any()), odd_weights.eq(regs.weights_base[:4].any()),
+            self._host_out.eq(found["host_low"] | found["host_high"]), self._tiles_out.eq(found["tiles_low"] | found["tiles_high"]),
+        ]
+        overlaps = found["crosses"] & found["before"] & found["some_host"]
+        bad_cfg = []
+        for name, ext in (("norm", "ext_norm"), ("pool", "ext_pool")):
+            if p[ext]:
+                number = CFG_NAMES.index(name)
+                bad = Signal(name=f"bad_{name}")
+                m.d.sync += bad.eq(cfg_illegal(number, regs[f"cfg_{name}"]))
+                bad_cfg.append((bad, FaultCode.BAD_CONFIG, "zero", number))
+        with m.If(steps["judge"]):
+            any_bad = judge((
+                (bad_length, FaultCode.BAD_REGISTER, "zero", _PROGRAM_LENGTH),
+                (odd_host | overlaps, FaultCode.BAD_REGISTER, "zero", at["hostmem_base"]),
+                (found["bad_limit"], FaultCode.BAD_REGISTER, "zero", at["hostmem_limit"]),
+                (odd_weights, FaultCode.BAD_REGISTER, "zero", at["weights_base"]),
+                (found["bad_weights"], FaultCode.BAD_REGISTER, "zero", at["weights_limit"]), *bad_cfg,
+                (found["low"] | found["high"] & found["beyond"], FaultCode.WINDOW, "program"),
+                (found["high"], FaultCode.WINDOW, "window_limit")))
+        m.d.comb += refused.eq(any_bad)
+        steps.move("judge", "fail_1", refused)
+        steps.move("judge", "word", ~refused)

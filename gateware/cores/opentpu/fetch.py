@@ -28,7 +28,7 @@ class Fetch(wiring.Component):
     address, length : In, 32 bits, still while running
     valid, take : Out, In: ``word`` is there; it is taken at the end of the cycle
     word : Out, 112 bits, as section 3.1 numbers them
-    error : Out: the memory reported an error for a byte of this word; ``error_address`` is the request's
+    error : Out: the memory reported an error for a byte of this word; ``error_address`` is the request's, two cycles later
     exhausted : Out: no word is there, and none will come
     """
     def __init__(self, *, beat_bytes, words):
@@ -53,28 +53,35 @@ class Fetch(wiring.Component):
         length_bytes = WORD_BYTES - unit + size
         count = Signal(range(length_bytes // unit + 1))     # units in the gearbox
 
-        # Requests of eight words, the last one shorter. ``left`` are the bytes not yet asked for.
+        # Requests of eight words, the last one shorter. ``left`` are the bytes not yet asked for. The request on offer stands in
+        # registers of its own and counts as outstanding. That the next one may be made is said a cycle before.
         left = Signal(32)
         address = Signal(32, reset_less=True)
         outstanding = Signal(2)
-        room, asking, asked, last_arrives = Signal(), Signal(), Signal(), Signal()
-        goal = Signal(range(burst + 1), init=burst)     # beats of this request, unless the program ends before
+        room, armed, offer, last_arrives = Signal(), Signal(), Signal(), Signal()
+        goal = Signal(range(burst + 1), init=burst)     # beats of a request, unless the program ends before
+        if self.words <= 2:
+            asked_goal = Signal.like(goal)              # of the request that is under way
+            m.d.comb += goal.eq(Array([-(-(word_units - k) // beat_units) for k in range(word_units)])[count])
+            with m.If(offer):
+                m.d.sync += asked_goal.eq(goal)
+        else:
+            asked_goal = burst
+            m.d.comb += goal.eq(burst)
         final = left <= goal * size
         more = left != 0
         final_beats = (left[:(burst * size).bit_length()] - 1)[:(burst * size).bit_length()] // size
-        m.d.comb += [
-            port.req.valid.eq(asking), asked.eq(asking & port.req.ready),
-            port.req.payload.address.eq(address),
-            port.req.payload.beats.eq(Mux(final, final_beats, goal - 1)),
-        ]
-        with m.If(~asking):
-            if self.words <= 2:
-                with m.If(room):
-                    m.d.sync += goal.eq(Array([-(-(word_units - k) // beat_units) for k in range(word_units)])[count])
-            m.d.sync += asking.eq(more & room & ~self.stop & ~outstanding[1] & ~self.start)
-        with m.Elif(asked):
-            m.d.sync += [asking.eq(0), address.eq(address + goal * size), left.eq(Mux(final, 0, left - goal * size))]
-        m.d.sync += outstanding.eq(outstanding + asked - last_arrives)
+        m.d.sync += armed.eq(more & room & ~armed & ~outstanding[1] & ~port.req.valid & ~self.start)
+        m.d.comb += offer.eq(armed & ~self.stop)
+        with m.If(port.req.ready):
+            m.d.sync += port.req.valid.eq(0)
+        with m.If(offer):
+            m.d.sync += [
+                port.req.valid.eq(1), port.req.payload.address.eq(address),
+                port.req.payload.beats.eq(Mux(final, final_beats, goal - 1)),
+                address.eq(address + goal * size), left.eq(Mux(final, 0, left - goal * size)),
+            ]
+        m.d.sync += outstanding.eq(outstanding + offer - last_arrives)
 
         # Beats: through a buffer, if one was asked for. A request is made when there is room for all of it.
         capacity = -(-self.words * WORD_BYTES // size)
@@ -84,7 +91,7 @@ class Fetch(wiring.Component):
             depth = max(capacity, 2 * burst)
             m.submodules.buffer = buffer = fifo.SyncFIFOBuffered(width=8 * size + 2, depth=depth)
             held = Signal(range(depth + 1))             # beats in the buffer or on the way into it
-            m.d.sync += held.eq(held + Mux(asked, burst, 0) - (buffer.r_en & buffer.r_rdy))
+            m.d.sync += held.eq(held + Mux(offer, burst, 0) - (buffer.r_en & buffer.r_rdy))
             m.d.comb += [
                 room.eq(held <= depth - burst),
                 buffer.w_data.eq(Cat(port.r.payload.data, port.r.payload.error, port.r.payload.last)),
@@ -131,28 +138,29 @@ class Fetch(wiring.Component):
             swapped = Cat(beat.word_select(size - 1 - k, 8) for k in range(size))
             m.d.sync += [window.eq(Cat(swapped, window)), self.error.eq(self.error | beat_error)]
             if size > WORD_BYTES:
-                with m.If(beat_last & ~more & ~asking & (outstanding == 1)):
+                with m.If(beat_last & ~more & (outstanding == 1)):
                     m.d.sync += pad.eq(final_pad)
         if size > WORD_BYTES:
-            with m.If(asked & final):
+            with m.If(offer & final):
                 m.d.sync += final_pad.eq(((final_beats + 1) * size - left)[:8] >> (unit - 1))
         # The request a beat belongs to. It is the request of the word's first bad byte.
-        origin = Signal(32, reset_less=True)
-        with m.If(shift & beat_last & ~(self.error | beat_error)):
-            m.d.sync += origin.eq(origin + goal * size)
+        origin, answered = Signal(32, reset_less=True), Signal()
+        m.d.sync += answered.eq(shift & beat_last & ~(self.error | beat_error) & ~self.start)
+        with m.If(answered):
+            m.d.sync += origin.eq(origin + asked_goal * size)
         m.d.comb += [
             self.error_address.eq(origin),
-            ended.eq(~more & ~asking & (outstanding == 0)),
+            ended.eq(~more & (outstanding == 0)),
             self.exhausted.eq(ended & ~whole),
-            self.idle.eq(~asking & (outstanding == 0)),
+            self.idle.eq(outstanding == 0),
         ]
         if self.words > 2:
-            m.d.comb += self.idle.eq(~asking & (outstanding == 0) & ~beat_valid)
+            m.d.comb += self.idle.eq((outstanding == 0) & ~beat_valid)
         with m.If(self.start):
             m.d.sync += [
                 address.eq(self.address), origin.eq(self.address), left.eq(self.length), count.eq(0), pad.eq(0),
                 self.error.eq(0), outstanding.eq(0),
             ]
-        with m.Elif(self.stop & ~asking):
+        with m.Elif(self.stop):
             m.d.sync += left.eq(0)
         return m

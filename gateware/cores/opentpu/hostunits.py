@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Units on the memory side: RHM (host memory to unified buffer), WHM (back), RW (tiles to the weight FIFO)."""
-from amaranth import Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...memory.port import MemoryPort
 from .decode import candidate_layout
-from .matrix import memory_latency, progress_layout
+from .matrix import progress_layout, ub_latency
 from .movers import RowReader, RowWriter
 from .tracker import tracker
 
@@ -146,7 +146,7 @@ class WriteHostUnit(wiring.Component):
     def __init__(self, *, params, beat_bytes):
         p = self.params = params
         ub = exact_log2(p["ub_rows"])
-        self.latency = memory_latency(p)
+        self.latency = ub_latency(p)
         self.writer = RowWriter(row_bytes=p["n"], beat_bytes=beat_bytes, flight=1 if p["banks"] == 1 else 4)
         super().__init__({
             "issue": In(1), "candidate": In(candidate_layout(p)), "pc": In(32), "kill": In(1),
@@ -176,12 +176,9 @@ class WriteHostUnit(wiring.Component):
             self.error.eq(writer.error), writer.error_ready.eq(self.error_ready), self.trouble.pc.eq(Mux(writer.earlier, earlier_pc, pc)), self.earlier.eq(writer.earlier),
             self.ready.eq(~self.active | (~self.reading & writer.ready & pipelined)), self.trouble.address.eq(writer.error_address),
         ]
-        push = self.ub_grant
-        for k in range(self.latency):
-            later = Signal(name=f"push_{k}")
-            m.d.sync += later.eq(push)
-            push = later
-        m.d.comb += writer.push.eq(push)
+        pushes = Signal(self.latency)               # rows that were read and are still to be pushed
+        m.d.sync += pushes.eq(Cat(self.ub_grant, pushes))
+        m.d.comb += writer.push.eq(pushes[-1])
         with m.If(self.ub_grant):
             m.d.sync += self.row.eq(self.row + 1)
             with m.If(self.row == self.last):
@@ -199,7 +196,7 @@ class WriteHostUnit(wiring.Component):
             m.d.sync += failed.eq(1)
         with m.If((after_readers != 0) & self.reader_error | (after_tiles != 0) & self.tile_error | writer.error):
             m.d.sync += poisoned.eq(1)
-        with m.If(self.active & ~self.reading & ~writer.busy & ~push):
+        with m.If(self.active & ~self.reading & ~writer.busy & ~pushes.any()):
             m.d.sync += self.active.eq(0)
         with m.If(self.kill):
             m.d.sync += [after_readers.eq(0), after_tiles.eq(0)]

@@ -5,15 +5,15 @@ from ..registers import Fault, Register
 from ..table import Field, FileForm, Instruction, Isa, Part, Rule, Storage, Syntax, built
 from .lint import lint
 
-__all__ = ["CFG_NAMES", "ISA", "cfg_built", "cfg_legal"]
+__all__ = ["CFG_MASKS", "CFG_NAMES", "ISA", "cfg_built", "cfg_legal"]
 
 #: CFG registers by number; the control register with a register's initial value is ``cfg_<name>``.
 CFG_NAMES = ("norm", "conv", "pool", "poolrow")
 
 _CFG_EXTENSION = ("ext_norm", "ext_conv", "ext_pool", "ext_pool")
 
-# Bits that may be set in each CFG register.
-_CFG_MASK = (0x0003_011F, 0xFFFF_FFFF, 0x00FF_FFFF, 0xFFFF_FFFF)
+#: Bits that may be set in each CFG register, by number.
+CFG_MASKS = (0x0003_011F, 0xFFFF_FFFF, 0x00FF_FFFF, 0xFFFF_FFFF)
 
 
 def cfg_built(number, params):
@@ -23,7 +23,7 @@ def cfg_built(number, params):
 
 def cfg_legal(number, value):
     """Whether ``value`` is legal for CFG register ``number`` (section 4.9: reserved bits, mode 3, PW or PH 0)."""
-    if number >= len(CFG_NAMES) or value & ~_CFG_MASK[number]:
+    if number >= len(CFG_NAMES) or value & ~CFG_MASKS[number]:
         return False
     if CFG_NAMES[number] == "norm":
         return value >> 16 != 3

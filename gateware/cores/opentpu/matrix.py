@@ -10,13 +10,18 @@ from .array import SystolicArray
 from .decode import candidate_layout
 from .tracker import tracker
 
-__all__ = ["MatrixUnit", "memory_latency", "progress_layout"]
+__all__ = ["MatrixUnit", "memory_latency", "progress_layout", "ub_latency"]
 
 
 def memory_latency(params):
-    """Cycles of a read of the unified buffer, the accumulators and the weight FIFO: the small build (one bank) goes without
-    output registers."""
+    """Cycles of a read of the accumulators and the weight FIFO: the small build (one bank) goes without output registers."""
     return 1 if params["banks"] == 1 else 2
+
+
+def ub_latency(params):
+    """Cycles of a read of the unified buffer: whether a row is read is known too late to address a large memory as well, hence
+    one more than :func:`memory_latency` but in the small build."""
+    return 1 if params["banks"] == 1 else 3
 
 
 def progress_layout(bits):
@@ -48,7 +53,7 @@ class MatrixUnit(wiring.Component):
     written : Out, one cycle: a row was written; it may be read from the next cycle on
     work : Out: a vector is taken in; wait_tile, wait_reader : Out: why not
     range_fault, range_row : Out, one cycle: row of an MMC.C outside
-    ub_read, ub_address : Out, ub_data : In (memory latency later)
+    ub_read, ub_address : Out, ub_data : In (:func:`ub_latency` later)
     acc_read, acc_address, acc_write, acc_write_row, acc_write_data : Out; acc_data : In
     push, row : In: a row of a tile arrived
     place : Out: a further tile may be asked for; ``reserve`` : In: it is
@@ -61,8 +66,8 @@ class MatrixUnit(wiring.Component):
         ub, acc = exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])
         self.array = SystolicArray(n=n, multiplier=p["multiplier"], dsp_limit=p["dsp_limit"], fabric_register=not lean,
                                    family=family)
-        self.latency = memory_latency(p)
-        self.entry = self.latency + (not lean)              # from reading a vector to the array's input
+        self.latency, self.ub_latency = memory_latency(p), ub_latency(p)
+        self.entry = self.ub_latency + (not lean)           # from reading a vector to the array's input
         self.delay = self.entry + self.array.latency + 1    # to the write of its row
         self.pending_bits = (256 + self.delay).bit_length()
         pending = self.pending_bits
@@ -135,8 +140,9 @@ class MatrixUnit(wiring.Component):
             later = Signal(name=f"load_{k}")
             m.d.sync += later.eq(first)
             first = later
-        if self.entry != self.latency:
-            held, late = Signal(8 * n, reset_less=True, name="row_held"), Signal(name="load_held")
+        # As late as vectors, so that loads and switches keep their distance.
+        for k in range(self.entry - self.latency):
+            held, late = Signal(8 * n, reset_less=True, name=f"row_held_{k}"), Signal(name=f"load_held_{k}")
             m.d.sync += [held.eq(row), late.eq(first)]
             row, first = held, late
         m.d.comb += self.array.load.eq(first)
@@ -173,9 +179,9 @@ class MatrixUnit(wiring.Component):
         with m.If(self.kill | self.range_fault):
             m.d.sync += [self.active.eq(0), self.exclusive.eq(0)]
 
-        # A row must not be read again before its write: that takes ``latency`` + 2 cycles from reading to reading. Behind an MMC
+        # A row must not be read again before its write: that takes ``latency`` + 3 cycles from reading to reading. Behind an MMC
         # of as many rows that begins no higher, an MMC can begin at once.
-        distance = self.latency + 2
+        distance = self.latency + 3
         gap = Signal(range(distance + 1))
         with m.If(go):
             m.d.sync += [gap.eq(distance - 3), self.near.eq(1)]
@@ -186,13 +192,15 @@ class MatrixUnit(wiring.Component):
         with m.If(self.issue):
             m.d.sync += self.short.eq(cand.number < distance - 2)
 
-        # Vectors on their way: all, those of MMCs before the last, rows of the last.
-        m.d.sync += self.pending.eq(self.pending + Mux(self.issue, cand.number + 1, 0) - self.written)
+        # Vectors on their way: all (an MMC's from the second cycle after its issue on), those of MMCs before the last, rows of the
+        # last.
+        coming = Signal(9)
+        m.d.sync += [coming.eq(Mux(self.issue, cand.number + 1, 0)), self.pending.eq(self.pending + coming - self.written)]
         killed = self.kill | self.range_fault
         flying = Signal(range(self.delay + 2))
         m.d.sync += flying.eq(flying + go - self.written)
         with m.If(killed):
-            m.d.sync += self.pending.eq(flying + go - self.written)
+            m.d.sync += [coming.eq(0), self.pending.eq(flying + go - self.written)]
         with m.If(self.issue):
             m.d.sync += [
                 self.old_pending.eq(self.pending - self.written),
@@ -245,11 +253,11 @@ class MatrixUnit(wiring.Component):
         n, array = self.params["n"], self.array
         m.d.comb += self.ub_read.eq(go)
         first, vector = go & switch, self.ub_data
-        for k in range(self.latency):
+        for k in range(self.ub_latency):
             later = Signal(name=f"switch_{k}")
             m.d.sync += later.eq(first)
             first = later
-        if self.entry != self.latency:
+        if self.entry != self.ub_latency:
             held, late = Signal(8 * n, reset_less=True, name="vector_held"), Signal(name="switch_held")
             m.d.sync += [held.eq(vector), late.eq(first)]
             vector, first = held, late
@@ -266,13 +274,15 @@ class MatrixUnit(wiring.Component):
             m.d.sync += [target.eq(self.candidate.acc), overwrite.eq(self.candidate.overwrite)]
         valid, row, mode = go, target, overwrite
         for k in range(self.delay):
-            if k == self.delay - 1 - self.latency:
+            if k == self.delay - 2 - self.latency:
                 m.d.comb += [self.acc_read.eq(valid & ~mode), self.acc_address.eq(row)]
+            if k == self.delay - 2:
+                old = Signal(32 * n, reset_less=True)
+                m.d.sync += old.eq(self.acc_data & ~mode.replicate(32 * n))
             if k == self.delay - 1:
                 m.d.comb += [self.acc_write.eq(valid), self.acc_write_row.eq(row)]
                 for j in range(n):
-                    old = self.acc_data.word_select(j, 32) & ~mode.replicate(32)
-                    m.d.comb += self.acc_write_data.word_select(j, 32).eq(old + array.sums[j])
+                    m.d.comb += self.acc_write_data.word_select(j, 32).eq(old.word_select(j, 32).as_signed() + array.sums[j])
             later = [Signal.like(s, name=f"{name}_{k}", reset_less=name != "valid", init=0)
                      for s, name in ((valid, "valid"), (row, "row"), (mode, "mode"))]
             m.d.sync += [held.eq(value) for held, value in zip(later, (valid, row, mode), strict=True)]

@@ -29,7 +29,7 @@ class RowReader(wiring.Component):
     Members
     -------
     start : In, one cycle, not while ``asking``: ``address`` (beat-aligned), ``rows`` (number less one), ``tag``
-    asking : Out, requests of the last start are still to be made
+    asking : Out, requests of the last start are still to be offered
     answering : Out, answers are still to come
     stop : In, level: no further requests
     valid, data, ready : Out, Out, In: a row has come
@@ -51,60 +51,54 @@ class RowReader(wiring.Component):
         per_row = self.row_bytes // self.beat_bytes
         burst = burst_rows(self.row_bytes, self.beat_bytes, 256)
         rows_left = Signal(ceil_log2(self.most_rows) + 1)
-        address = Signal(32, reset_less=True)
-        tag = Signal.like(self.tag, reset_less=True)
+        address, tag = Signal(32, reset_less=True), Signal.like(self.tag, reset_less=True)
+        # Requests of the last start that were not yet answered in full, the one on offer among them.
         outstanding = Signal(range(self.flight + 1))
-        asked, closes, offering = Signal(), Signal(), Signal()
-        beats = Signal(8, reset_less=True)
+        closes, armed, offer = Signal(), Signal(), Signal()
         final = rows_left <= burst
         short = rows_left[:ceil_log2(burst) + 1]
+
+        # The request on offer stands in registers of its own: whether it is taken reaches no further than their valid bit. That the
+        # next one may be made is said a cycle before.
+        offered_tag = Signal.like(tag, reset_less=True)
         m.d.comb += [
             self.asking.eq(rows_left != 0),
             self.answering.eq((outstanding != 0) | self.valid),
-            port.req.valid.eq(offering),
-            port.req.payload.address.eq(address),
-            port.req.payload.beats.eq(beats),
-            asked.eq(offering & port.req.ready),
+            offer.eq(armed & ~self.stop),
         ]
-        with m.If(~offering):
-            m.d.sync += beats.eq(Mux(final, short * per_row, burst * per_row) - 1)
-        with m.If(offering):
-            m.d.sync += offering.eq(~port.req.ready)
-        with m.Elif(self.asking & ~self.stop & (outstanding != self.flight)):
-            m.d.sync += offering.eq(1)
-        with m.If(asked):
-            m.d.sync += rows_left.eq(Mux(final, 0, rows_left - burst))
-        with m.Elif(self.stop & ~offering):
+        m.d.sync += armed.eq(self.asking & ~armed & ~port.req.valid & (outstanding != self.flight))
+        with m.If(port.req.ready):
+            m.d.sync += port.req.valid.eq(0)
+        with m.If(offer):
+            m.d.sync += [
+                port.req.valid.eq(1), port.req.payload.address.eq(address), offered_tag.eq(tag),
+                port.req.payload.beats.eq(Mux(final, short * per_row, burst * per_row) - 1),
+                address.eq(address + burst * self.row_bytes), rows_left.eq(Mux(final, 0, rows_left - burst)),
+            ]
+        with m.If(self.stop):
             m.d.sync += rows_left.eq(0)
         with m.If(self.start):
-            m.d.sync += [rows_left.eq(self.rows + 1), tag.eq(self.tag)]
-        m.d.sync += outstanding.eq(outstanding + asked - closes)
+            m.d.sync += [rows_left.eq(self.rows + 1), address.eq(self.address), tag.eq(self.tag)]
+        m.d.sync += outstanding.eq(outstanding + offer - closes)
 
-        # Address and tag of the request that is being answered.
+        # Address and tag of the request that is being answered: the last one offered, or of two the first.
+        latest = Cat(port.req.payload.address, offered_tag)
         origin = Signal(32 + len(tag))
         if self.flight == 1:
-            with m.If(closes):
-                m.d.sync += address.eq(address + burst * self.row_bytes)
-            m.d.comb += origin.eq(Cat(address, tag))
+            m.d.comb += origin.eq(latest)
         else:
-            with m.If(asked):
-                m.d.sync += address.eq(address + burst * self.row_bytes)
             first = Signal(32 + len(tag), reset_less=True)
-            second = Signal.like(first)
-            with m.If(asked):
-                m.d.sync += second.eq(Cat(address, tag))
-            with m.If(asked & (outstanding == closes)):
+            with m.If(offer & (outstanding == closes)):
                 m.d.sync += first.eq(Cat(address, tag))
             with m.Elif(closes):
-                m.d.sync += first.eq(second)
+                m.d.sync += first.eq(latest)
             m.d.comb += origin.eq(first)
-        with m.If(self.start):
-            m.d.sync += address.eq(self.address)
 
         # Rows of beats. Nobody waits for a row that was stopped: the user takes everything.
-        m.d.comb += closes.eq(port.r.valid & port.r.ready & port.r.payload.last)
+        ends = port.r.valid & port.r.ready & port.r.payload.last
         if per_row == 1:
             m.d.comb += [
+                closes.eq(ends),
                 self.valid.eq(port.r.valid), port.r.ready.eq(self.ready), self.data.eq(port.r.payload.data),
                 self.error.eq(port.r.payload.error), Cat(self.error_address, self.answer_tag).eq(origin),
             ]
@@ -116,6 +110,8 @@ class RowReader(wiring.Component):
             bad = Signal()
             beat = Signal(range(per_row))
             complete = Signal()
+            # (a cycle late: no row of the next request is complete by then)
+            m.d.sync += closes.eq(ends)
             m.d.comb += [
                 self.valid.eq(full), self.data.eq(row), self.error.eq(wrong),
                 port.r.ready.eq(~(complete & full)),
@@ -123,6 +119,9 @@ class RowReader(wiring.Component):
             ]
             with m.If(self.ready):
                 m.d.sync += full.eq(0)
+            with m.If(~full):
+                # (with every beat: whether it is the row's last one is known late, and meant by ``full``)
+                m.d.sync += [row.eq(Cat(held, port.r.payload.data)), wrong.eq(bad | port.r.payload.error), source.eq(origin)]
             with m.If(port.r.valid & port.r.ready):
                 whole = Cat(held, port.r.payload.data)
                 m.d.sync += [
@@ -130,10 +129,7 @@ class RowReader(wiring.Component):
                     bad.eq(bad | port.r.payload.error),
                 ]
                 with m.If(complete):
-                    m.d.sync += [
-                        row.eq(whole), full.eq(1), wrong.eq(bad | port.r.payload.error), source.eq(origin),
-                        beat.eq(0), bad.eq(0),
-                    ]
+                    m.d.sync += [full.eq(1), beat.eq(0), bad.eq(0)]
         return m
 
 
@@ -174,59 +170,58 @@ class RowWriter(wiring.Component):
         per_row = self.row_bytes // self.beat_bytes
         depth = max(2 * burst, 8)
         m.submodules.rows = rows = ResetInserter(self.clear)(fifo.SyncFIFOBuffered(width=8 * self.row_bytes, depth=depth))
+        # (reserved a cycle ago, for the sake of the one who grants it; hence one place less)
         held = Signal(range(depth + 1))                 # reserved or in the buffer
-        taken = Signal()
-        m.d.comb += [self.room.eq(held != depth), rows.w_en.eq(self.push), rows.w_data.eq(self.data)]
-        m.d.sync += held.eq(held + self.reserve - taken)
+        reserved, taken, left = Signal(), Signal(), Signal()
+        m.d.comb += [self.room.eq(held < depth - 1), rows.w_en.eq(self.push), rows.w_data.eq(self.data)]
+        m.d.sync += [reserved.eq(self.reserve), left.eq(taken), held.eq(held + reserved - left)]
 
-        # Requests
+        # Requests: the one on offer in registers of its own. How many rows the next one has, and whether they are there, is looked at
+        # in two cycles; nothing is offered until that holds again.
         rows_left = Signal(9)                           # not yet asked for
         waiting = Signal(range(depth + 1))              # in the buffer, not yet asked for
-        owed = Signal(range(2 * depth + 1))             # asked for, not yet handed over
+        owed = Signal(range(2 * depth + 1))             # asked for, not yet on their way out
         unanswered = Signal(range(self.flight + 1))
         address = Signal(32, reset_less=True)
-        offering, asked = Signal(), Signal()
-        final = rows_left <= burst
+        offer, leaving, enough = Signal(), Signal(), Signal()
         number = Signal(range(burst + 1))
-        beats = Signal(8, reset_less=True)
-        with m.If(~offering):
-            m.d.sync += beats.eq(number * per_row - 1)
+        changed, settling = Signal(), Signal()
+        m.d.comb += changed.eq(offer | self.start | self.clear)
+        m.d.sync += [
+            settling.eq(changed), number.eq(Mux(rows_left <= burst, rows_left, burst)),
+            enough.eq((number != 0) & (waiting >= number) & (unanswered != self.flight) & ~settling & ~changed),
+        ]
         m.d.comb += [
-            number.eq(Mux(final, rows_left, burst)),
-            port.req.valid.eq(offering), port.req.payload.write.eq(1), port.req.payload.address.eq(address),
-            port.req.payload.beats.eq(beats),
-            asked.eq(offering & port.req.ready),
+            port.req.payload.write.eq(1), offer.eq(enough & self.permit & ~self.kill & ~port.req.valid),
             self.busy.eq((rows_left != 0) | (owed != 0) | (unanswered != 0)),
         ]
-        with m.If(offering):
-            m.d.sync += offering.eq(~port.req.ready)
-        with m.Elif((rows_left != 0) & (waiting >= number) & self.permit & ~self.kill & (unanswered != self.flight)):
-            m.d.sync += offering.eq(1)
-        m.d.sync += waiting.eq(waiting + self.push - Mux(asked, number, 0))
-        m.d.sync += owed.eq(owed + Mux(asked, number, 0) - self.row_done)
-        with m.If(asked):
-            m.d.sync += rows_left.eq(Mux(final, 0, rows_left - burst))
-        with m.Elif(self.kill & ~offering):
+        with m.If(port.req.ready):
+            m.d.sync += port.req.valid.eq(0)
+        with m.If(offer):
+            m.d.sync += [
+                port.req.valid.eq(1), port.req.payload.address.eq(address), port.req.payload.beats.eq(number * per_row - 1),
+                address.eq(address + burst * self.row_bytes), rows_left.eq(rows_left - number),
+            ]
+        with m.If(self.kill):
             m.d.sync += rows_left.eq(0)
+        m.d.sync += [
+            waiting.eq(waiting + self.push - Mux(offer, number, 0)), owed.eq(owed + Mux(offer, number, 0) - leaving),
+        ]
         acked = Signal()
         m.d.comb += [
             port.ack.ready.eq(~port.ack.payload.error | self.error_ready), acked.eq(port.ack.valid & port.ack.ready),
             self.error.eq(port.ack.valid & port.ack.payload.error),
         ]
-        m.d.sync += unanswered.eq(unanswered + asked - acked)
-        m.d.comb += self.ready.eq((rows_left == 0) & ~offering & ~self.earlier)
+        m.d.sync += unanswered.eq(unanswered + offer - acked)
+        m.d.comb += self.ready.eq((rows_left == 0) & ~self.earlier)
         if self.flight == 1:
-            m.d.comb += self.error_address.eq(address)
-            with m.If(acked):
-                m.d.sync += address.eq(address + burst * self.row_bytes)
+            m.d.comb += self.error_address.eq(port.req.payload.address)
         else:
             origin, first = Signal(32, reset_less=True), Signal(32, reset_less=True)
             older = Signal.like(unanswered)
             m.d.comb += [self.error_address.eq(origin), self.earlier.eq(older != 0)]
             with m.If(acked):
                 m.d.sync += [origin.eq(Mux(older == 1, first, origin + burst * self.row_bytes)), older.eq(older - self.earlier)]
-            with m.If(asked):
-                m.d.sync += address.eq(address + burst * self.row_bytes)
             with m.If(self.start):
                 m.d.sync += [first.eq(self.address), older.eq(unanswered - acked)]
                 with m.If(unanswered == acked):
@@ -234,7 +229,7 @@ class RowWriter(wiring.Component):
         with m.If(self.start):
             m.d.sync += [address.eq(self.address), rows_left.eq(self.rows + 1)]
         with m.If(self.clear):
-            m.d.sync += [held.eq(0), waiting.eq(0)]
+            m.d.sync += [held.eq(0), reserved.eq(0), left.eq(0), waiting.eq(0)]
 
         # Beats
         m.d.comb += port.w.payload.mask.eq((1 << self.beat_bytes) - 1)
@@ -242,20 +237,25 @@ class RowWriter(wiring.Component):
         if per_row == 1:
             m.d.comb += [
                 port.w.valid.eq(rows.r_rdy & (owed != 0)), port.w.payload.data.eq(rows.r_data), rows.r_en.eq(sent),
-                taken.eq(sent), self.row_done.eq(sent),
+                taken.eq(sent), leaving.eq(sent), self.row_done.eq(sent),
             ]
         else:
+            # A row waits behind the shifter, so that what the memory takes does not reach the buffer.
+            following, ready = Signal(8 * self.row_bytes, reset_less=True), Signal()
             shifter = Signal(8 * self.row_bytes, reset_less=True)
             beats_left = Signal(range(per_row + 1))     # in the shifter
             m.d.comb += [
                 port.w.valid.eq(beats_left != 0), port.w.payload.data.eq(shifter[:8 * self.beat_bytes]),
                 self.row_done.eq(sent & (beats_left == 1)),
-                # The row in the shifter is still owed when the next one is looked at.
-                taken.eq(rows.r_rdy & ((beats_left == 0) & (owed != 0) | self.row_done & (owed > 1))),
-                rows.r_en.eq(taken),
+                taken.eq(rows.r_rdy & ~ready), rows.r_en.eq(taken),
+                leaving.eq(ready & (owed != 0) & ((beats_left == 0) | self.row_done)),
             ]
             with m.If(sent):
                 m.d.sync += [shifter.eq(shifter >> 8 * self.beat_bytes), beats_left.eq(beats_left - 1)]
+            with m.If(leaving):
+                m.d.sync += [shifter.eq(following), beats_left.eq(per_row), ready.eq(0)]
             with m.If(taken):
-                m.d.sync += [shifter.eq(rows.r_data), beats_left.eq(per_row)]
+                m.d.sync += [following.eq(rows.r_data), ready.eq(1)]
+            with m.If(self.clear):
+                m.d.sync += ready.eq(0)
         return m

@@ -2,23 +2,26 @@
 """Chaining: a younger instruction follows the progress of an older one, row by row."""
 from amaranth import Mux, Signal, signed
 
-__all__ = ["overlap", "slack", "tracker"]
+__all__ = ["LATE", "overlap", "slack", "tracker"]
+
+#: Rows in reserve: a tracker hears of the younger's steps, and answers, a cycle late.
+LATE = 2
 
 
 def overlap(m, name, first, last, pointer, end):
-    """Registered: rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end`` (both ends inclusive).
+    """Of registered comparisons: rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end`` (both ends inclusive).
 
     Rows of active instructions only become fewer, so that an answer of an earlier cycle errs on the safe side.
     """
-    met = Signal(name=f"{name}_overlap")
-    m.d.sync += met.eq((first <= end) & (pointer <= last))
-    return met
+    begins, ends = Signal(name=f"{name}_begins"), Signal(name=f"{name}_ends")
+    m.d.sync += [begins.eq(first <= end), ends.eq(pointer <= last)]
+    return begins & ends
 
 
 def slack(m, name, first, pointer):
-    """Registered: ``pointer`` - ``first`` - 1; negative while row ``first`` is still to be passed by the older one."""
+    """Registered: how many rows the older one is past row ``first``, less :data:`LATE`; negative while the younger has to wait."""
     value = Signal(signed(len(pointer) + 2), name=f"{name}_slack")
-    m.d.sync += value.eq(pointer - first - 1)
+    m.d.sync += value.eq(pointer - first - (1 + LATE))
     return value
 
 
@@ -33,16 +36,16 @@ def tracker(m, name, *, load, follow, start, older_active, older_step, younger_s
 
     Returns
     -------
-    Signal: the younger one may do its next row.
+    Signal, a register, low in the cycle after ``load`` if ``follow`` was high: the younger one may do its next row.
     """
     tracked = Signal(name=f"{name}_tracked")
     distance = Signal.like(start, name=f"{name}_distance", reset_less=True)
+    stepped, free = Signal(name=f"{name}_stepped"), Signal(name=f"{name}_free")
+    m.d.sync += [stepped.eq(younger_step & ~load), free.eq(Mux(load, ~follow, ~tracked | ~distance[-1]))]
     with m.If(load):
         m.d.sync += [tracked.eq(follow), distance.eq(start)]
     with m.Else():
-        m.d.sync += distance.eq(distance + Mux(older_step == younger_step, 0, Mux(older_step, 1, -1)))
+        m.d.sync += distance.eq(distance + Mux(older_step == stepped, 0, Mux(older_step, 1, -1)))
         with m.If(~older_active):
             m.d.sync += tracked.eq(0)
-    free = Signal(name=f"{name}_free")
-    m.d.comb += free.eq(~tracked | ~distance[-1])
     return free

@@ -55,6 +55,24 @@ def test_faults_of_the_small_job():
     assert jobs[0][1][0x2010:0x201C].tobytes() == RESULT[:12], "the older WHM is complete"
 
 
+def test_the_detail_is_that_of_the_first_fault():
+    """Words with several things wrong, among them an accumulator row of more than 32 bits."""
+    def first_word(word, **registers):
+        values, memory = small(**registers)
+        memory[0x1000:0x100E] = np.frombuffer(bytes.fromhex(word), np.uint8)
+        return values, memory
+
+    stray, far, both = "03c103ffffffffffffffff000000", "030103ffffffffffffffff000000", "030103ffffffffffffffffffffff"
+    jobs = [first_word(stray), first_word(far), first_word(both), first_word(stray)]
+    bench = EngineBench(SPACE.resolve("sim"), beat_bytes=4)
+    outcomes = bench.run(jobs[:3], limit=1000)
+    found = [(o.fault.name, o.fault.detail) for o in outcomes]
+    assert found == [("bad_field", 1), ("acc_range", 0xFFFF_FFFF), ("ub_range", 0xFFFFFF + 2)]
+    bench.bad.add(0x1004)
+    (outcome,) = bench.run(jobs[3:], limit=1000)
+    assert (outcome.fault.name, outcome.fault.detail) == ("bus_error", 0x1000)
+
+
 @pytest.mark.parametrize(("changes", "message"), [
     ({"beat_bytes": 3}, "Parameter n must be a multiple of the memory port's beat of 3 bytes, not 4"),
     ({"memory_size": 0}, "Memory size must be a positive number of bytes, not 0"),
