@@ -10,8 +10,8 @@ from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.model import Model
 from quintet.gateware.cores.opu.sequence import OpuFault, Regions, Sequence
 
-__all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "open_build", "touched",
-           "with_words"]
+__all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "open_build",
+           "some_address", "touched", "with_words"]
 
 #: No case of these tests takes so many cycles unless it hangs.
 CYCLES = 20_000_000
@@ -195,6 +195,26 @@ def touched(case, low, high, write):
         if any(a < high and low < a + data.size for a, data in written.get(number, ())):
             return number
     return None
+
+
+def some_address(case, rng):
+    """An address that the case is likely to touch: of its program, of an array of one of its instructions, or any."""
+    registers = _registers(case)
+    machine, places = Sequence(case.params, case.params, Regions(registers, case.memory.size)), []
+    for word in case.words:
+        try:
+            step = machine.step(word)
+        except OpuFault:
+            break
+        if step.mnemonic == "end":
+            break
+        if step.array is not None:
+            places.append(step.array)
+    kind = rng.randrange(4)
+    if kind == 0 or not places:
+        return registers["program_address"] + rng.randrange(WORD * len(case.words))
+    address, span = rng.choice(places) if kind < 3 else (0, case.memory.size)
+    return address + rng.choice((0, span - 1, rng.randrange(span)))
 
 
 def check_bus_error(bench, case, address, write, behaviour, seed):

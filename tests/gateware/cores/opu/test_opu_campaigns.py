@@ -27,6 +27,6 @@ def test_opu_campaign(build):
             elif kind == 4:
                 problems, _ = compare.check_aborted(bench, case, rng.randrange(8000), behaviour, seed)
             else:
-                problems, _ = compare.check_bus_error(bench, case, rng.randrange(case.memory.size),
+                problems, _ = compare.check_bus_error(bench, case, compare.some_address(case, rng),
                                                       rng.choice((True, False, None)), behaviour, seed)
             assert not problems, (build, seed, case.name, problems)

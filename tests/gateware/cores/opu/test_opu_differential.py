@@ -11,7 +11,7 @@ import opu_directed
 import opu_programs
 import pytest
 from campaigns import random_behaviour
-from opu_compare import check_aborted, check_bus_error, check_case
+from opu_compare import check_aborted, check_bus_error, check_case, some_address
 
 from quintet.boards.virtual.bench import IDEAL
 
@@ -74,8 +74,7 @@ def test_bus_errors(bench):
     for seed in range(50):
         rng = random.Random(seed)
         case = opu_programs.random_case(seed, bench.params, budget=8000)
-        address = rng.choice((case.registers["program_address"] + rng.randrange(4 * len(case.words)),
-                              rng.randrange(case.memory.size), rng.randrange(case.memory.size)))
+        address = some_address(case, rng)
         problems, outcome = check_bus_error(bench, case, address, rng.choice((True, False, None)), random_behaviour(seed),
                                             seed)
         assert not problems, (case.name, hex(address), problems)
