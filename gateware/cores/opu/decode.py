@@ -13,9 +13,9 @@ from amaranth.lib.wiring import In, Out
 from .derived import Derived, config_layout
 from .entries import SPAN_BITS, TRANSFERS, fill_entries, span_of
 from .fetch import word_layout_of_fetch
-from .isa import CONVOLUTIONS, ISA, REGIONS
+from .isa import ISA, REGIONS
 from .legality import fields_of
-from .lookahead import any_of, look_ahead
+from .lookahead import look_ahead
 from .records import NUMBER_BITS, PC_BITS, UNIT_BITS, conv_entry, dma_entry
 from .regions import LIMIT_BITS
 from .scoreboard import Scoreboard
@@ -111,8 +111,7 @@ class Decode(wiring.Component):
         # An imperative instruction: everything that the registers tell, in one cycle
         is_conv = Signal()
         is_transfer = Signal()
-        m.d.comb += [is_conv.eq(any_of(is_op[name] for name in CONVOLUTIONS)),
-                     is_transfer.eq(any_of(is_op[name] for name in TRANSFERS))]
+        m.d.comb += [is_conv.eq(now.conv), is_transfer.eq(now.transfer)]
         examine = Signal()
         unset_now, invalid, ranges, too_large = Signal(5), Signal(4), Signal(_RANGES), Signal()
         span = Signal(SPAN_BITS)
@@ -128,18 +127,21 @@ class Decode(wiring.Component):
         conv = fields["conv"]
         residual = Signal()
         m.d.comb += residual.eq(is_op["store"] & config.add_ifm)
+        found = {
+            "unset": needs_set & unset, "invalid": needs_valid & ~valid, "too_large": is_op["ld.ker"] & derived.kernel_too_long,
+            "ranges": Cat(
+                is_conv & (conv.h > derived.top), is_conv & (conv.w > derived.left), is_conv & (conv.n >= config.ker_n),
+                is_op["ld.ker"] & derived.kernel_large, is_op["store"] & derived.pool_tall, is_op["store"] & derived.pool_wide,
+                residual & derived.tall, residual & derived.wide, residual & derived.deep),
+        }
+        unfit = Signal()
+        extent = span_of(m, p, is_op, config, derived)
         with m.If(examine):
             m.d.sync += [
-                unset_now.eq(needs_set & unset), invalid.eq(needs_valid & ~valid), too_large.eq(is_op["ld.ker"] & derived.kernel_too_long),
-                ranges.eq(Cat(
-                    is_conv & (conv.h > derived.top), is_conv & (conv.w > derived.left), is_conv & (conv.n >= config.ker_n),
-                    is_op["ld.ker"] & derived.kernel_large,
-                    is_op["store"] & derived.pool_tall, is_op["store"] & derived.pool_wide,
-                    residual & derived.tall, residual & derived.wide, residual & derived.deep)),
-                span.eq(span_of(m, p, is_op, config, derived)),
+                unset_now.eq(found["unset"]), invalid.eq(found["invalid"]), too_large.eq(found["too_large"]),
+                ranges.eq(found["ranges"]), span.eq(extent),
+                unfit.eq(found["unset"].any() | found["invalid"].any() | found["ranges"].any() | found["too_large"]),
             ]
-        unfit = Signal()
-        m.d.comb += unfit.eq(unset_now.any() | invalid.any() | ranges.any() | too_large)
 
         # Where an array lies: bounds in units of 64 bytes
         unit = fields["store"].addr                 # all transfers have it at the same place
@@ -189,7 +191,10 @@ class Decode(wiring.Component):
                     m.next = "LOOK"
             with m.State("LOOK"):
                 m.d.comb += self.starved.eq(~now.valid & ~here & ~self.stop)
-                with m.If(now.valid & ~self.stop):
+                m.d.comb += [commit.eq(now.valid & now.plain & ~self.stop), self.retired.eq(commit)]
+                with m.If(commit):
+                    done()
+                with m.Elif(now.valid & ~self.stop):
                     with m.If(now.error):
                         fault("bus", Cat(Const(0, 6), pc[4:]))
                         m.d.sync += self.word.eq(0)
@@ -199,16 +204,12 @@ class Decode(wiring.Component):
                     with m.Elif(is_op["end"]):
                         m.d.sync += [self.over.eq(1), self.code.eq(0), self.word.eq(0)]
                         m.next = "OVER"
-                    with m.Elif(is_conv | is_transfer):
-                        with m.If(~waits):
-                            m.d.comb += examine.eq(1)
-                            with m.If(is_conv):
-                                m.next = "CONV"
-                            with m.Else():
-                                m.next = "BOUNDS"
-                    with m.Else():
-                        m.d.comb += [commit.eq(1), self.retired.eq(1)]
-                        done()
+                    with m.Elif(~waits):
+                        m.d.comb += examine.eq(1)
+                        with m.If(is_conv):
+                            m.next = "CONV"
+                        with m.Else():
+                            m.next = "BOUNDS"
                 with m.Elif(self.spent & ~here & ~self.stop):
                     with m.If(self.outside):
                         fault("window", Cat(Const(0, 2), pc))

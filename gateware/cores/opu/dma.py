@@ -91,7 +91,9 @@ class DMA(wiring.Component):
             m.d.sync += [head.eq(queue.r_data), valid.eq(1)]
         with m.Elif(go):
             m.d.sync += valid.eq(0)
-        m.d.sync += [ready.eq(valid & ~go), met.eq(valid & ~go & (met | passed(self.finished_count, head.conv)))]
+        measured = Signal()                         # what takes two steps to work out stands
+        m.d.sync += [measured.eq(valid & ~go), ready.eq(measured & ~go),
+                     met.eq(valid & ~go & (met | passed(self.finished_count, head.conv)))]
         distance = Signal(NUMBER_BITS)
         m.d.comb += distance.eq(self.next_conv - head.at)
         m.d.sync += self.crowded.eq(valid & (distance >= _AHEAD))
@@ -196,7 +198,7 @@ class DMA(wiring.Component):
         return m
 
     def _measure(self, m, head, geometry, expected):
-        """Registered: what requests and answers of the transfer in ``head`` are."""
+        """Registered: what requests and answers of the transfer in ``head`` are, two cycles later."""
         p, size = self.params, self.beat_bytes
         types = type_set(p)
         slot = slot_beats_log2(size, types.ifm_bytes)
@@ -220,7 +222,7 @@ class DMA(wiring.Component):
             g.solid.eq((head.p << 1) >= head.mem_w), g.beats.eq(row_beats),
         ]
         taps_log = Signal(4)                        # log2 of the beats of a tap
-        m.d.comb += taps_log.eq(post.ifm_c + post.ofm_c + (4 + exact_log2(types.ker_bytes) - exact_log2(size)))
+        m.d.sync += taps_log.eq(post.ifm_c + post.ofm_c + (4 + exact_log2(types.ker_bytes) - exact_log2(size)))
         kernel, tap = Signal(len(g.beats)), Signal(TAP_BITS)
         with m.Switch(taps_log):
             for k in range(14):

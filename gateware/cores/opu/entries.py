@@ -16,29 +16,31 @@ SPAN_BITS = 22
 
 
 def span_of(m, params, is_op, config, derived):
-    """Units of 64 bytes from the first to the last that a transfer touches."""
+    """Units of 64 bytes from the first to the last that a transfer touches, a cycle behind what it is worked out from."""
     types = type_set(params)
     wide = exact_log2(types.ifm_bytes)
-    span = Signal(SPAN_BITS)
     # The last slot counts as far as its channels reach.
     last_ifm = Const(1, 2) if wide == 0 else Mux(config.ifm_c == 2, 2, 1)
     last_ofm = Const(1, 2) if wide == 0 else Mux(config.ofm_c == 6, 2, 1)
-    with m.If(is_op["ld.ifm"]):
-        m.d.comb += span.eq((derived.ifm_slots << wide) + last_ifm)
-    with m.If(is_op["store"]):
-        m.d.comb += span.eq((derived.out_slots << wide) + last_ofm)
-    with m.If(is_op["pad"]):
-        m.d.comb += span.eq(derived.map_slots << wide)
-    with m.If(is_op["ld.ker"]):
-        # In halves of a unit: the smallest tap is 32 weights.
-        halves = Signal(13)
-        m.d.comb += halves.eq((config.ker_n << (config.ifm_c + config.ofm_c - 1)[:3]) << exact_log2(types.ker_bytes))
-        m.d.comb += span.eq((halves + 1) >> 1)
-    with m.If(is_op["ld.bias"]):
-        m.d.comb += span.eq(1)
-        for k in range(1, 7):
-            with m.If(config.ofm_c == k):
-                m.d.comb += span.eq(-(-(types.bias_bytes << k) // 64))
+    # In halves of a unit: the smallest tap is 32 weights.
+    halves, bias = Signal(13), Signal(3)
+    m.d.comb += [
+        halves.eq((config.ker_n << (config.ifm_c + config.ofm_c - 1)[:3]) << exact_log2(types.ker_bytes)), bias.eq(1),
+    ]
+    for k in range(1, 7):
+        with m.If(config.ofm_c == k):
+            m.d.comb += bias.eq(-(-(types.bias_bytes << k) // 64))
+    spans = {
+        "ld.ifm": (derived.ifm_slots << wide) + last_ifm, "store": (derived.out_slots << wide) + last_ofm,
+        "pad": derived.map_slots << wide, "ld.ker": (halves + 1) >> 1, "ld.bias": bias,
+    }
+    span = Signal(SPAN_BITS)
+    chosen = 0
+    for name, value in spans.items():
+        held = Signal(SPAN_BITS, name="span_of_" + name.replace(".", "_"))
+        m.d.sync += held.eq(value)
+        chosen = chosen | held & is_op[name].replicate(SPAN_BITS)
+    m.d.comb += span.eq(chosen)
     return span
 
 

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 from amaranth import Const, Mux, Signal
 from amaranth.utils import exact_log2
 
-from .isa import MAX_POSITIONS
+from .entries import TRANSFERS
+from .isa import CONVOLUTIONS, MAX_POSITIONS
 from .legality import fields_of, legality
 from .pipeline import small_product
 
@@ -36,7 +37,8 @@ def look_ahead(m, params, words, take):
     here : Signal, a word is on its way
     now : the word at hand: ``valid``; ``error``, memory reported one for it; ``word``; ``area`` of a shape; ``is_op``, dict of
         mnemonic -> Signal; ``wrong``, it faults by itself: ``illegal`` opcode, ``bad`` field (lowest bit of the lowest one in
-        ``bad_detail``), or else larger than this build holds; ``opcode``
+        ``bad_detail``), or else larger than this build holds; ``opcode``; ``conv``, ``transfer``: it is one of these; ``plain``: it only
+        configures, and nothing is wrong with it
     """
     given = words.payload
     ahead, ahead_error, ahead_valid = Signal(32), Signal(), Signal()
@@ -68,12 +70,17 @@ def look_ahead(m, params, words, take):
     now = SimpleNamespace(valid=valid, error=error)
     now.word, now.area = Signal(32), Signal(12)
     now.wrong, now.illegal, now.bad, now.flat = Signal(), Signal(), Signal(), Signal()
+    now.conv, now.transfer, now.plain = Signal(), Signal(), Signal()
+    conv, transfer, wrong = any_of(is_op[name] for name in CONVOLUTIONS), any_of(is_op[name] for name in TRANSFERS), Signal()
+    m.d.comb += wrong.eq(~known | bad_any | over)
     now.is_op = {name: Signal(name="now_" + signal.name) for name, signal in is_op.items()}
     with m.If(load):
         m.d.sync += [
             valid.eq(ahead_valid), error.eq(ahead_error), now.word.eq(ahead), now.area.eq(area),
             now.illegal.eq(~known), now.bad.eq(bad_any), now.flat.eq(shapes & flat),
-            now.wrong.eq(~known | bad_any | over), *(now.is_op[name].eq(signal) for name, signal in is_op.items()),
+            now.wrong.eq(wrong), now.conv.eq(conv), now.transfer.eq(transfer),
+            now.plain.eq(~(wrong | ahead_error | conv | transfer | is_op["end"])),
+            *(now.is_op[name].eq(signal) for name, signal in is_op.items()),
         ]
     now.opcode = fields_of("end", now.word).opcode
     # Which field it was is asked only of the one word that has a bad one.
