@@ -107,7 +107,7 @@ class SmallEngine(wiring.Component):
         accepted = Signal()
         data = port.r.payload.data
         m.d.comb += [
-            accepted.eq(port.r.valid & (to_line | micro.write_ready)), port.r.ready.eq(accepted & half),
+            accepted.eq(port.r.valid), port.r.ready.eq(half),
             compute.data.eq(data.word_select(half, 16)), compute.store.eq(accepted & to_line),
             compute.step.eq(accepted & (to_line | to_bias)),
         ]

@@ -32,7 +32,8 @@ class MicroMachine(wiring.Component):
     table_u, table_b : Out: write ``table_data`` (24 bits) to entry ``table_address`` of a table
     word : Out, 32 bits: M
     ring, failed : In, 2 bits: number of the next request, and of the one that failed
-    write, write_address, write_data : In: to a register; done where ``write_ready``
+    write, write_address, write_data : In: to a register. The microprogram writes none while answers to FETCH, or to READ of
+        the bias, may come.
     """
     def __init__(self, *, params):
         self._program = microprogram(params)
@@ -42,7 +43,7 @@ class MicroMachine(wiring.Component):
             "commands": Out(len(Command)), "argument": Out(4), "asking": Out(len(Command)), "wait": In(1),
             "a": Out(32), "operand": Out(32), "table_u": Out(1), "table_b": Out(1), "table_address": Out(8),
             "table_data": Out(24), "word": Out(32), "ring": In(2), "failed": In(2),
-            "write": In(1), "write_address": In(8), "write_data": In(32), "write_ready": Out(1),
+            "write": In(1), "write_address": In(8), "write_data": In(32),
         })
 
     def elaborate(self, platform):
@@ -169,9 +170,6 @@ class MicroMachine(wiring.Component):
         m.d.comb += [
             entry.eq(x[:8] | index & second["x_x"].replicate(6)),
             mine.eq(done & ((act == Act.WRITE) | copy) | request),
-            # Whether or not it waits: answers do not depend on whether requests are taken.
-            self.write_ready.eq(~(valid & ((act == Act.WRITE) | copy) | Cat(
-                self.asking[c] for c in (Command.FETCH, Command.READ, Command.WRITE)).any())),
             write.en.eq(mine | self.write),
             self.table_u.eq(done & (act == Act.WRITE_U)), self.table_b.eq(done & (act == Act.WRITE_B)),
             self.table_address.eq(entry),

@@ -447,12 +447,12 @@ move_bias:  hold ?CONV move_bias
             load OC
             shr *1
             sub #1 >T
-            hold ?HALT halted
-            hold T !BEATS
-            load ADDRESS
-            hold !READ
             load #0 >N_BIAS
+            hold T !BEATS
             load #1 >BIASES
+            load ADDRESS
+            hold ?HALT halted
+            hold !READ
             hold ?ALWAYS moved
 
 pad:        load U_MO >T

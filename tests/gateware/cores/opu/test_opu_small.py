@@ -2,6 +2,7 @@
 """The small engine against the golden model, its cycles, and what its own parts refuse."""
 import random
 
+import numpy as np
 import opu_directed
 import opu_programs
 import pytest
@@ -9,11 +10,14 @@ from campaigns import random_behaviour
 from opu_compare import check_aborted, check_bus_error, check_case, open_build
 
 from quintet.boards.virtual.bench import Behaviour
+from quintet.firmware.opu import digits
 from quintet.gateware.cores.opu import small_assembler
 from quintet.gateware.cores.opu.core import Engine
+from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.small_core import SmallEngine
 from quintet.gateware.cores.opu.small_program import microprogram
+from quintet.tools import Job
 from quintet.tools.build import synthesise
 
 #: Logic cells of the engine alone (docs/performance.md), with some air.
@@ -127,6 +131,23 @@ def test_a_layer(bench):
     assert counters["operations"] == 9 * 16 * 16 * 256
     assert counters["work"] == 9 * 16 * 16 * 16
     assert counters["cycles"] <= 84_000
+
+
+def test_digits(bench):
+    """The digits' network, the first images, in 64 KiB."""
+    job = Job.load(digits.job("digits_up5k"))
+    image = job.image(bench.params, 1 << 16)
+    memory = np.zeros(1 << 16, np.uint8)
+    for part in image.parts:
+        memory[part.at:part.at + len(part.data)] = np.frombuffer(part.data, np.uint8)
+    case = opu_programs.Case("digits", bench.params, ISA.load(image.program.data), image.registers, memory)
+    problems, outcome = check_case(bench, case, NEAR)
+    assert not problems, problems
+    saved = job.saves[0]
+    result = digits.evaluate(saved.decode(bench.memory[saved.at:saved.at + saved.size].tobytes()))
+    assert np.array_equal(result.logits, digits.logits(10)) and result.correct >= 9
+    # Most of the time goes into tiny tiles: decoding and copying weights.
+    assert outcome.counters["work"] >= 0.4 * outcome.counters["cycles"]
 
 
 # What it refuses
