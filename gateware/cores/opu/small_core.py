@@ -75,19 +75,22 @@ class SmallEngine(wiring.Component):
         command = {number: micro.commands[number] for number in Command}
         asking = {number: micro.asking[number] for number in Command}
 
-        # Requests: the micro machine waits until they are taken, at A.
-        beats, outstanding = Signal(5), Signal(2)
+        # Requests. One waits in a register, so that nothing here depends on whether the memory takes it.
+        beats, outstanding, pending = Signal(5), Signal(2), Signal()
         issued, answered, failed, trouble = Signal(2), Signal(2), Signal(2), Signal()
-        request, reading, writing = Signal(), Signal(), Signal()
-        taken, ended, wrong = Signal(), Signal(), Signal()
+        made, address, ended, wrong = Signal(), Signal(30, reset_less=True), Signal(), Signal()
+        asked = Signal.like(port.req.payload.beats, reset_less=True)
+        writes = Signal(reset_less=True)
         m.d.comb += [
-            reading.eq(asking[Command.FETCH] | asking[Command.READ]), writing.eq(asking[Command.WRITE]),
-            request.eq(reading | writing),
-            port.req.valid.eq(request & (outstanding != _OUTSTANDING)), port.req.payload.write.eq(writing),
-            port.req.payload.address.eq(Cat(Const(0, 2), micro.a[2:])),
-            port.req.payload.beats.eq(Mux(asking[Command.FETCH], 0, beats)),
-            taken.eq(port.req.valid & port.req.ready),
+            made.eq(command[Command.FETCH] | command[Command.READ] | command[Command.WRITE]),
+            port.req.valid.eq(pending), port.req.payload.write.eq(writes), port.req.payload.beats.eq(asked),
+            port.req.payload.address.eq(Cat(Const(0, 2), address)),
         ]
+        with m.If(made):
+            m.d.sync += [pending.eq(1), address.eq(micro.a[2:]), writes.eq(command[Command.WRITE]),
+                         asked.eq(Mux(command[Command.FETCH], 0, beats))]
+        with m.Elif(port.req.ready):
+            m.d.sync += pending.eq(0)
         with m.If(command[Command.BEATS]):
             m.d.sync += beats.eq(micro.operand)
         answer, acknowledged = Signal(), Signal()
@@ -96,7 +99,7 @@ class SmallEngine(wiring.Component):
             ended.eq(answer & port.r.payload.last | acknowledged),
             wrong.eq(answer & port.r.payload.error | acknowledged & port.ack.payload.error),
         ]
-        m.d.sync += [outstanding.eq(outstanding + taken - ended), issued.eq(issued + taken), answered.eq(answered + ended)]
+        m.d.sync += [outstanding.eq(outstanding + made - ended), issued.eq(issued + made), answered.eq(answered + ended)]
         with m.If(wrong & ~trouble):
             m.d.sync += [trouble.eq(1), failed.eq(answered)]
         with m.If(control.start):
@@ -160,7 +163,8 @@ class SmallEngine(wiring.Component):
             compute.table_address.eq(micro.table_address), compute.table_data.eq(micro.table_data),
             port.w.valid.eq(compute.valid), compute.ready.eq(port.w.ready),
             port.w.payload.data.eq(compute.beat), port.w.payload.mask.eq(compute.mask_out),
-            micro.wait.eq(request & ~taken | asking[Command.SLICE] & ~compute.can_slice
+            micro.wait.eq((asking[Command.FETCH] | asking[Command.READ] | asking[Command.WRITE])
+                          & (pending | (outstanding == _OUTSTANDING)) | asking[Command.SLICE] & ~compute.can_slice
                           | asking[Command.CONV] & ~compute.can_convolve | asking[Command.RUN] & ~compute.can_run
                           | asking[Command.ZEROS] & ~compute.can_zeros),
         ]

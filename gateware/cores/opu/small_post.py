@@ -36,8 +36,8 @@ class PostUnit(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Three stages, which stand still while a beat cannot leave.
-        issuing, zeroing, full = Signal(), Signal(), Signal()
+        # Three stages, which stand still while two beats wait: one that is whole, and one before it that cannot leave.
+        issuing, zeroing, full, leaving = Signal(), Signal(), Signal(), Signal()
         go, sent = Signal(), Signal()
         channel = [Signal(6, name=f"channel_{k}") for k in range(3)]
         stage = [issuing, Signal(name="stage_1"), Signal(name="stage_2")]
@@ -46,9 +46,9 @@ class PostUnit(wiring.Component):
         fresh = Signal()
         last = Signal()
         m.d.comb += [
-            sent.eq(self.valid & self.ready_out), go.eq(~full | self.ready_out), last.eq(channel[0] == self.last_channel),
+            sent.eq(self.valid & self.ready_out), go.eq(~full | ~leaving), last.eq(channel[0] == self.last_channel),
             self.read.eq(issuing & go), self.read_pair.eq(issuing & go & ~channel[0][0]),
-            self.ready.eq(~issuing & ~stage[1] & ~zeroing), self.ready_zeros.eq(self.ready & ~stage[2] & ~full),
+            self.ready.eq(~issuing & ~stage[1] & ~zeroing), self.ready_zeros.eq(self.ready & ~stage[2] & ~full & ~leaving),
             self.busy.eq(~self.ready_zeros),
         ]
         with m.If(go):
@@ -96,19 +96,23 @@ class PostUnit(wiring.Component):
         ]
 
         # Packing
-        word = Signal(32)
+        word, beat = Signal(32, reset_less=True), Signal(32, reset_less=True)
         out, closes = Signal(), Signal()
         narrow = self.last_channel == 1
         m.d.comb += [
             out.eq(stage[2] & go & flags[2]["writes"]), closes.eq(channel[2][:2].all() | narrow & channel[2][0]),
-            self.valid.eq(full | zeroing), self.data.eq(word), self.mask.eq(Mux(narrow & ~zeroing, 0b0011, 0b1111)),
+            self.valid.eq(leaving | zeroing), self.data.eq(beat), self.mask.eq(Mux(narrow & ~zeroing, 0b0011, 0b1111)),
         ]
         with m.If(out):
             m.d.sync += word.word_select(channel[2][:2], 8).eq(z)
-        with m.If(self.zeros):
-            m.d.sync += word.eq(0)
         with m.If(go):
             m.d.sync += full.eq(out & closes)
+        with m.If(full & ~leaving):
+            m.d.sync += [beat.eq(word), leaving.eq(1)]
+        with m.Elif(self.ready_out):
+            m.d.sync += leaving.eq(0)
+        with m.If(self.zeros):
+            m.d.sync += beat.eq(0)
         return m
 
     def _activate(self, m, name, x, skip):
