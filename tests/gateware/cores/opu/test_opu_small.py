@@ -146,8 +146,7 @@ def test_digits(bench):
     saved = job.saves[0]
     result = digits.evaluate(saved.decode(bench.memory[saved.at:saved.at + saved.size].tobytes()))
     assert np.array_equal(result.logits, digits.logits(10)) and result.correct >= 9
-    # Most of the time goes into tiny tiles: decoding and copying weights.
-    assert outcome.counters["work"] >= 0.4 * outcome.counters["cycles"]
+    assert outcome.counters["cycles"] <= 265_000
 
 
 # What it refuses
