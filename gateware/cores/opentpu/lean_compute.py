@@ -20,8 +20,9 @@ class ComputeUnit(wiring.Component):
     A vector that is read in cycle c meets the weights of row k in cycle c + 1 + k; the sum goes down from row to row, is added
     to its accumulator row in cycle c + 5 and written at the end of it. Weights are kept in the multipliers: row k of the next
     tile is loaded a cycle after row k - 1, behind the last vector that needs the old one, so that a switch costs nothing but
-    the one cycle between two instructions. ACT reads a row in cycle c and writes it in cycle c + 1; it begins when all
-    accumulators are written.
+    the one cycle between two instructions. A row of ACT goes the same way without a vector: its accumulators are read in cycle
+    c + 4, as an MMC's, and what becomes of them is written in cycle c + 5. So ACT follows MMC, and MMC ACT, like MMC MMC. Only an
+    MMC that begins with one of the last rows of an ACT waits until they are written.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class ComputeUnit(wiring.Component):
     Members
     -------
     set_row, issue, value : In: the queue takes first the row of the unified buffer, then the accumulator row and the rest:
-        ``number`` (rows less one), ``activate`` (ACT), ``switch``, ``overwrite``, ``func``. Not while ``queued``.
+        ``number`` (rows less one), ``activate`` (ACT), ``switch``, ``overwrite``, ``func``. Neither counts while ``queued``.
     compat : In
     queued : Out: no place; busy : Out: anything under way; starved : Out: an MMC waits for its tile
     kill : In: drop everything; clear : In: forget all tiles; sweep : In, one cycle: write zeros everywhere, ``sweeping`` until done
@@ -62,7 +63,7 @@ class ComputeUnit(wiring.Component):
         waiting, begun = Signal(), Signal()             # begun: its first row has not been read yet
         next_row, next_acc, next_number = Signal(self._ub), Signal(self._acc), Signal(8)
         next_act, next_switch, next_overwrite, next_func = Signal(), Signal(), Signal(), Signal(2)
-        with m.If(self.set_row):
+        with m.If(self.set_row & ~self.queued):
             m.d.sync += next_row.eq(self.value)
         with m.If(self.issue):
             m.d.sync += [
@@ -72,47 +73,54 @@ class ComputeUnit(wiring.Component):
 
         # The instruction that runs
         running, acting, left = Signal(), Signal(), Signal(8)
-        row, acc_row = Signal(max(self._ub, self._acc)), Signal(self._acc)
-        func = Signal(2)
-        stages = Signal(5)                              # a vector is 1..5 cycles behind its reading
+        row = Signal(self._ub)
+        stages = Signal(5)                              # a row is 1..5 cycles behind its beginning
         firsts = Signal(4)                              # ... and is its instruction's first
-        acted = Signal()                                # a row of ACT was read a cycle ago
         go, vector, take = Signal(), Signal(), Signal()
         loading = Signal(N)
         arrived = Signal(range(self._tiles + 1))
+        # What comes to the accumulators now; it changes in the cycle between two instructions only.
+        acc_row, overwrite, activate, func = Signal(self._acc), Signal(), Signal(), Signal(2)
+        act_row = Signal(self._ub)                      # that ACT (or the sweep) writes next
+        acted = Signal()                                # ... in this cycle
+        apart = Signal()                                # the MMC that waits begins with none of the rows that ACT still writes
+        m.d.sync += apart.eq((next_row - act_row)[3:self._ub].any())
         m.d.comb += [
             go.eq(running & (acting | ~self.load)), vector.eq(go & ~acting), self.work.eq(vector),
             self.starved.eq(waiting & ~running & next_switch & (arrived == 0)),
-            take.eq(waiting & ~running & ~acted & ~self.kill & Mux(
-                next_act, ~stages.any(), ~next_switch | (arrived != 0) & ~loading[:N - 1].any())),
+            take.eq(waiting & ~running & ~self.kill & (next_act | (
+                (~next_switch | (arrived != 0) & ~loading[:N - 1].any())
+                & (~acting | ~stages.any() | apart & ~firsts[:3].any())))),
             self.queued.eq(waiting | begun | firsts[:3].any()),
-            self.busy.eq(waiting | running | stages.any() | acted | self.sweeping),
+            self.busy.eq(waiting | running | stages.any() | self.sweeping),
         ]
-        m.d.sync += [stages.eq(Cat(vector, stages)), firsts.eq(Cat(vector & begun, firsts)), acted.eq(go & acting)]
+        m.d.sync += [stages.eq(Cat(go, stages)), firsts.eq(Cat(go & begun, firsts)), acted.eq(stages[3] & activate)]
         with m.If(go):
             m.d.sync += [left.eq(left - 1), begun.eq(0)]
             with m.If(left == 0):
                 m.d.sync += running.eq(0)
-        with m.If(vector | acted | self.sweeping):
+        with m.If(vector):
             m.d.sync += row.eq(row + 1)
-        mode, late_mode, late_row = Signal(), Signal(), Signal(self._acc)
-        with m.If(stages[3] | go & acting | self.sweeping):
+        with m.If(stages[3] | self.sweeping):
             m.d.sync += acc_row.eq(acc_row + 1)
+        with m.If(acted | self.sweeping):
+            m.d.sync += act_row.eq(act_row + 1)
         with m.If(take):
             m.d.sync += [
                 waiting.eq(0), running.eq(1), begun.eq(1), acting.eq(next_act), left.eq(next_number), row.eq(next_row),
-                func.eq(next_func),
             ]
-        with m.If(firsts[2] | take & next_act):
-            m.d.sync += [acc_row.eq(next_acc), mode.eq(next_overwrite)]
+        with m.If(firsts[2]):
+            m.d.sync += [
+                acc_row.eq(next_acc), act_row.eq(next_row), overwrite.eq(next_overwrite), activate.eq(next_act), func.eq(next_func),
+            ]
         with m.If(self.kill):
             m.d.sync += [waiting.eq(0), running.eq(0), begun.eq(0)]
 
         # Zeros everywhere
-        with m.If(self.sweeping & row.all()):
+        with m.If(self.sweeping & act_row.all()):
             m.d.sync += self.sweeping.eq(0)
         with m.If(self.sweep):
-            m.d.sync += [self.sweeping.eq(1), row.eq(0)]
+            m.d.sync += [self.sweeping.eq(1), act_row.eq(0)]
 
         # Unified buffer
         sums = self._products(m, ub.read_data, take & next_switch, loading, arrived)
@@ -120,21 +128,22 @@ class ComputeUnit(wiring.Component):
         own = Signal()
         m.d.comb += [
             ub.read_addr.eq(Mux(self.load, self.load_row, row)), self.loaded.eq(ub.read_data),
-            own.eq(acted | self.sweeping), self.stored.eq(~own),
-            ub.write_en.eq(own | self.store), ub.write_addr.eq(Mux(own, row, self.store_row)),
+            own.eq(acted | self.sweeping), self.stored.eq(~acted),
+            ub.write_en.eq(own | self.store), ub.write_addr.eq(Mux(own, act_row, self.store_row)),
             ub.write_data.eq(Mux(acted, activated, self.data) & ~self.sweeping.replicate(32)),
         ]
 
         # Accumulators
-        m.d.sync += [late_row.eq(acc_row), late_mode.eq(mode)]
+        late_row = Signal(self._acc)
+        m.d.sync += late_row.eq(acc_row)
         m.d.comb += [
-            acc.read_addr.eq(acc_row), acc.write_en.eq(stages[4] | self.sweeping),
+            acc.read_addr.eq(acc_row), acc.write_en.eq(stages[4] & ~acted | self.sweeping),
             acc.write_addr.eq(late_row),
         ]
         for j in range(N):
             old = acc.read_data.word_select(j, 32)
             m.d.comb += [
-                acc.write_data.word_select(j, 32).eq((old & ~(late_mode | self.sweeping).replicate(32)) + sums[j]),
+                acc.write_data.word_select(j, 32).eq((old & ~(overwrite | self.sweeping).replicate(32)) + sums[j]),
                 activated.word_select(j, 8).eq(self._activate(m, j, old.as_signed(), func)),
             ]
         return m

@@ -30,7 +30,7 @@ from .lean_mover import Mover
 __all__ = ["LeanEngine", "lean_fits"]
 
 _WORD_BYTES = 14
-_MMC, _ACT, _SYNC = 3, 4, 5
+_WHM, _RW, _MMC, _ACT, _SYNC, _RHM = range(1, 7)
 
 
 def lean_fits(params, beat_bytes):
@@ -83,7 +83,7 @@ class LeanEngine(wiring.Component):
         allowed = Signal(8)
         is_mmc, is_tile = Signal(), Signal()
         m.d.comb += [
-            is_mmc.eq(opcode[:3] == _MMC), is_tile.eq(opcode[:3] == 2),
+            is_mmc.eq(opcode[:3] == _MMC), is_tile.eq(opcode[:3] == _RW),
             allowed.eq(Mux(is_mmc, 0x07, Mux(opcode[:3] == _ACT, 0x18, Mux(opcode[:3] == _SYNC, 0x01, 0)))),
         ]
 
@@ -110,24 +110,26 @@ class LeanEngine(wiring.Component):
             m.d.sync += issued.eq(0)
 
         # Conditions
-        idle = Signal(init=1)
+        idle, started = Signal(init=1), Signal()
         busy = Signal()
         m.d.comb += busy.eq(mover.active | ~mover.idle | compute.busy | (issued != 0))
-        is_compute, bare, bad_flags, odd = Signal(), Signal(), Signal(), Signal()
+        has_rows, bare, bad_flags, odd = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            is_compute.eq(is_mmc | (opcode[:3] == _ACT)), bare.eq(~is_compute & ~is_tile), bad_flags.eq((flags & ~allowed).any()),
-            odd.eq(bad_flags | high | refused | ~is_compute & (length | ub) | bare & low),
+            has_rows.eq(is_mmc | (opcode[:3] == _ACT) | (opcode[:3] == _WHM) | (opcode[:3] == _RHM)),
+            bare.eq(~has_rows & ~is_tile), bad_flags.eq((flags & ~allowed).any()),
         ]
+        m.d.comb += odd.eq(bad_flags | high | refused | ~has_rows & (length | ub) | bare & low)
+        transfer, host = Signal(), Signal()
+        m.d.comb += [transfer.eq(mover.active | (issued != 0)), host.eq(mover.active & ~mover.tiling)]
         conditions = {
             Cond.BAD_FLAGS: bad_flags, Cond.LENGTH: length, Cond.HIGH: high, Cond.LOW: low, Cond.UB: ub,
-            Cond.WEIGHTS: refused, Cond.NO_WORD: ~mover.word, Cond.HALT: mover.error | mover.trouble | control.abort,
-            Cond.TRANSFER: mover.active | (issued != 0), Cond.TROUBLE: mover.trouble,
-            Cond.HOST: mover.active & ~mover.tiling, Cond.NO_HOST: ~(mover.active & ~mover.tiling),
-            Cond.QUEUED: compute.queued, Cond.COMPUTING: compute.busy, Cond.IDLE: ~compute.busy, Cond.BUSY: busy,
+            Cond.WEIGHTS: refused, Cond.NO_WORD: ~mover.word, Cond.TRANSFER: transfer, Cond.UNFREE: transfer | mover.trouble,
+            Cond.TROUBLE: mover.trouble, Cond.HOST: host, Cond.BESET: host | mover.trouble,
+            Cond.QUEUED: compute.queued, Cond.COMPUTING: compute.busy, Cond.SETTLED: ~compute.busy & ~mover.trouble, Cond.BUSY: busy,
             Cond.SWITCH: flags[0], Cond.ABORT: control.abort,
             Cond.ODD_LENGTH: control.program_length[0], Cond.ODD_HOST: regs.hostmem_base[:4].any(),
             Cond.ODD_WEIGHTS: regs.weights_base[:4].any(), Cond.WHOLE_LIMIT: regs.hostmem_limit[:2] == 0,
-            Cond.EVEN_FETCH: ~mover.odd, Cond.ODD: odd,
+            Cond.EVEN_FETCH: ~mover.odd, Cond.ODD: odd, Cond.AWRY: mover.trouble,
         }
         m.d.comb += [micro.conditions[number].eq(value) for number, value in conditions.items()]
         values = {
@@ -141,7 +143,8 @@ class LeanEngine(wiring.Component):
 
         # Between the parts
         m.d.comb += [
-            micro.start.eq(control.start), micro.entry.eq(mover.opcode), micro.known.eq(mover.opcode[3:] == 0), micro.slot.eq(slot),
+            micro.start.eq(started), micro.entry.eq(mover.opcode), micro.known.eq(mover.opcode[3:] == 0), micro.slot.eq(slot),
+            micro.halt.eq(mover.error | mover.trouble | control.abort),
             micro.write.eq(mover.field), micro.write_address.eq(mover.field_address), micro.write_data.eq(mover.field_data),
             mover.field_ready.eq(micro.write_ready), mover.slot.eq(slot), mover.fetch.eq(command[Command.FETCH]),
             mover.next.eq(command[Command.DISPATCH]), mover.value.eq(micro.operand), mover.move.eq(command[Command.MOVE]),
@@ -169,6 +172,7 @@ class LeanEngine(wiring.Component):
         if p["ext_sync"]:
             with m.If(command[Command.SYNC]):
                 m.d.sync += control.val.sync_tag.eq(micro.operand)
+        m.d.sync += started.eq(control.start)
         with m.If(control.start):
             m.d.sync += idle.eq(0)
             if p["ext_sync"]:

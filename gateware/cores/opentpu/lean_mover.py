@@ -1,30 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's one memory port: fetch of the next word, and the transfers of RHM, WHM and RW, burst by burst."""
 from amaranth import Cat, Const, Module, Mux, Signal
-from amaranth.lib import enum, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...memory.port import MemoryPort
 
 __all__ = ["Mover"]
 
-_BURST_BITS = 6             # bursts of 64 vectors
+_BURST_BITS = 4             # bursts of 16 vectors: a word that is wanted waits no longer
 _WORD_BEATS = 4             # the beats in which a 14-byte word lies
 
 
-class _State(enum.Enum, shape=3):
-    FREE = 0
-    ASK = 1
-    READ = 2
-    REST = 3                # last field of a word that began in the middle of a beat
-    WRITE = 4
-    ACKNOWLEDGE = 5
-
-
 class Mover(wiring.Component):
-    """One request at a time; a word that is wanted goes before the next burst of a transfer.
+    """One word and one burst of a transfer at a time, the second asked for while the first is answered; a word that is wanted goes
+    before the next burst.
 
-    Vectors are beats of four bytes; addresses are kept in beats.
+    Vectors are beats of four bytes; addresses are kept in beats. Twelve cycles go by from a word wanted to a word there; that the
+    requests overlap leaves memory time for a transfer beside them.
 
     Parameters
     ----------
@@ -58,75 +51,82 @@ class Mover(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         port = self.memory
-        state = Signal(_State)
-        fetching, wanted = Signal(), Signal()
+        ask, ask_word = Signal(), Signal()              # what is asked for now
+        wanted = Signal()
+        # Requests under way; the word's answers come behind those of the burst.
+        word_out, burst_out, word_behind = Signal(), Signal(), Signal()
+        rest = Signal()                                 # last field of a word that began in the middle of a beat
         position = Signal(31, reset_less=True)          # of the word, in half words
         left = Signal(8)                                # vectors less one
         writes, tile = self.writing, self.tiling
         bad = Signal()                                  # an answer of this burst had an error
         beat = Signal(_BURST_BITS)
         final = left[_BURST_BITS:] == 0
+        size = Mux(final, left[:_BURST_BITS], (1 << _BURST_BITS) - 1)
+        asked = Signal(30, reset_less=True)             # address
         ended, failed = Signal(), Signal()
         m.d.comb += [
-            port.req.valid.eq(state == _State.ASK),
-            port.req.payload.write.eq(~fetching & writes),
-            port.req.payload.address.eq(Cat(Const(0, 2), Mux(fetching, position[1:], self.address))),
-            port.req.payload.beats.eq(Mux(fetching, _WORD_BEATS - 1, Mux(final, left[:_BURST_BITS], (1 << _BURST_BITS) - 1))),
-            self.data.eq(port.r.payload.data), self.odd.eq(position[0]), self.idle.eq((state == _State.FREE) & ~wanted),
+            port.req.valid.eq(ask), port.req.payload.address.eq(Cat(Const(0, 2), asked)),
+            self.data.eq(port.r.payload.data), self.odd.eq(position[0]),
+            self.idle.eq(~(ask | wanted | word_out | burst_out | rest)),
         ]
+
+        # Requests
+        rows_over = Signal()
+        with m.If(self.fetch | self.next):
+            m.d.sync += wanted.eq(1)
+        with m.If(ask):
+            with m.If(port.req.ready):
+                m.d.sync += ask.eq(0)
+                with m.If(ask_word):
+                    m.d.sync += [word_out.eq(1), word_behind.eq(burst_out & ~ended)]
+                with m.Else():
+                    m.d.sync += burst_out.eq(1)
+        with m.Elif(wanted):
+            m.d.sync += [ask.eq(1), ask_word.eq(1), wanted.eq(0)]
+        with m.Elif(self.active & ~burst_out):
+            m.d.sync += [ask.eq(1), ask_word.eq(0), bad.eq(0), rows_over.eq(0), beat.eq(size)]
+        with m.If(~ask):
+            # Of the request that begins now, if one does.
+            m.d.sync += [
+                asked.eq(Mux(wanted, position[1:], self.address)), port.req.payload.write.eq(~wanted & writes),
+                port.req.payload.beats.eq(Mux(wanted, _WORD_BEATS - 1, size)),
+            ]
 
         # Answers
-        reading = state == _State.READ
-        mine = reading & ~fetching & port.r.valid
-        taken = Signal()
+        mine, taken, last = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.store.eq(mine & ~tile), self.push.eq(mine & tile),
-            port.r.ready.eq(reading & Mux(fetching, self.field_ready, tile | self.stored)),
-            taken.eq(port.r.valid & port.r.ready),
+            mine.eq(~word_out | word_behind & ~writes), last.eq(taken & port.r.payload.last),
+            self.store.eq(mine & port.r.valid & ~tile & ~rest), self.push.eq(mine & taken & tile),
+            port.r.ready.eq(~rest & Mux(mine, tile | self.stored, self.field_ready)),
+            taken.eq(port.r.valid & port.r.ready), port.ack.ready.eq(1),
+            ended.eq(last & mine | port.ack.valid),
+            failed.eq(bad | Mux(writes, port.ack.payload.error, port.r.payload.error)),
         ]
-        # A row that is written: read from the buffer, held, sent.
-        held, held_data, coming = Signal(), Signal(32, reset_less=True), Signal()
-        rows_over = Signal()
+        with m.If(taken & mine):
+            m.d.sync += bad.eq(bad | port.r.payload.error)
+        with m.If(ended):
+            m.d.sync += [burst_out.eq(0), word_behind.eq(0)]
+        with m.If(last & ~mine):
+            m.d.sync += [word_out.eq(0), rest.eq(self.odd)]
+        with m.If(rest & self.field_ready):
+            m.d.sync += rest.eq(0)
+
+        # A row that is written: read from the buffer, held, sent. It is read without asking whether the one before has gone,
+        # and once more if that has not.
+        held, held_data, coming, kept = Signal(), Signal(32, reset_less=True), Signal(), Signal()
         m.d.comb += [
-            self.load.eq((state == _State.WRITE) & ~held & ~coming & ~rows_over), port.w.valid.eq(held),
-            port.w.payload.data.eq(held_data), port.w.payload.mask.eq(0xF),
-            self.sent.eq(port.w.valid & port.w.ready), port.ack.ready.eq(state == _State.ACKNOWLEDGE),
+            self.load.eq(burst_out & writes & ~coming & ~rows_over), port.w.valid.eq(held),
+            kept.eq(coming & (~held | port.w.ready)),
+            port.w.payload.data.eq(held_data), port.w.payload.mask.eq(0xF), self.sent.eq(held & port.w.ready),
         ]
         m.d.sync += coming.eq(self.load)
-        with m.If(coming):
-            m.d.sync += [held.eq(1), held_data.eq(self.loaded)]
+        with m.If(kept):
+            m.d.sync += [held.eq(1), held_data.eq(self.loaded), beat.eq(beat - 1), rows_over.eq(beat == 0)]
         with m.Elif(self.sent):
             m.d.sync += held.eq(0)
-        with m.If(self.load):
-            m.d.sync += [beat.eq(beat - 1), rows_over.eq(beat == 0)]
-        with m.If(self.load | self.store & self.stored):
+        with m.If(kept | self.store & self.stored):
             m.d.sync += self.row.eq(self.row + 1)
-        with m.If(taken):
-            m.d.sync += bad.eq(bad | port.r.payload.error)
-
-        with m.Switch(state):
-            with m.Case(_State.FREE):
-                m.d.sync += [fetching.eq(wanted), bad.eq(0), rows_over.eq(0)]
-                with m.If(wanted | self.active):
-                    m.d.sync += state.eq(_State.ASK)
-            with m.Case(_State.ASK):
-                m.d.sync += beat.eq(Mux(fetching, 0, port.req.payload.beats))
-                with m.If(port.req.ready):
-                    m.d.sync += state.eq(Mux(port.req.payload.write, _State.WRITE, _State.READ))
-            with m.Case(_State.READ):
-                with m.If(taken & port.r.payload.last):
-                    m.d.sync += state.eq(Mux(fetching & self.odd, _State.REST, _State.FREE))
-                    m.d.comb += [ended.eq(~fetching), failed.eq(bad | port.r.payload.error)]
-            with m.Case(_State.REST):
-                with m.If(self.field_ready):
-                    m.d.sync += state.eq(_State.FREE)
-            with m.Case(_State.WRITE):
-                with m.If(self.sent & rows_over):
-                    m.d.sync += state.eq(_State.ACKNOWLEDGE)
-            with m.Case(_State.ACKNOWLEDGE):
-                with m.If(port.ack.valid):
-                    m.d.sync += state.eq(_State.FREE)
-                    m.d.comb += [ended.eq(1), failed.eq(port.ack.payload.error)]
 
         # Bursts of a transfer
         m.d.comb += self.done.eq(ended & ~failed & final)
@@ -148,30 +148,25 @@ class Mover(wiring.Component):
             m.d.sync += self.trouble.eq(0)
         with m.If(self.set_row):
             m.d.sync += self.row.eq(self.value)
-        self._words(m, state, fetching, wanted, position, beat, taken, bad)
+        self._words(m, position, taken & ~mine, rest)
         return m
 
-    def _words(self, m, state, fetching, wanted, position, beat, taken, bad):
+    def _words(self, m, position, taken, rest):
         """Fields of a word from its four beats: opcode, flags, length | addr (two) | ub, most significant byte first."""
         port = self.memory
-        with m.If(self.fetch):
-            m.d.sync += [position.eq(self.value << 1), wanted.eq(1), self.word.eq(0)]
-        with m.Elif(self.next):
-            m.d.sync += [position.eq(position + 7), wanted.eq(1), self.word.eq(0)]
-        with m.Elif(state == _State.FREE):
-            m.d.sync += wanted.eq(0)
-
-        rest = state == _State.REST
+        begun = Signal()
         number = Signal(2)                              # of the field
-        first = self.odd & (beat[:2] == 0) & ~rest      # half a beat before the word
+        first = self.odd & ~begun                       # half a beat before the word
         step = Signal()
-        m.d.comb += step.eq(taken & fetching | rest & self.field_ready)
-        with m.If(state == _State.FREE):
-            m.d.sync += number.eq(0)
-        with m.Elif(step):
-            m.d.sync += number.eq(Mux(first, 0, number + 1))
+        m.d.comb += step.eq(taken | rest & self.field_ready)
         with m.If(step):
-            m.d.sync += beat.eq(1)
+            m.d.sync += [begun.eq(1), number.eq(Mux(first, 0, number + 1))]
+        with m.If(self.fetch):
+            m.d.sync += position.eq(self.value << 1)
+        with m.Elif(self.next):
+            m.d.sync += position.eq(position + 7)
+        with m.If(self.fetch | self.next):
+            m.d.sync += [self.word.eq(0), begun.eq(0), number.eq(0)]
         old = Signal(24, reset_less=True)               # the last three bytes of the beat before
         with m.If(step):
             m.d.sync += old.eq(port.r.payload.data[8:])
@@ -201,5 +196,5 @@ class Mover(wiring.Component):
                     m.d.sync += [self.ub.eq(some), self.word.eq(1)]
         with m.If(self.fetch | self.next):
             m.d.sync += self.error.eq(0)
-        with m.Elif(taken & fetching & port.r.payload.error):
+        with m.Elif(taken & port.r.payload.error):
             m.d.sync += self.error.eq(1)

@@ -109,8 +109,12 @@ def test_microprogram_fits_and_is_checked(monkeypatch):
     values = lean_microcode.constants(SPACE.resolve("up5k-4x4"))
     assert len(values) == 128 and 1024 in values and 256 in values
     rest = lean_microcode._REST
-    monkeypatch.setattr(lean_microcode, "_REST", rest + "load ONE >T\n load T\n")
+    monkeypatch.setattr(lean_microcode, "_REST", rest.replace("load TRANSFER\n", "load REMAIN\n"))
     with pytest.raises(ValueError, match="reads what the one before it writes"):
+        lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
+    monkeypatch.setattr(lean_microcode, "_REST", rest.replace("stop:       hold ZERO ?BUSY stop\n            hold ZERO ?TROUBLE",
+                                                              "stop: load ONE >T ?BUSY stop\n load ONE >CODE ?TROUBLE"))
+    with pytest.raises(ValueError, match="leaves the fields of the next word no cycle"):
         lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
     monkeypatch.setattr(lean_microcode, "_REST", rest + "idle: load ONE\n")
     with pytest.raises(ValueError, match="Label idle stands twice"):
