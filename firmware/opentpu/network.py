@@ -3,7 +3,8 @@
 
 Order of instructions (it is what the speed depends on; results do not):
 
-* Tiles are asked for two ahead, inputs one block ahead, results leave soon after their activation.
+* Tiles are asked for two ahead, inputs one block ahead, results leave soon after their activation. Where the engine has one
+  transfer at a time (one bank, no chaining), the tiles of the next products are asked for before inputs or results move.
 * Output blocks are finished one after another: activation and results of one go under the products of the next. Only while
   inputs still come from memory several are under way, as many as the accumulators hold: an input block is used by all of
   them before the next one is needed.
@@ -16,6 +17,9 @@ from .layout import blocks, pack_matrix, pack_weights, unpack_matrix
 from .program import Program
 
 __all__ = ["Layer", "Network", "NetworkError"]
+
+#: Products that go by in the time of a transfer of rows.
+BESIDE = 2
 
 
 class NetworkError(ValueError):
@@ -54,6 +58,8 @@ class Network:
         self.layers = list(layers)
         self.bandwidth = bandwidth
         self.n = n = params["n"]
+        #: Tiles to ask for in front of a transfer of rows.
+        self.beside = BESIDE if params.get("banks") == 1 and not params.get("chain") else 0
         self._params = params
         for index, layer in enumerate(self.layers):
             if layer.weights.dtype != np.int8 or layer.weights.ndim != 2:
@@ -266,4 +272,4 @@ class _Writer:
         while self._stores:
             self._store()
         self.program.hlt()
-        return self.program.scheduled(ahead)
+        return self.program.scheduled(ahead, self.network.beside)

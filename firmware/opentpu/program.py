@@ -101,9 +101,9 @@ class Program:
     def hlt(self):
         self._add("HLT")
 
-    def scheduled(self, ahead=2):
-        """The program with every RW ``ahead`` tiles before the MMC.S that takes it."""
-        return Program(schedule_weights(self.words, ahead))
+    def scheduled(self, ahead=2, beside=0):
+        """The program with every RW ``ahead`` tiles before the MMC.S that takes it (:func:`schedule_weights`)."""
+        return Program(schedule_weights(self.words, ahead, beside))
 
     def data(self):
         """The binary form."""
@@ -117,15 +117,21 @@ class Program:
         return head + "".join(word.text() + "\n" for word in self.words)
 
 
-def schedule_weights(words, ahead=2):
-    """Words with an RW for each ``tile``, ``ahead`` tiles before its MMC.S (the queue must hold ``ahead`` + 1)."""
+def schedule_weights(words, ahead=2, beside=0):
+    """Words with an RW for each ``tile``, ``ahead`` tiles before its MMC.S.
+
+    ``beside``: in front of an RHM or WHM so many more are asked for, where an engine has one transfer at a time and an RW would wait
+    for the whole of it. The queue must hold ``ahead`` + 1 tiles, or ``ahead`` + ``beside`` if that is more.
+    """
     tiles = [word.tile for word in words if word.tile is not None]
     result, asked, taken = [], 0, 0
     for word in words:
-        if word.tile is not None:
-            while asked < min(taken + ahead + 1, len(tiles)):
+        moves = word.opcode in (_OP["RHM"], _OP["WHM"]) and taken
+        if word.tile is not None or moves:
+            while asked < min(taken + ahead + (beside if moves else 1), len(tiles)):
                 result.append(Word(_OP["RW"], addr=tiles[asked]))
                 asked += 1
+        if word.tile is not None:
             taken += 1
             word = Word(word.opcode, word.flags, word.length, word.addr, word.ub)
         result.append(word)

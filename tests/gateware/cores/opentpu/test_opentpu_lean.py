@@ -1,86 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine against the golden model, and what its own parts refuse."""
-import random
-
+import opentpu_checks as checks
 import opentpu_programs as programs
 import pytest
-from opentpu_compare import check_aborted, check_bus_error, check_case, open_build, random_behaviour
 
-from quintet.boards.virtual.bench import IDEAL, Behaviour
 from quintet.gateware.cores.opentpu import lean_microcode
 from quintet.gateware.cores.opentpu.core import Engine
 from quintet.gateware.cores.opentpu.lean_core import LeanEngine, lean_fits
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.build import build, synthesise
 
-_open = {}
-
-
-@pytest.fixture(params=("lean4", "leanplain4"))
-def bench(request):
-    if request.param not in _open:
-        _open[request.param] = open_build(request.param)
-    bench = _open[request.param]
-    bench.clear_injections()
-    yield bench
-    bench.recover()
+bench = checks.bench_fixture(("lean4", "leanplain4"))
 
 
 def test_random_programs(bench):
-    for seed in range(150):
-        case = programs.random_case(seed, bench.params, legal=seed % 3 != 0)
-        problems, _ = check_case(bench, case, random_behaviour(seed), seed)
-        assert not problems, (case.name, problems)
+    checks.random_programs(bench, range(150))
 
 
 @pytest.mark.parametrize("fault", programs.FAULTS)
 def test_every_fault(bench, fault):
-    seen = set()
-    for seed in range(12):
-        case = programs.random_case(seed, bench.params, fault=fault)
-        problems, outcome = check_case(bench, case, random_behaviour(seed), seed)
-        assert not problems, (case.name, problems)
-        seen.add(outcome.fault.name if outcome.fault else None)
-    if fault not in ("bitflip", "bad_config"):
-        assert fault in seen
+    checks.every_fault(bench, fault)
 
 
-def test_aborts_and_resets(bench):
-    for seed in range(25):
-        rng = random.Random(seed)
-        case = programs.random_case(seed, bench.params)
-        problems, _ = check_aborted(bench, case, rng.choice((0, 1, 2, rng.randrange(100), rng.randrange(3000))),
-                                    random_behaviour(seed), seed)
-        assert not problems, (case.name, problems)
-        bench.start({"window_limit": case.memory.size, **case.registers})
-        bench.step(rng.randrange(800))
-        bench.reset()
-        problems, _ = check_case(bench, case, IDEAL)
-        assert not problems, (case.name, "after abort and reset", problems)
+def test_aborts_and_restarts(bench):
+    checks.aborts(bench, 25, every=1)
+
+
+def test_core_resets_at_random_cycles(bench):
+    checks.core_resets(bench, 25)
 
 
 def test_bus_errors(bench):
-    hit = 0
-    for seed in range(60):
-        rng = random.Random(seed)
-        case = programs.random_case(seed, bench.params)
-        region, size = rng.choice([
-            (case.registers["program_address"], len(case.program)),
-            (case.registers["hostmem_base"], case.registers["hostmem_limit"] - case.registers["hostmem_base"]),
-            (case.registers["weights_base"], case.registers["weights_limit"] - case.registers["weights_base"])])
-        address = region + rng.choice((0, size - 1, rng.randrange(size)))
-        problems, outcome = check_bus_error(bench, case, address, rng.choice((True, False, None)), random_behaviour(seed),
-                                            seed)
-        assert not problems, (case.name, hex(address), problems)
-        hit += outcome.status == "fault"
-    assert hit > 8
+    checks.bus_errors(bench, 60, least=8)
 
 
 def test_hazards(bench):
-    for case in programs.hazard_cases(bench.params):
-        for behaviour in (IDEAL, Behaviour(latency=3, gap=6, gap_percent=40, stall_percent=20)):
-            problems, _ = check_case(bench, case, behaviour, 1)
-            assert not problems, (case.name, behaviour, problems)
+    checks.hazards(bench)
 
 
 def test_which_builds_are_small():

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What every OpenTPU engine must stand, pipelined or small: checks of one bench against the golden model."""
+import random
+
+import opentpu_programs as programs
+import pytest
+from opentpu_compare import check_aborted, check_bus_error, check_case, open_build, random_behaviour
+
+from quintet.boards.virtual.bench import IDEAL, Behaviour
+
+__all__ = ["aborts", "bench_fixture", "bus_errors", "core_resets", "every_fault", "hazards", "random_programs", "shared_bench"]
+
+_open = {}
+
+
+def shared_bench(name):
+    """The bench of a build, one for a process."""
+    if name not in _open:
+        _open[name] = open_build(name)
+    return _open[name]
+
+
+def bench_fixture(builds):
+    """Fixture over ``builds``; a test that breaks a rule leaves the bench usable."""
+    @pytest.fixture(params=builds)
+    def bench(request):
+        bench = shared_bench(request.param)
+        bench.clear_injections()
+        yield bench
+        bench.recover()
+    return bench
+
+
+def _check(bench, case, behaviour, seed=0, note=""):
+    problems, outcome = check_case(bench, case, behaviour, seed)
+    assert not problems, (case.name, note, problems)
+    return outcome
+
+
+def random_programs(bench, seeds):
+    """A third of them with a fault injected; every one with a memory of its own temper."""
+    for seed in seeds:
+        _check(bench, programs.random_case(seed, bench.params, legal=seed % 3 != 0), random_behaviour(seed), seed)
+
+
+def every_fault(bench, fault, count=12):
+    seen = set()
+    for seed in range(count):
+        outcome = _check(bench, programs.random_case(seed, bench.params, fault=fault), random_behaviour(seed), seed)
+        seen.add(outcome.fault.name if outcome.fault else None)
+    if fault not in ("bitflip", "bad_config"):
+        assert fault in seen
+
+
+def aborts(bench, count, every):
+    """Aborts at random cycles; after every ``every``-th the same program runs whole."""
+    for seed in range(count):
+        rng = random.Random(seed)
+        case = programs.random_case(seed, bench.params)
+        problems, _ = check_aborted(bench, case, rng.choice((0, 1, 2, rng.randrange(100), rng.randrange(3000))),
+                                    random_behaviour(seed), seed)
+        assert not problems, (case.name, problems)
+        if seed % every == 0:
+            _check(bench, case, IDEAL, note="after an abort")
+
+
+def core_resets(bench, count):
+    """Core resets at random cycles, and the same program whole after each."""
+    for seed in range(count):
+        case = programs.random_case(seed, bench.params, legal=seed % 3 != 0)
+        bench.behave(random_behaviour(seed), seed=seed)
+        bench.load(case.memory)
+        bench.start({"window_limit": case.memory.size, **case.registers})
+        bench.step(random.Random(seed).choice((0, 1, 3, 17, 200, 1500)))
+        bench.reset()
+        assert bench.status() == 0
+        _check(bench, case, random_behaviour(seed), seed, "after a core reset")
+
+
+def bus_errors(bench, count, least):
+    """At the first, last or a random byte of each region, reads or writes or both; ``least``: so many must be hit."""
+    hit = 0
+    for seed in range(count):
+        rng = random.Random(seed)
+        case = programs.random_case(seed, bench.params)
+        region, size = rng.choice([
+            (case.registers["program_address"], len(case.program)),
+            (case.registers["hostmem_base"], case.registers["hostmem_limit"] - case.registers["hostmem_base"]),
+            (case.registers["weights_base"], case.registers["weights_limit"] - case.registers["weights_base"])])
+        address = region + rng.choice((0, size - 1, rng.randrange(size)))
+        problems, outcome = check_bus_error(bench, case, address, rng.choice((True, False, None)), random_behaviour(seed),
+                                            seed)
+        assert not problems, (case.name, hex(address), problems)
+        hit += outcome.status == "fault"
+        _check(bench, case, IDEAL, note="after a bus error")
+    assert hit > least
+
+
+def hazards(bench):
+    for case in programs.hazard_cases(bench.params):
+        for behaviour in (IDEAL, Behaviour(latency=3, gap=6, gap_percent=40, stall_percent=20)):
+            _check(bench, case, behaviour, 1, behaviour)
