@@ -19,7 +19,7 @@ from .program import Program
 __all__ = ["Layer", "Network", "NetworkError"]
 
 #: Products that go by in the time of a transfer of rows.
-BESIDE = 2
+BESIDE = 1
 
 
 class NetworkError(ValueError):
@@ -193,7 +193,7 @@ class _Writer:
         self.program = Program()
         self.network = network
         self.loads, self._stores = [], []
-        self._products = self._last = 0
+        self._products = self._last = self._activated = 0
         self._ahead = products      # products still to come
 
     def layer(self, index, count, first_tile, outputs_at):
@@ -219,6 +219,7 @@ class _Writer:
             program.act(j % slots * count, ub, count, layer.func)
             if last:
                 self._stores.append((ub, outputs_at + j * count, count))
+                self._activated = self._products
 
         missing = len(self.loads) if index == 0 else 0      # the last blocks are still to come
         arrival = [0.0] * (down - missing) + [k * pace for k in range(missing)]
@@ -246,7 +247,9 @@ class _Writer:
     def _pace_memory(self, index, pace):
         if self._products - self._last >= pace:
             if self._stores:
-                self._store()
+                # Behind so many products its rows are written, and nothing waits for them.
+                if self._products - self._activated >= 2 * self.network.beside:
+                    self._store()
             elif self.loads and index:
                 self._load()
         # At the end there are too few products left to be held up.

@@ -1,53 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worked job of the OpenTPU document (section 7.4), to build tests on."""
+"""The worked job of the OpenTPU document (section 7.4) as it ships, to build tests on."""
 from pathlib import Path
 
 import numpy as np
 
-SOURCE = """\
-RHM 0, 0, 3
-RW  0
-RW  1
-MMC.SO 0, 0, 3
-ACT.R  0, 4, 3
-MMC.SO 4, 8, 3
-MMC    0, 8, 3
-ACT.Q  8, 8, 3
-WHM 8, 4, 3
-ACT 8, 12, 3
-WHM 12, 7, 3
-HLT
-"""
+from quintet.firmware.opentpu.programs import FOLDER
 
-JOB = """\
-core = "opentpu"
-program = "small.a"
-program_at = 0x0000_1000
-[params]
-n = 4
-[registers]
-hostmem_base = 0x2000
-hostmem_limit = 0x2040
-weights_base = 0x3000
-weights_limit = 0x3020
-[[load]]
-file = "x.npy"
-at = 0x2000
-[[load]]
-file = "w.npy"
-at = 0x3000
-[[save]]
-file = "y.npy"
-at = 0x2010
-dtype = "int8"
-shape = [6, 4]
-[limits]
-cycles = 10_000
-"""
-
-X = np.array([[1, 2, 3, 4], [-1, 0, 5, -2], [10, -20, 30, -40]], dtype=np.int8)
-W = np.array([[[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
-              [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]]], dtype=np.int8)
+#: Program without comments, job with short names and no parameter but n.
+SOURCE = "".join(f"{line.split('#')[0].rstrip()}\n" for line in (FOLDER / "small.a").read_text().splitlines()
+                 if not line.startswith("#"))
+JOB = (FOLDER / "small.toml").read_text().replace("small_", "").replace("norm_reset = 0\n", "")
+X, W = (np.load(FOLDER / f"small_{name}.npy") for name in "xw")
 Y = bytes.fromhex("ffff1efbff0000ffff0000ff0b0bfe040ff7fa0896749c0a")
 
 

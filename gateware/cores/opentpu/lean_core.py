@@ -7,7 +7,7 @@
                    |                                       |               |
                    +-- rows (RHM, WHM), tiles (RW) --------+---------------+
 
-A microprogram checks each word completely with one adder (about 15 cycles) and issues it when no row it shares with an
+A microprogram checks each word completely with one adder (about 12 cycles) and issues it when no row it shares with an
 instruction of the other unit is still to be read or written: there is no chaining. One transfer, and one MMC or ACT with
 another one waiting, are under way at a time, so that nothing else can overtake.
 
@@ -46,8 +46,8 @@ class LeanEngine(wiring.Component):
 
     Parameters and members as :class:`~.core.PipelinedEngine`, but one memory port.
 
-    A word takes about 20 cycles of the micro machine, so an MMC of more rows than that runs at a row a cycle; MMC to MMC costs one
-    cycle more than its rows, with or without a switch.
+    An RW and the MMC behind it take 24 cycles of the micro machine, so MMCs of more rows than that run at a row a cycle; MMC to MMC
+    costs one cycle more than its rows, with or without a switch, and so does ACT.
     """
     def __init__(self, *, params, beat_bytes, memory_size, family=None):
         check_family(family)

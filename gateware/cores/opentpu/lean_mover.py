@@ -8,7 +8,7 @@ from ...memory.port import MemoryPort
 
 __all__ = ["Mover"]
 
-_BURST_BITS = 4             # bursts of 16 vectors: a word that is wanted waits no longer
+_BURST_BITS = 6             # bursts of 64 vectors
 _WORD_BEATS = 4             # the beats in which a 14-byte word lies
 
 
@@ -112,12 +112,12 @@ class Mover(wiring.Component):
         with m.If(rest & self.field_ready):
             m.d.sync += rest.eq(0)
 
-        # A row that is written: read from the buffer, held, sent. It is read without asking whether the one before has gone,
-        # and once more if that has not.
+        # A row that is written: read from the buffer, held, sent, in two cycles at best. It is read without asking whether the one
+        # before has gone, and once more if that has not.
         held, held_data, coming, kept = Signal(), Signal(32, reset_less=True), Signal(), Signal()
         m.d.comb += [
             self.load.eq(burst_out & writes & ~coming & ~rows_over), port.w.valid.eq(held),
-            kept.eq(coming & (~held | port.w.ready)),
+            kept.eq(coming & ~held),
             port.w.payload.data.eq(held_data), port.w.payload.mask.eq(0xF), self.sent.eq(held & port.w.ready),
         ]
         m.d.sync += coming.eq(self.load)

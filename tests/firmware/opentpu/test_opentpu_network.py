@@ -88,6 +88,22 @@ def test_tiles_are_asked_for_ahead():
         program.mmc(0, 0, 300)
 
 
+def test_more_tiles_are_asked_for_in_front_of_a_transfer():
+    program = Program()
+    for k in range(4):
+        program.mmc(0, 0, 9, tile=10 + k)
+        program.rhm(0, 9 * k, 9)
+    names = {number: name for name, number in ISA.opcodes.items()}
+    order = [w.addr if names[w.opcode] == "RW" else names[w.opcode][0] for w in program.scheduled(1, 2).words]
+    assert order == [10, 11, "M", 12, 13, "R", "M", "R", "M", "R", "M", "R"]
+
+
+def test_builds_with_one_transfer_at_a_time_are_told_apart():
+    layers = [Layer(np.ones((8, 8), np.int8), "relu")]
+    assert Network(layers, SPACE.resolve("up5k-4x4")).beside == 1
+    assert Network(layers, SPACE.resolve("85f-8x8")).beside == 0
+
+
 def test_array_time():
     def mmc(count, switch):
         return Word(ISA.opcodes["MMC"], int(switch), count & 255)
