@@ -38,18 +38,33 @@ class PLLSettings:
 FURTHER_TOLERANCE = 0.05
 
 
-def _best(candidates, wanted, tolerance, low, high, further_hz=None):
-    if not low <= wanted <= high:
-        raise PLLError(f"the PLL makes {low / 1e6:g} to {high / 1e6:g} MHz, not {wanted / 1e6:g}")
+def _refuse_outside(verb, hz, limits):
+    if not limits[0] <= hz <= limits[1]:
+        raise PLLError(f"the PLL {verb} {limits[0] / 1e6:g} to {limits[1] / 1e6:g} MHz, not {hz / 1e6:g}")
+
+
+def _search(input_hz, wanted_hz, tolerance, *, inputs, outputs, references, detectors, settings, further_hz=None):
+    """The best of what a PLL can do: nearest frequency, then no second output, then the smallest dividers.
+
+    ``inputs``, ``outputs``, ``detectors``: lowest and highest frequency there; ``references``: largest reference divider;
+    ``settings(reference, detector)``: all :class:`PLLSettings` of one reference divider.
+    """
+    _refuse_outside("takes", input_hz, inputs)
+    _refuse_outside("makes", wanted_hz, outputs)
+    if further_hz is not None:
+        _refuse_outside("makes", further_hz, outputs)
+
     def rank(s):
         # The main clock first, then the further one.
         apart = round(abs(s.further_hz - further_hz), 1) if further_hz else 0
-        return round(abs(s.output_hz - wanted), 1), apart, s.loop > 0, s.reference, s.output, s.loop
+        return round(abs(s.output_hz - wanted_hz), 1), apart, s.loop > 0, s.reference, s.output, s.loop
 
-    best = min(candidates, key=rank, default=None)
-    if best is None or abs(best.output_hz - wanted) > tolerance * wanted:
+    found = [s for reference in range(1, references + 1) if detectors[0] <= input_hz / reference <= detectors[1]
+             for s in settings(reference, input_hz / reference)]
+    best = min(found, key=rank, default=None)
+    if best is None or abs(best.output_hz - wanted_hz) > tolerance * wanted_hz:
         nearest = "" if best is None else f"; the nearest is {best.output_hz / 1e6:g}"
-        raise PLLError(f"the PLL cannot make {wanted / 1e6:g} MHz within {100 * tolerance:g} %{nearest}")
+        raise PLLError(f"the PLL cannot make {wanted_hz / 1e6:g} MHz within {100 * tolerance:g} %{nearest}")
     if further_hz and abs(best.further_hz - further_hz) > FURTHER_TOLERANCE * further_hz:
         raise PLLError(f"beside {best.output_hz / 1e6:g} MHz the PLL cannot make {further_hz / 1e6:g} MHz within "
                        f"{100 * FURTHER_TOLERANCE:g} %; the nearest is {best.further_hz / 1e6:g}")
@@ -67,32 +82,28 @@ def ecp5_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
     PLLError
         Input outside 8 to 400 MHz, output outside 10 to 400 MHz, or not reachable within ``tolerance``.
     """
-    if not 8e6 <= input_hz <= 400e6:
-        raise PLLError(f"the PLL takes 8 to 400 MHz, not {input_hz / 1e6:g}")
-    found = []
-    for reference in range(1, 129):
-        detector = input_hz / reference
-        if not 3.125e6 <= detector <= 400e6:
-            continue
+    def further(vco_hz):
+        # At 400 MHz or below, as all outputs.
+        return 0 if further_hz is None else min(128, max(-int(-vco_hz // 400e6), round(vco_hz / further_hz)))
+
+    def settings(reference, detector):
         for feedback in range(1, 81):
             out = detector * feedback
             usable = [n for n in range(1, 129) if 400e6 <= out * n <= 800e6]
             if usable and further_hz is None:
                 usable = [min(usable, key=lambda n: abs(out * n - 600e6))]
-            found += [PLLSettings(reference, feedback, output, out * output, out) for output in usable]
+            for output in usable:
+                yield PLLSettings(reference, feedback, output, out * output, out, further=further(out * output))
         for factor in range(-int(-400e6 // detector), int(800e6 // detector) + 1):
             # At 400 MHz or below, as all outputs.
             loop = next((n for n in range(2, 129) if factor % n == 0 and factor // n <= 80), None)
             output = round(detector * factor / wanted_hz)
             if loop is not None and 1 <= output <= 128:
                 vco = detector * factor
-                found.append(PLLSettings(reference, factor // loop, output, vco, vco / output, loop))
-    if further_hz is not None:
-        if not 10e6 <= further_hz <= 400e6:
-            raise PLLError(f"the PLL makes 10 to 400 MHz, not {further_hz / 1e6:g}")
-        # At 400 MHz or below, as all outputs.
-        found = [replace(s, further=min(128, max(-int(-s.vco_hz // 400e6), round(s.vco_hz / further_hz)))) for s in found]
-    return _best(found, wanted_hz, tolerance, 10e6, 400e6, further_hz)
+                yield PLLSettings(reference, factor // loop, output, vco, vco / output, loop, further(vco))
+
+    return _search(input_hz, wanted_hz, tolerance, inputs=(8e6, 400e6), outputs=(10e6, 400e6), references=128,
+                   detectors=(3.125e6, 400e6), settings=settings, further_hz=further_hz)
 
 
 def ice40_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
@@ -112,18 +123,16 @@ def ice40_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
             raise PLLError(f"beside {wanted_hz / 1e6:g} MHz this PLL makes twice as much, not {further_hz / 1e6:g} MHz")
         fast = ice40_settings(input_hz, 2 * wanted_hz, tolerance)
         return replace(fast, output_hz=fast.output_hz / 2, further=fast.output)
-    if not 10e6 <= input_hz <= 133e6:
-        raise PLLError(f"the PLL takes 10 to 133 MHz, not {input_hz / 1e6:g}")
-    found = []
-    for reference in range(1, 17):
-        detector = input_hz / reference
-        if not 10e6 <= detector <= 133e6:
-            continue
+
+    def settings(reference, detector):
         for feedback in range(1, 129):
             vco = detector * feedback
             if 533e6 <= vco <= 1066e6:
-                found += [PLLSettings(reference, feedback, 1 << q, vco, vco / (1 << q)) for q in range(1, 7)]
-    return _best(found, wanted_hz, tolerance, 16e6, 275e6)
+                for q in range(1, 7):
+                    yield PLLSettings(reference, feedback, 1 << q, vco, vco / (1 << q))
+
+    return _search(input_hz, wanted_hz, tolerance, inputs=(10e6, 133e6), outputs=(16e6, 275e6), references=16,
+                   detectors=(10e6, 133e6), settings=settings)
 
 
 class PLL(wiring.Component):
