@@ -10,7 +10,7 @@ from quintet.boards.virtual.board import open_virtual
 from quintet.gateware.info import CONTROL_BASE, parse_header, parse_info
 from quintet.tools.link.client import LinkClient
 
-LENGTH = 1 << 16
+LENGTH = 1 << 14
 #: mode -> least per cent of the pins' peak, one beat of 16 bits a cycle; a copy turns the bus round once in 64 beats.
 BARS = {"read": (1, 97), "write": (2, 97), "copy": (3, 90)}
 
