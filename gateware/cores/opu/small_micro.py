@@ -61,65 +61,72 @@ class MicroMachine(wiring.Component):
         for name, bits in LAYOUT.items():
             first[name] = fetch.data[low:low + bits]
             low += bits
-            if not name.startswith("rs"):
+            if not name.startswith("rs") and name != "alu":
                 second[name] = Signal(bits, name=f"second_{name}")
+        # What steers the adder and jumps is decoded a stage early.
+        load, minus, shl, shr, mul, reads, dynamic = (Signal(name=name) for name in (
+            "load", "minus", "shl", "shr", "mul", "reads", "dynamic"))
+        on_carry, on_no_carry, on_negative = Signal(), Signal(), Signal()
+        jumping = first["act"] == Act.JUMP
         source = Signal(2)
         advance = Signal()
         loaded, valid = Signal(), Signal()      # an instruction is in the first, in the second stage
-        position = Signal(LAYOUT["x"], init=program.labels["reset"])    # of the instruction after the one in the first stage
+        position = Signal(LAYOUT["x"], init=program.labels["reset"] - 1)    # of the instruction in the first stage
         jump, target = Signal(), Signal(LAYOUT["x"])
         index = Signal(6)
         with m.If(advance):
             m.d.sync += [second[name].eq(first[name]) for name in second]
-            m.d.sync += [source.eq(first["rs"]), position.eq(fetch.addr + 1), loaded.eq(1), valid.eq(loaded & ~jump)]
+            m.d.sync += [
+                source.eq(first["rs"]), position.eq(fetch.addr), loaded.eq(1), valid.eq(loaded & ~jump),
+                *(flag.eq(first["alu"] == operation) for flag, operation in (
+                    (load, Alu.LOAD), (minus, Alu.SUB), (shl, Alu.SHL), (shr, Alu.SHR), (mul, Alu.MUL))),
+                reads.eq((first["alu"] == Alu.LOAD) | (first["alu"] == Alu.ADD) | (first["alu"] == Alu.SUB)),
+                dynamic.eq((first["what"] == DYNAMIC) & (first["alu"] >= Alu.SHL)),
+                *(flag.eq(jumping & (first["what"] == condition)) for flag, condition in (
+                    (on_carry, Cond.CARRY), (on_no_carry, Cond.NO_CARRY), (on_negative, Cond.NEG))),
+            ]
         m.d.comb += [
-            read.en.eq(advance), fetch.en.eq(advance), fetch.addr.eq(Mux(jump, target, position)),
+            read.en.eq(advance), fetch.en.eq(advance), fetch.addr.eq(Mux(jump, target, (position + 1)[:LAYOUT["x"]])),
             read.addr.eq(first["rs"] | index & first["rs_x"].replicate(6)), self.source.eq(source),
         ]
         with m.If(self.idle & self.show):
             m.d.comb += read.addr.eq(Cat(self.show_entry, Const(FIXED["BASE"] >> 5, 3)))
 
-        alu, act, x, what = second["alu"], second["act"], second["x"], second["what"]
+        act, x, what = second["act"], second["x"], second["what"]
 
         # Repetition
         count, turn = Signal(5), Signal(5, init=1)
-        times, more, none = Signal(5), Signal(), Signal()
-        shifting = alu >= Alu.SHL
+        times, more, none, again = Signal(5), Signal(), Signal(init=1), Signal()
+        shifting = shl | shr | mul
         m.d.comb += [
-            times.eq(Mux(what == DYNAMIC, count, what)), none.eq((what == DYNAMIC) & (count == 0)),
+            times.eq(Mux(dynamic, count, what)),
             more.eq(valid & shifting & (act != Act.JUMP) & (times != 0) & (turn != times)),
             advance.eq(~more & ~(valid & self.wait)),
         ]
-        m.d.sync += turn.eq(Mux(more, turn + 1, 1))
+        m.d.sync += [turn.eq(Mux(more, turn + 1, 1)), again.eq(more)]
 
         # The adder
         operand, a = read.data, Signal(32, reset_less=True)
         word = Signal(32, reset_less=True)              # M
         left, right, total = Signal(32), Signal(32), Signal(33)
-        with m.Switch(alu):
-            with m.Case(Alu.LOAD):
-                m.d.comb += left.eq(0)
-            with m.Case(Alu.SHL):
-                m.d.comb += left.eq(a << 1)
-            with m.Case(Alu.SHR):
-                m.d.comb += left.eq(Cat(a[1:], a[31]))
-            with m.Case(Alu.MUL):
-                m.d.comb += left.eq((a << 1) & (turn != 1).replicate(32))
-            with m.Default():
-                m.d.comb += left.eq(a)
-        with m.If(shifting & none & (alu != Alu.MUL)):
-            m.d.comb += left.eq(a)
-        subtract = alu == Alu.SUB
-        used = (alu == Alu.LOAD) | (alu == Alu.ADD) | subtract | (alu == Alu.MUL) & word[31]
+        still = dynamic & none
+        m.d.comb += left.eq(a)
+        with m.If(shl & ~still | mul):
+            m.d.comb += left.eq((a << 1) & (again | ~mul).replicate(32))
+        with m.If(shr & ~still):
+            m.d.comb += left.eq(Cat(a[1:], a[31]))
+        with m.If(load):
+            m.d.comb += left.eq(0)
+        used = reads | mul & word[31]
         m.d.comb += [
-            right.eq((operand ^ subtract.replicate(32)) & used.replicate(32)), total.eq(left + right + subtract),
+            right.eq((operand ^ minus.replicate(32)) & used.replicate(32)), total.eq(left + right + minus),
             self.a.eq(a), self.operand.eq(operand), self.word.eq(word), self.table_data.eq(total),
         ]
         with m.If(valid):
             m.d.sync += a.eq(total)
         with m.If(valid & (act == Act.LOAD_M)):
             m.d.sync += word.eq(operand)
-        with m.Elif(valid & (alu == Alu.MUL)):
+        with m.Elif(valid & mul):
             m.d.sync += word.eq(Cat(word[31], word[:31]))
 
         # Commands
@@ -137,7 +144,7 @@ class MicroMachine(wiring.Component):
         with m.If(self.commands[Command.WHERE]):
             m.d.sync += index.eq(self.failed)
         with m.If(self.commands[Command.COUNT]):
-            m.d.sync += count.eq(operand)
+            m.d.sync += [count.eq(operand), none.eq(operand[:5] == 0)]
         with m.If(self.commands[Command.READY] | self.commands[Command.FINISH]):
             m.d.sync += self.idle.eq(1)
         with m.If(self.start):
@@ -147,7 +154,7 @@ class MicroMachine(wiring.Component):
         met, jumps = Signal(), Signal()
         left_over = counter.any()
         carry = total[32]
-        own = {Cond.ALWAYS: Const(1), Cond.CARRY: carry, Cond.NO_CARRY: ~carry, Cond.NEG: total[31],
+        own = {Cond.ALWAYS: Const(1), Cond.CARRY: Const(0), Cond.NO_CARRY: Const(0), Cond.NEG: Const(0),
                Cond.HIGH_OPCODE: word[5], Cond.LOOP: left_over, Cond.MORE: left_over}
         with m.Switch(what):
             for condition in Cond:
@@ -155,7 +162,9 @@ class MicroMachine(wiring.Component):
                     m.d.comb += met.eq(own.get(condition, self.conditions[condition]))
         dispatch = self.commands[Command.DISPATCH]
         m.d.comb += [
-            jumps.eq(valid & (act == Act.JUMP)), jump.eq(jumps & met | dispatch | self.start),
+            jumps.eq(valid & (act == Act.JUMP)),
+            jump.eq(jumps & met | dispatch | self.start
+                    | valid & (on_carry & carry | on_no_carry & ~carry | on_negative & total[31])),
             target.eq(Mux(self.start, program.labels["start"], Mux(dispatch, Cat(word[:5], self.argument), x))),
         ]
         with m.If(self.commands[Command.CNT]):
