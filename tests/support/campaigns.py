@@ -8,7 +8,7 @@ from pathlib import Path
 
 from quintet.boards.virtual.bench import Behaviour
 
-__all__ = ["Campaign", "class_problems", "first_difference", "random_behaviour"]
+__all__ = ["Campaign", "random_behaviour"]
 
 
 class Campaign:
@@ -49,18 +49,3 @@ class Campaign:
 def random_behaviour(seed):
     """How main memory answers in the run of ``seed``."""
     return Behaviour.random(random.Random(f"behaviour {seed}"))
-
-
-def first_difference(got, expected):
-    """A sentence on where two memories differ, or ``None``."""
-    at = (got != expected).nonzero()[0]
-    if not at.size:
-        return None
-    return f"{at.size} bytes of memory differ, the first at {int(at[0]):#x}: {got[at[0]]:#04x}, expected {expected[at[0]]:#04x}"
-
-
-def class_problems(outcome):
-    """What is wrong with the classes of the cycles: a list, empty if they add up."""
-    c = outcome.counters
-    classes = c["work"] + c["stall_fetch"] + c["stall_operand"] + c["stall_write"] + c["stall_other"]
-    return [] if classes == c["cycles"] else [f"work and stalls are {classes} of {c['cycles']} cycles"]

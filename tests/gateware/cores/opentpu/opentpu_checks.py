@@ -1,34 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What every OpenTPU engine must stand, pipelined or small: checks of one bench against the golden model."""
 import random
+from functools import partial
 
+import comparing
 import opentpu_programs as programs
-import pytest
-from opentpu_compare import check_aborted, check_bus_error, check_case, open_build, random_behaviour
+from campaigns import random_behaviour
+from opentpu_compare import check_aborted, check_bus_error, check_case, open_build
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour
 
 __all__ = ["aborts", "bench_fixture", "bus_errors", "core_resets", "every_fault", "hazards", "random_programs", "shared_bench"]
 
-_open = {}
-
-
-def shared_bench(name):
-    """The bench of a build, one for a process."""
-    if name not in _open:
-        _open[name] = open_build(name)
-    return _open[name]
-
-
-def bench_fixture(builds):
-    """Fixture over ``builds``; a test that breaks a rule leaves the bench usable."""
-    @pytest.fixture(params=builds)
-    def bench(request):
-        bench = shared_bench(request.param)
-        bench.clear_injections()
-        yield bench
-        bench.recover()
-    return bench
+bench_fixture = partial(comparing.bench_fixture, open_build)
+shared_bench = partial(comparing.shared_bench, open_build)
 
 
 def _check(bench, case, behaviour, seed=0, note=""):

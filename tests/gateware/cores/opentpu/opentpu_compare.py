@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs cases on OpenTPU's gateware and on its model, and says every way in which they differ."""
-import json
-import os
-import random
-import time
-from pathlib import Path
-
 import numpy as np
 import opentpu_programs as programs
+from comparing import aborted_run, class_problems, compare_run, failing_run, registers_of, run_differently, word_index
 
-from quintet.boards.virtual.bench import Behaviour, CoreBench
+from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.opentpu.model import Model
 
-__all__ = ["CYCLES", "Campaign", "builds", "check_aborted", "check_bus_error", "check_case", "open_build", "sanitised"]
+__all__ = ["CYCLES", "check_aborted", "check_bus_error", "check_case", "open_build", "sanitised"]
 
 #: No case of these tests takes so many cycles unless it hangs.
 CYCLES = 20_000_000
@@ -36,38 +31,15 @@ BUILDS = {
 }
 
 
-def builds():
-    return tuple(BUILDS)
-
-
 def open_build(name):
     """The bench of a build; compiled once per machine."""
     preset, overrides, beat, ports = BUILDS[name]
     return CoreBench("opentpu", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
 
 
-def _registers(case):
-    """A case's main memory ends with its image; the build's is larger."""
-    return {"window_limit": case.memory.size, **case.registers}
-
-
 def _model(case, limit=None):
     memory = case.memory.copy()
-    return Model(case.params, memory).run(_registers(case), cycle_limit=limit), memory
-
-
-def _first_difference(got, expected):
-    at = np.nonzero(got != expected)[0]
-    if not at.size:
-        return None
-    return f"{at.size} bytes of memory differ, the first at {int(at[0]):#x}: {got[at[0]]:#04x}, expected {expected[at[0]]:#04x}"
-
-
-def _counters(outcome, problems):
-    c = outcome.counters
-    classes = c["work"] + c["stall_fetch"] + c["stall_operand"] + c["stall_write"] + c["stall_other"]
-    if classes != c["cycles"]:
-        problems.append(f"work and stalls are {classes} of {c['cycles']} cycles")
+    return Model(case.params, memory).run(registers_of(case), cycle_limit=limit), memory
 
 
 def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES):
@@ -75,54 +47,21 @@ def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES):
 
     Returns ``(problems, outcome of the gateware)``.
     """
-    if behaviour is not None:
-        bench.behave(behaviour, seed=seed)
     expected, memory = _model(case)
-    bench.load(case.memory)
-    got = bench.run(_registers(case), limit)
-    problems = []
-    if got.status != expected.status:
-        problems.append(f"status {got.status}, expected {expected.status}")
-    if got.fault != expected.fault:
-        problems.append(f"fault {got.fault}, expected {expected.fault}")
-    difference = _first_difference(bench.memory[:case.memory.size], memory)
-    if difference:
-        problems.append(difference)
-    if got.values != expected.values:
-        problems.append(f"values {got.values}, expected {expected.values}")
     # An instruction that faults while it runs (C and P) may have counted what it did.
     partial = expected.fault is not None and expected.fault.name in ("ub_range", "acc_range")
-    for name, value in expected.counters.items():
-        if got.counters[name] != value and not (partial and name == "operations" and got.counters[name] > value):
-            problems.append(f"counter {name} {got.counters[name]}, expected {value}")
-    _counters(got, problems)
-    return problems, got
+    return compare_run(bench, case, expected, memory, behaviour, seed, limit, more=("operations",) if partial else ())
 
 
 def _index(case, pc, problems):
-    """Index of the word at ``pc``."""
-    base = case.registers["program_address"]
-    if (pc - base) % WORD or not 0 <= pc - base <= len(case.program):
-        problems.append(f"pc {pc:#x} is no word of the program at {base:#x}")
-        return None
-    return (pc - base) // WORD
+    return word_index(case, pc, WORD, len(case.program), problems)
 
 
 def check_aborted(bench, case, cycle, behaviour, seed):
     """Abort a run at ``cycle``: it ends, no instruction from pc on has changed memory, and every older one is whole."""
-    bench.behave(behaviour, seed=seed)
-    bench.load(case.memory)
-    bench.start(_registers(case))
-    bench.step(cycle)
-    if bench.busy:
-        bench.abort()
-    outcome = bench.outcome()
-    problems = []
-    _counters(outcome, problems)
+    problems, outcome = aborted_run(bench, case, cycle, behaviour, seed)
     if outcome.status != "aborted":
         return problems, outcome
-    if outcome.fault.code != 8 or outcome.fault.detail != 0:
-        problems.append(f"fault {outcome.fault}")
     index = _index(case, outcome.fault.pc, problems)
     if index is not None:
         # Words that issued before may have been cut short at a burst's end: their rows may be old or new.
@@ -149,32 +88,18 @@ def _intermediate(case, index, addresses):
         for a in seen:
             if address <= a < address + size:
                 seen[a].add(int(memory[a]))
-    Model(case.params, memory).run(_registers(case), cycle_limit=index, trace=trace)
+    Model(case.params, memory).run(registers_of(case), cycle_limit=index, trace=trace)
     return seen
 
 
 def check_bus_error(bench, case, address, write, behaviour, seed):
     """Every access of a kind to the beat at ``address`` fails: older words complete, nothing younger shows."""
-    bench.behave(behaviour, seed=seed)
-    bench.load(case.memory)
-    bench.clear_injections()
-    bench.inject(low=address, high=address + 1, write=write, count=1 << 40)
-    try:
-        got = bench.run(_registers(case), CYCLES)
-    finally:
-        bench.clear_injections()
-    problems = []
-    _counters(got, problems)
-    memory_now = bench.memory[:case.memory.size]
-    expected, memory = _model(case)
+    got = failing_run(bench, case, address, write, behaviour, seed, CYCLES)
+    problems, memory_now = class_problems(got), bench.memory[:case.memory.size]
     if got.fault is None or got.fault.code != 6:
         # Nothing that counts touched the beat.
-        if got.status != expected.status or got.fault != expected.fault:
-            problems.append(f"{got.status} {got.fault}, expected {expected.status} {expected.fault} or a bus error")
-        difference = _first_difference(memory_now, memory)
-        if difference:
-            problems.append(difference)
-        return problems, got
+        expected, memory = _model(case)
+        return problems + run_differently(got, expected, memory_now, memory), got
     index = _index(case, got.fault.pc, problems)
     if index is None:
         return problems, got
@@ -214,38 +139,3 @@ def sanitised(case, words):
     registers.pop("window_base", None)
     registers.pop("window_limit", None)
     return programs.Case(case.name, case.params, data, registers, memory, case.ranges, words=list(words))
-
-
-class Campaign:
-    """A long campaign: runs seeds for QUINTET_MINUTES from QUINTET_SEED on, goes on where the last one stopped.
-
-    Totals are kept in ``campaigns/<name>.json`` below the cache folder; ``docs/campaigns.md`` says what they were.
-    """
-    def __init__(self, name, share=1.0):
-        from quintet.boards.virtual.cache import default_folder
-        self.path = Path(default_folder()) / "campaigns" / f"{name}.json"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.base = int(os.environ.get("QUINTET_SEED", "1"))
-        self.until = time.monotonic() + 60 * float(os.environ.get("QUINTET_MINUTES", "20")) * share
-        self.totals = json.loads(self.path.read_text()) if self.path.exists() else {}
-        self.name = name
-
-    def seeds(self, build):
-        """Seeds not run yet for ``build`` and this base, until the time is over."""
-        key = f"{build}/{self.base}"
-        while time.monotonic() < self.until:
-            done = self.totals.get(key, 0)
-            yield self.base * 10_000_000 + done
-            self.totals[key] = done + 1
-            if done % 50 == 49:
-                self.save()
-        self.save()
-
-    def save(self):
-        work = self.path.with_suffix(f".{os.getpid()}")
-        work.write_text(json.dumps(self.totals, indent=1, sort_keys=True))
-        work.replace(self.path)
-
-
-def random_behaviour(seed):
-    return Behaviour.random(random.Random(f"behaviour {seed}"))

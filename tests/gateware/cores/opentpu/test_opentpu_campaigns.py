@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Long campaigns of OpenTPU's gateware against its model: ``make test-long``, QUINTET_MINUTES, QUINTET_SEED.
 
-Each goes on where the last one stopped; ``python -m campaign_totals`` (in this folder) sums what was run.
+Each goes on where the last one stopped; ``python -m campaign_totals`` (tests/support) sums what was run.
 """
 import random
 
 import opentpu_compare as compare
 import opentpu_programs as programs
 import pytest
-from opentpu_compare import Campaign, check_aborted, check_bus_error, check_case, open_build, random_behaviour
+from campaigns import Campaign, random_behaviour
+from opentpu_compare import check_aborted, check_bus_error, check_case, open_build
 
 pytestmark = pytest.mark.long
 

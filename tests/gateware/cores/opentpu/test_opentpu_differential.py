@@ -7,7 +7,8 @@ a memory each. `make test` runs 2,000 random programs and more; the campaigns of
 import opentpu_checks as checks
 import opentpu_programs as programs
 import pytest
-from opentpu_compare import check_case, random_behaviour, sanitised
+from campaigns import random_behaviour
+from opentpu_compare import check_case, sanitised
 
 from quintet.boards.virtual.bench import IDEAL
 

@@ -3,7 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
-from campaigns import class_problems, first_difference
+from comparing import (
+    aborted_run,
+    class_problems,
+    compare_run,
+    failing_run,
+    first_difference,
+    registers_of,
+    run_differently,
+    word_index,
+)
 
 from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.opu.isa import ISA
@@ -47,11 +56,6 @@ def open_build(name):
     return CoreBench("opu", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
 
 
-def _registers(case):
-    """A case's main memory ends with its image; the build's is larger."""
-    return {"window_limit": case.memory.size, **case.registers}
-
-
 def with_words(case, words):
     """``case`` with other words in place of its own, as long as those or shorter."""
     memory, at = case.memory.copy(), case.registers["program_address"]
@@ -62,7 +66,7 @@ def with_words(case, words):
 
 def _model(case, trace=None):
     memory = case.memory.copy()
-    return Model(case.params, memory).run(_registers(case), trace=trace and (lambda *entry: trace(memory, *entry))), memory
+    return Model(case.params, memory).run(registers_of(case), trace=trace and (lambda *entry: trace(memory, *entry))), memory
 
 
 def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES):
@@ -70,34 +74,11 @@ def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES):
 
     Returns ``(problems, outcome of the gateware)``.
     """
-    if behaviour is not None:
-        bench.behave(behaviour, seed=seed)
-    expected, memory = _model(case)
-    bench.load(case.memory)
-    got = bench.run(_registers(case), limit)
-    problems = class_problems(got)
-    if got.status != expected.status:
-        problems.append(f"status {got.status}, expected {expected.status}")
-    if got.fault != expected.fault:
-        problems.append(f"fault {got.fault}, expected {expected.fault}")
-    difference = first_difference(bench.memory[:case.memory.size], memory)
-    if difference:
-        problems.append(difference)
-    if got.values != expected.values:
-        problems.append(f"values {got.values}, expected {expected.values}")
-    for name, value in expected.counters.items():
-        if got.counters[name] != value:
-            problems.append(f"counter {name} {got.counters[name]}, expected {value}")
-    return problems, got
+    return compare_run(bench, case, *_model(case), behaviour, seed, limit)
 
 
 def _index(case, pc, problems):
-    """Index of the word at ``pc``."""
-    base = case.registers["program_address"]
-    if (pc - base) % WORD or not 0 <= pc - base <= WORD * len(case.words):
-        problems.append(f"pc {pc:#x} is no word of the program at {base:#x}")
-        return None
-    return (pc - base) // WORD
+    return word_index(case, pc, WORD, WORD * len(case.words), problems)
 
 
 class _Writes:
@@ -142,18 +123,9 @@ def check_aborted(bench, case, cycle, behaviour, seed):
     Pc is the oldest instruction of memory that is not complete, or the next one to be decoded. Instructions retired are not
     compared: convolutions in front of pc may have been dropped, configuration behind it may have been carried out.
     """
-    bench.behave(behaviour, seed=seed)
-    bench.load(case.memory)
-    bench.start(_registers(case))
-    bench.step(cycle)
-    if bench.busy:
-        bench.abort()
-    outcome = bench.outcome()
-    problems = class_problems(outcome)
+    problems, outcome = aborted_run(bench, case, cycle, behaviour, seed)
     if outcome.status != "aborted":
         return problems, outcome
-    if outcome.fault.code != 8 or outcome.fault.detail != 0:
-        problems.append(f"fault {outcome.fault}")
     index = _index(case, outcome.fault.pc, problems)
     if index is not None:
         writes, memory = _Writes(case), bench.memory[:case.memory.size]
@@ -167,7 +139,7 @@ def check_aborted(bench, case, cycle, behaviour, seed):
 def touched(case, low, high, write):
     """Index of the first word that reads or writes (``write`` ``None``: either) bytes ``low`` to ``high`` (exclusive) by its
     meaning, its own fetch included; ``None`` if none does before the program ends or faults."""
-    registers = _registers(case)
+    registers = registers_of(case)
     regions = Regions(registers, case.memory.size)
     machine, base = Sequence(case.params, case.params, regions), registers["program_address"]
     end, size = base + registers["program_length"], machine.types.ifm_bytes
@@ -199,7 +171,7 @@ def touched(case, low, high, write):
 
 def some_address(case, rng):
     """An address that the case is likely to touch: of its program, of an array of one of its instructions, or any."""
-    registers = _registers(case)
+    registers = registers_of(case)
     machine, places = Sequence(case.params, case.params, Regions(registers, case.memory.size)), []
     for word in case.words:
         try:
@@ -222,25 +194,13 @@ def check_bus_error(bench, case, address, write, behaviour, seed):
     beat = bench.beat_bytes
     low = address // beat * beat
     must = touched(case, low, low + beat, write)
-    bench.behave(behaviour, seed=seed)
-    bench.load(case.memory)
-    bench.clear_injections()
-    bench.inject(low=address, high=address + 1, write=write, count=1 << 40)
-    try:
-        got = bench.run(_registers(case), CYCLES)
-    finally:
-        bench.clear_injections()
+    got = failing_run(bench, case, address, write, behaviour, seed, CYCLES)
     problems, memory = class_problems(got), bench.memory[:case.memory.size]
     if got.fault is None or got.fault.code != 6:
         if must is not None:
             problems.append(f"{got.status} {got.fault}, expected a bus error of word {must}")
         expected, wanted = _model(case)
-        if got.status != expected.status or got.fault != expected.fault:
-            problems.append(f"{got.status} {got.fault}, expected {expected.status} {expected.fault} or a bus error")
-        difference = first_difference(memory, wanted)
-        if difference:
-            problems.append(difference)
-        return problems, got
+        return problems + run_differently(got, expected, memory, wanted), got
     index = _index(case, got.fault.pc, problems)
     if index is None:
         return problems, got

@@ -6,7 +6,8 @@ import random
 import numpy as np
 import opu_compare as compare
 import pytest
-from campaigns import Campaign, class_problems, first_difference, random_behaviour
+from campaigns import Campaign, random_behaviour
+from comparing import class_problems, first_difference
 from kernels_opu_support import random_network, random_values
 
 from quintet.boards.virtual.bench import IDEAL

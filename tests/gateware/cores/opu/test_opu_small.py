@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine against the golden model, its cycles, and what its own parts refuse."""
-import random
 
 import numpy as np
+import opu_checks
 import opu_directed
 import opu_programs
 import pytest
-from campaigns import random_behaviour
-from opu_compare import check_aborted, check_bus_error, check_case, open_build
+from opu_compare import check_case
 
 from quintet.boards.virtual.bench import Behaviour
 from quintet.firmware.opu import digits
@@ -25,69 +24,34 @@ ENGINE_CELLS = 2450
 #: A memory in the same chip: one beat a cycle.
 NEAR = Behaviour(latency=2)
 
-_open = {}
-
-
-@pytest.fixture
-def bench():
-    if "small" not in _open:
-        _open["small"] = open_build("small")
-    bench = _open["small"]
-    bench.clear_injections()
-    yield bench
-    bench.recover()
+bench = opu_checks.bench_fixture(["small"])
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs(bench, part):
-    for seed in range(60 * part, 60 * part + 60):
-        case = opu_programs.random_case(seed, bench.params, legal=seed % 4 != 0, budget=8000)
-        problems, _ = check_case(bench, case, random_behaviour(seed), seed)
-        assert not problems, (case.name, problems)
+    opu_checks.random_programs(bench, range(60 * part, 60 * part + 60))
 
 
 @pytest.mark.parametrize("fault", opu_programs.FAULTS)
 def test_every_fault(bench, fault):
-    for seed in range(8):
-        case = opu_programs.random_case(seed, bench.params, fault=fault, budget=4000)
-        problems, outcome = check_case(bench, case, random_behaviour(seed), seed)
-        assert not problems, (case.name, problems)
-        assert outcome.fault.name == case.fault
+    opu_checks.every_fault(bench, fault)
 
 
 @pytest.mark.parametrize("group", opu_directed.group_names())
 def test_directed_programs(bench, group):
-    for case in opu_directed.shuffled(opu_directed.directed_cases(bench.params, group), 1, 40):
-        problems, _ = check_case(bench, case, NEAR)
-        assert not problems, (case.name, problems)
+    opu_checks.directed(bench, group, 40, NEAR)
 
 
-def test_aborts_and_resets(bench):
-    for seed in range(25):
-        rng = random.Random(seed)
-        case = opu_programs.random_case(seed, bench.params, budget=6000)
-        problems, _ = check_aborted(bench, case, rng.choice((0, 1, 2, rng.randrange(100), rng.randrange(9000))),
-                                    random_behaviour(seed), seed)
-        assert not problems, (case.name, problems)
-        bench.start({"window_limit": case.memory.size, **case.registers})
-        bench.step(rng.randrange(3000))
-        bench.reset()
-        problems, _ = check_case(bench, case, NEAR)
-        assert not problems, (case.name, "after abort and reset", problems)
+def test_aborts_and_restarts(bench):
+    opu_checks.aborts(bench, 25, 9000, NEAR, every=1)
 
 
 def test_bus_errors(bench):
-    hit = 0
-    for seed in range(50):
-        rng = random.Random(seed)
-        case = opu_programs.random_case(seed, bench.params, budget=6000)
-        address = rng.choice((case.registers["program_address"] + rng.randrange(4 * len(case.words)),
-                              rng.randrange(case.memory.size), rng.randrange(case.memory.size)))
-        problems, outcome = check_bus_error(bench, case, address, rng.choice((True, False, None)), random_behaviour(seed),
-                                            seed)
-        assert not problems, (case.name, hex(address), problems)
-        hit += outcome.status == "fault"
-    assert hit > 3
+    opu_checks.bus_errors(bench, 50, 3, NEAR)
+
+
+def test_core_resets_at_random_cycles(bench):
+    opu_checks.core_resets(bench, 20)
 
 
 # Cycles (specification, section 10)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What every comparison of a core's gateware with its golden model does, whatever the ISA.
+
+A *case* has ``name``, ``params``, ``memory`` (the image), ``registers``; what its words are is the ISA's affair.
+"""
+import pytest
+
+__all__ = ["aborted_run", "bench_fixture", "class_problems", "compare_run", "failing_run", "first_difference", "registers_of",
+           "run_differently", "shared_bench", "word_index"]
+
+_open = {}
+
+
+def shared_bench(open_build, name):
+    """The bench of a build, one for a process. ``open_build(name)`` makes it."""
+    key = open_build, name
+    if key not in _open:
+        _open[key] = open_build(name)
+    return _open[key]
+
+
+def bench_fixture(open_build, builds):
+    """Fixture over ``builds``; a test that breaks a rule leaves the bench usable."""
+    @pytest.fixture(params=builds)
+    def bench(request):
+        bench = shared_bench(open_build, request.param)
+        bench.clear_injections()
+        yield bench
+        bench.recover()
+    return bench
+
+
+def registers_of(case):
+    """Registers of a run: a case's main memory ends with its image; the build's is larger."""
+    return {"window_limit": case.memory.size, **case.registers}
+
+
+def first_difference(got, expected):
+    """A sentence on where two memories differ, or ``None``."""
+    at = (got != expected).nonzero()[0]
+    if not at.size:
+        return None
+    return f"{at.size} bytes of memory differ, the first at {int(at[0]):#x}: {got[at[0]]:#04x}, expected {expected[at[0]]:#04x}"
+
+
+def class_problems(outcome):
+    """What is wrong with the classes of the cycles: a list, empty if they add up."""
+    c = outcome.counters
+    classes = c["work"] + c["stall_fetch"] + c["stall_operand"] + c["stall_write"] + c["stall_other"]
+    return [] if classes == c["cycles"] else [f"work and stalls are {classes} of {c['cycles']} cycles"]
+
+
+def compare_run(bench, case, expected, memory, behaviour, seed, limit, *, more=()):
+    """Runs ``case`` whole: ``(differences from the model's outcome and memory, outcome of the gateware)``.
+
+    ``behaviour`` ``None`` leaves the memory as it is; counters named in ``more`` may be above the model's.
+    """
+    if behaviour is not None:
+        bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    got = bench.run(registers_of(case), limit)
+    problems = class_problems(got)
+    for name in ("status", "fault", "values"):
+        if getattr(got, name) != getattr(expected, name):
+            problems.append(f"{name} {getattr(got, name)}, expected {getattr(expected, name)}")
+    difference = first_difference(bench.memory[:case.memory.size], memory)
+    if difference:
+        problems.append(difference)
+    for name, value in expected.counters.items():
+        if got.counters[name] != value and not (name in more and got.counters[name] > value):
+            problems.append(f"counter {name} {got.counters[name]}, expected {value}")
+    return problems, got
+
+
+def run_differently(got, expected, now, memory):
+    """Differences of a run that an injected error did not reach: outcome and memory."""
+    problems = []
+    if got.status != expected.status or got.fault != expected.fault:
+        problems.append(f"{got.status} {got.fault}, expected {expected.status} {expected.fault} or a bus error")
+    difference = first_difference(now, memory)
+    return problems + [difference] if difference else problems
+
+
+def aborted_run(bench, case, cycle, behaviour, seed):
+    """Aborts a run of ``case`` at ``cycle``: ``(problems, outcome)``; it may have ended before."""
+    bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    bench.start(registers_of(case))
+    bench.step(cycle)
+    if bench.busy:
+        bench.abort()
+    outcome = bench.outcome()
+    problems = class_problems(outcome)
+    if outcome.status == "aborted" and (outcome.fault.code != 8 or outcome.fault.detail != 0):
+        problems.append(f"fault {outcome.fault}")
+    return problems, outcome
+
+
+def failing_run(bench, case, address, write, behaviour, seed, limit):
+    """Runs ``case`` while every access of a kind (``write``: ``None`` both) to the beat at ``address`` fails."""
+    bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    bench.clear_injections()
+    bench.inject(low=address, high=address + 1, write=write, count=1 << 40)
+    try:
+        return bench.run(registers_of(case), limit)
+    finally:
+        bench.clear_injections()
+
+
+def word_index(case, pc, word, size, problems):
+    """Index of the word of ``word`` bytes at ``pc`` in a program of ``size`` bytes; notes a problem if it is none."""
+    base = case.registers["program_address"]
+    if (pc - base) % word or not 0 <= pc - base <= size:
+        problems.append(f"pc {pc:#x} is no word of the program at {base:#x}")
+        return None
+    return (pc - base) // word
