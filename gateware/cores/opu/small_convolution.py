@@ -20,23 +20,23 @@ stop growing at 2**21.
 __all__ = ["CONVOLUTION"]
 
 _ISSUE = """
-plain:      load N_IFM
+conv:       load N_IFM
             add N_KER >T
             add #-1 ?CARRY invalid
             load #0 >KIND
-            hold ?ALWAYS conv
-bias:       load N_IFM
+            hold ?ALWAYS convolve
+conv_bias:  load N_IFM
             add N_KER
             add N_BIAS >T
             add #-1 ?CARRY invalid
             load #1 >KIND
-            hold ?ALWAYS conv
-acc:        load N_IFM
+            hold ?ALWAYS convolve
+conv_acc:   load N_IFM
             add N_KER
             add N_OFM >T
             add #-1 ?CARRY invalid
             load #2 >KIND
-conv:       load GEOMETRY
+convolve:   load GEOMETRY
             add #-1 ?CARRY geometry
 checked:    mul #1 *12
             mul TAP *6 >TAP_LINE
