@@ -104,7 +104,8 @@ class Model:
         cycle_limit : int, optional
             Instructions after which the run is aborted (cycles are unknown here).
         trace : callable, optional
-            Called as ``trace(pc, address, size)`` for every range of main memory written.
+            Called as ``trace(pc, address, size)`` for every range of main memory written, in order, while memory holds what
+            was written.
 
         Returns
         -------
@@ -222,14 +223,13 @@ class Model:
             x = self._residual(x)
         row_slots, (rows, columns, channels) = s.ofm_mem[1], x.shape
         size = types.ifm_bytes
-        if columns <= row_slots:
+        overlap = columns > row_slots          # the later row stays; each is there when its writes are told
+        if not overlap:
             self._channels(step.array.address, x.shape, row_slots, types.ifm)[:] = x
-        else:                                  # rows overlap: the later one stays
-            for i in range(rows):
-                self._channels(step.array.address + i * row_slots * SLOT * size, (1, columns, channels), row_slots,
-                               types.ifm)[:] = x[i]
         for i in range(rows):
             row = step.array.address + i * row_slots * SLOT * size
+            if overlap:
+                self._channels(row, (1, columns, channels), row_slots, types.ifm)[:] = x[i]
             if channels == SLOT:
                 self._note_write(row, columns * SLOT * size)
             else:

@@ -3,7 +3,9 @@
 from types import SimpleNamespace
 
 import numpy as np
+import opu_checks
 import opu_compare
+import opu_directed
 import opu_programs
 import pytest
 
@@ -92,6 +94,20 @@ def test_parts_of_one_instruction_and_no_more():
     memory[301] = 9                                # what nothing writes
     assert not writes.fits(memory, 2)
     assert (writes.upto(1) == case.memory).all() and not writes.upto(4)[128:320].any() and writes.upto(4)[320] == 7
+
+
+def test_rows_that_overlap_may_be_there_in_part():
+    """A row's slots, of which the next row writes all but the first again, are parts of the store until it has."""
+    case = opu_checks.rows_that_overlap(PARAMS)
+    writes, index = opu_compare._Writes(case), len(case.words) - 2
+    assert [number for number, _ in writes.groups] == [index]
+    whole, memory = writes.upto(index + 1), case.memory.copy()
+    for address, data in writes.groups[0][1][:4]:
+        memory[address:address + data.size] = data
+    assert (memory[opu_directed.RESULTS + 64:][:8] != whole[opu_directed.RESULTS + 64:][:8]).any()
+    assert writes.fits(memory, index) and not writes.fits(memory, index + 1)
+    memory[opu_directed.RESULTS + 64] ^= 0x55
+    assert not writes.fits(memory, index)
 
 
 def test_who_touches_a_byte_first():

@@ -38,6 +38,10 @@ def test_aborts_and_restarts(bench):
     opu_checks.aborts(bench, 40, 4000, IDEAL)
 
 
+def test_stores_cut_short_by_an_abort(bench):
+    opu_checks.stores_cut_short(bench, 7)
+
+
 def test_bus_errors(bench):
     opu_checks.bus_errors(bench, 50, 8, IDEAL)
 

@@ -116,6 +116,18 @@ def test_trace_joins_whole_slots():
     assert traced == [(32, 0x2000, 128), (32, 0x20C0, 128)]
 
 
+def test_trace_of_rows_that_overlap():
+    """Each row is in memory when it is told, not yet changed by the next one."""
+    memory = np.zeros(0x8000, np.uint8)
+    memory[0x1000:0x1100:64] = 1, 2, 3, 4
+    memory[0x1200:0x1220:16] = 1
+    registers, traced = program("@shape.ifm [2,2,16]\n@shape.ofm [2,2,2]\n@shape.ker 1\n@mem.ifm 0, 2\n@mem.ofm 0, [2,1]\n"
+                                "@shift 8, 0\nld.ifm 0x40\nld.ker 0x48\nconv ifm:[0,0], ker:0\nstore 0x80\nend", memory), []
+    Model(SPACE.resolve(), memory).run(
+        registers, trace=lambda pc, address, size: traced.append((address, memory[address:address + size].tolist())))
+    assert traced == [(0x2000, [1, 1]), (0x2040, [2, 2]), (0x2040, [3, 3]), (0x2080, [4, 4])]
+
+
 def test_read_only_registers():
     memory = np.zeros(0x1000, np.uint8)
     registers = program("@stride [1,1]\n.word 0xabc9\nend", memory, at=0x40)

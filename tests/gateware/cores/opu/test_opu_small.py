@@ -46,6 +46,10 @@ def test_aborts_and_restarts(bench):
     opu_checks.aborts(bench, 25, 9000, NEAR, every=1)
 
 
+def test_stores_cut_short_by_an_abort(bench):
+    opu_checks.stores_cut_short(bench, 29)
+
+
 def test_bus_errors(bench):
     opu_checks.bus_errors(bench, 50, 3, NEAR)
 
