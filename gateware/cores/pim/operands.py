@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Forms of operands that only PIM has: the operands an offset applies to (specification, section 3.5). Pure Python."""
+from dataclasses import dataclass
+
+from ..operands import Form
+
+__all__ = ["SELECTS", "Select", "select_text"]
+
+#: Letters of the select bits, bit 0 first: rd, rs1, rs2.
+SELECTS = "d12"
+
+
+def select_text(value):
+    """The letters of ``offset_select``."""
+    return "".join(letter for bit, letter in enumerate(SELECTS) if value >> bit & 1)
+
+
+@dataclass(frozen=True)
+class Select(Form):
+    """One or more of the letters ``d``, ``1``, ``2``, each once, as far as the instruction has the operand."""
+    letters: str = SELECTS
+
+    def parse(self, cursor, field):
+        place, text = cursor.place, cursor.token.text
+        value = 0
+        for letter in text:
+            bit = SELECTS.find(letter)
+            if letter not in self.letters or value >> bit & 1:
+                value = 0
+                break
+            value |= 1 << bit
+        if not value:
+            cursor.fail(f"'{text}' selects no operands", place=place,
+                        expected=f"one or more of {', '.join(self.letters)}, as in @8:{self.letters}")
+        cursor.advance()
+        return value
+
+    def format(self, value):
+        return select_text(value)

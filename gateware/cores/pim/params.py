@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sizes and presets of the PIM core (specification, section 8). Pure Python."""
+from ..parameters import Parameter, ParameterError, ParameterSpace, Preset
+
+__all__ = ["SPACE", "weight_bytes"]
+
+
+def _powers(low, high):
+    return tuple(1 << k for k in range(low, high + 1))
+
+
+def _check(values):
+    """Combinations that no single range excludes."""
+    if values["xb_cols"] % values["lanes"]:
+        raise ParameterError(f"parameter lanes must divide xb_cols = {values['xb_cols']}, not {values['lanes']}")
+    if values["x_bits"] > values["max_biw"]:
+        raise ParameterError(f"parameter x_bits must be at most max_biw = {values['max_biw']}, not {values['x_bits']}")
+    if values["vec_bytes"] * 8 < values["max_biw"]:
+        raise ParameterError(f"parameter vec_bytes must be at least max_biw/8 = {values['max_biw'] // 8}, not "
+                             f"{values['vec_bytes']}")
+
+
+def weight_bytes(params):
+    """Bytes of the arrays of one core: arrays * xb_rows * xb_cols."""
+    return params["arrays"] * params["xb_rows"] * params["xb_cols"]
+
+
+SPACE = ParameterSpace("pim", (
+    Parameter("cores", int, range(1, 33), 4, job="at_least", doc="cores built"),
+    Parameter("lanes", int, _powers(0, 8), 32, doc="MACs per cycle and core; divides xb_cols"),
+    Parameter("xb_rows", int, _powers(4, 8), 64, job="equal", doc="rows of an array"),
+    Parameter("xb_cols", int, _powers(4, 8), 64, job="equal", doc="columns of an array"),
+    Parameter("arrays", int, range(1, 65), 16, job="at_least",
+              doc="arrays per core; they take arrays*xb_rows*xb_cols bytes"),
+    Parameter("groups", int, range(1, 1025), 64, job="at_least", doc="group-table entries per core"),
+    Parameter("bias_words", int, range(0, 4097), 512, job="at_least",
+              doc="int32 biases per core; 0: a group with bias is fault table"),
+    Parameter("lmem_bytes", int, _powers(10, 16), 16384, job="at_least", doc="local memory per core, in bytes"),
+    Parameter("max_biw", int, (8, 16, 32), 32, job="at_least", doc="bits of the widest element"),
+    Parameter("x_bits", int, (8, 16), 16, job="at_least", doc="bits of the widest input of mvmul, at most max_biw"),
+    Parameter("vec_bytes", int, (1, 2, 4, 8), 8, doc="bytes of an LMem port and of the vector unit, at least max_biw/8"),
+    Parameter("act_unit", int, (0, 1), 1, job="at_least", doc="1: vtanh and vsigm are built"),
+    Parameter("prefetch_words", int, _powers(5, 10), 512, doc="code buffer per core, in words of 64 bits"),
+), (
+    Preset("85f", {}, default=True, doc="4 cores, 128 MACs a cycle"),
+    Preset("25f", {"cores": 1, "lanes": 16, "arrays": 8}, doc="1 core, 16 MACs a cycle"),
+    Preset("up5k", {"cores": 1, "lanes": 4, "lmem_bytes": 32768, "groups": 16, "bias_words": 64, "max_biw": 16,
+                    "vec_bytes": 2, "act_unit": 0, "prefetch_words": 64},
+           doc="1 core, 4 MACs a cycle; weights in two SPRAM, LMem in one"),
+    Preset("hx8k", {"cores": 1, "lanes": 2, "xb_rows": 32, "xb_cols": 32, "arrays": 1, "lmem_bytes": 2048, "groups": 4,
+                    "bias_words": 0, "max_biw": 16, "x_bits": 8, "vec_bytes": 2, "act_unit": 0, "prefetch_words": 32},
+           doc="1 core, 2 MACs a cycle in logic; a demonstration"),
+    Preset("sim", {"cores": 2, "lanes": 4, "arrays": 2, "lmem_bytes": 4096, "groups": 16, "bias_words": 64,
+                   "vec_bytes": 4, "prefetch_words": 64}, doc="small, for tests"),
+), _check)
