@@ -99,7 +99,7 @@ def _registers(isa):
         only = f" (needs `{r.only_if}`)" if r.only_if else ""
         count = f"[{r.count}]" if r.count > 1 else ""
         reset = f"0x{r.reset:08x}" + (f" + k * 0x{r.reset_step:x}" if r.reset_step else "")
-        return f"0x{r.offset:03x}", f"`{r.name}{count}`", r.access, reset, r.doc + only
+        return f"0x{r.offset:03x}", f"`{r.name}{count}`", r.access + "1c" * r.clears, reset, r.doc + only
     yield "The first 256 bytes are [common to all cores](../control-block.md). Its own:\n"
     yield _table(("offset", "name", "access", "reset", "meaning"), [row(r) for r in isa.registers])
     yield "## Counters\n"

@@ -53,7 +53,7 @@ class RegisterMap:
         return register, register.offset + index * register.width // 8
 
     def _job_names(self):
-        return [*(r.name for r in self.own.values() if "w" in r.access), *JOB_COMMON]
+        return [*(r.name for r in self.own.values() if r.given), *JOB_COMMON]
 
     def check_job_value(self, name, value):
         """``value`` if a job may write it to ``name``; else ``ValueError`` saying what was expected."""
@@ -63,6 +63,8 @@ class RegisterMap:
                              f"{' and '.join(JOB_COMMON)}")
         if "w" not in register.access:
             raise ValueError("is read-only")
+        if register.clears:
+            raise ValueError("is a flag that the core sets and a host clears; no job gives it a value")
         if type(value) is not int or not 0 <= value < 1 << register.width:
             raise ValueError(f"expected an integer of {register.width} bits, 0 to {(1 << register.width) - 1:#x}")
         mask = register.mask | (~0xFFFF_FFFF if register.width == 64 else 0)
@@ -85,9 +87,9 @@ class RegisterMap:
                            f"{target} was built with {register.only_if} = false")
 
     def read_only(self):
-        """Names of the ISA's own read-only registers, entries of arrays one by one."""
+        """Names of the ISA's own registers that a run leaves a result in, entries of arrays one by one."""
         for register in self.own.values():
-            if "w" not in register.access:
+            if not register.given:
                 if register.count == 1:
                     yield register.name
                 else:

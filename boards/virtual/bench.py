@@ -200,10 +200,10 @@ class CoreBench(Simulation):
         """Set every writable register: those named to their values, all others to reset."""
         for name in registers:
             base = name.split("[")[0]
-            if base not in self.registers or "w" not in self.registers[base].access or base == "control":
+            if base not in self.registers or not self.registers[base].given or base == "control":
                 raise ValueError(f"no writable register {name!r}")
         for register in self.registers.values():
-            if "w" not in register.access or register.name == "control":
+            if not register.given or register.name == "control":
                 continue
             for index in range(register.count):
                 name = register.name if register.count == 1 else f"{register.name}[{index}]"
@@ -261,7 +261,7 @@ class CoreBench(Simulation):
             fault = FaultReport(read["fault_code"], self._faults.get(read["fault_code"], "?"), read["fault_pc"],
                                 read["fault_detail"])
         values = {r.name: self.read_register(r.offset) for r in self.isa.registers
-                  if "w" not in r.access and r.count == 1 and r.width == 32}
+                  if not r.given and r.count == 1 and r.width == 32}
         return Outcome(status, fault, {name: self.counter(name) for name in self.counters}, values)
 
     def traffic(self, port):

@@ -26,7 +26,8 @@ class Register:
     holds for both words of a 64-bit register). ``storage`` is ``"block"`` (kept by the control block) or ``"engine"``
     (served by the core's engine through its register bus, for arrays and read-only values computed on demand).
     ``only_if`` names a boolean parameter without which the register reads 0 and ignores writes.
-    ``live`` (storage ``"engine"`` only): written while busy too.
+    ``live`` (storage ``"engine"`` only): written while busy too. ``clears``: a flag of the core's, bits of which a write of 1
+    clears: a result of a run like a read-only register, and nothing that a run is given.
     """
     name: str
     offset: int
@@ -40,6 +41,12 @@ class Register:
     doc: str = ""
     live: bool = False
     reset_step: int = 0
+    clears: bool = False
+
+    @property
+    def given(self):
+        """Whether a run is given its value: it may be written, and keeps what was written."""
+        return "w" in self.access and not self.clears
 
     def reset_of(self, index=0):
         """Reset value of entry ``index``."""

@@ -267,7 +267,7 @@ def test_damaged_header(damage, word):
 
 def test_unknown_core_on_the_board():
     values = {"board": "b", "isa": "sixth", "params": {}, "clock_hz": 1}
-    with pytest.raises(TargetError, match="core sixth, which this quintet does not know; it knows opentpu"):
+    with pytest.raises(TargetError, match="core sixth, which this quintet does not know; it knows .*opentpu"):
         board_target(values=values)
 
 

@@ -131,6 +131,11 @@ class ModelTarget(Target):
         register = self._find(name)
         if "w" not in register.access or name == "control":
             raise TargetError(f"{self.name}: register {name} cannot be written; use run and reset_core")
+        if register.clears:
+            self._model.clear(name, value)
+            if self._outcome is not None:
+                self._outcome.values[name] &= ~value
+            return
         self._values[name] = value & register.mask if register.width == 32 else value
 
     def reset_core(self):
