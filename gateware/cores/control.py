@@ -160,7 +160,7 @@ class ControlBlock(wiring.Component):
 
     def _width(self, counter):
         """Bits of the increment of ``counter``."""
-        widths = {"operations": self.control.operations_bits, "bytes_read": self.control.bytes_bits,
+        widths = {"instructions": self.control.retired_bits, "operations": self.control.operations_bits, "bytes_read": self.control.bytes_bits,
                   "bytes_written": self.control.bytes_bits}
         # All others count cycles, or what happens once in one.
         return counter.bits if counter in self.control.counters else widths.get(counter.name, self.control.cycle_bits)

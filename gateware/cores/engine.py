@@ -58,16 +58,21 @@ class EngineControl(wiring.Signature):
     interrupt : Out, one cycle: raise the interrupt within a run
     stall : Out, :class:`Stall`: the class of this cycle, looked at from the cycle after ``start`` to that of
         ``finish``, both included
-    retired : Out, 1 bit: an instruction was completed this cycle
+    retired : Out, ``retired_bits``: instructions completed this cycle
     operations, bytes_read, bytes_written : Out: increments of this cycle (those up to and including ``finish`` count)
     """
-    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=(), views=1, cycle_bits=1):
+    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=(), views=1, cycle_bits=1, retired_bits=1):
         if not isinstance(views, int) or isinstance(views, bool) or not 1 <= views <= 64:
             raise ValueError(f"Number of views must be an integer from 1 to 64, not {views!r}")
         if not isinstance(cycle_bits, int) or isinstance(cycle_bits, bool) or not 1 <= cycle_bits <= 8:
             raise ValueError(f"Bits of cycles must be an integer from 1 to 8, not {cycle_bits!r}")
         if cycle_bits > 1 and views > 1:
             raise ValueError(f"A core has {views} views or cycles of {cycle_bits} bits, not both")
+        if not isinstance(retired_bits, int) or isinstance(retired_bits, bool) or not 1 <= retired_bits <= 16:
+            raise ValueError(f"Bits of retired instructions must be an integer from 1 to 16, not {retired_bits!r}")
+        if cycle_bits > 1 and retired_bits > 1:
+            raise ValueError(f"Retired instructions of {retired_bits} bits need cycles of 1 bit, not {cycle_bits}")
+        self.retired_bits = max(retired_bits, cycle_bits)
         self.registers = tuple(registers)
         self.cycle_bits = cycle_bits
         self.operations_bits = operations_bits
@@ -79,7 +84,7 @@ class EngineControl(wiring.Signature):
             "ready": Out(1), "start": In(1), "abort": In(1),
             "program_address": In(32), "program_length": In(32), "window_base": In(32), "window_limit": In(32),
             "finish": Out(1), "fault_code": Out(8), "fault_pc": Out(32), "fault_detail": Out(32),
-            "interrupt": Out(1), "stall": Out(Stall), "retired": Out(1),
+            "interrupt": Out(1), "stall": Out(Stall), "retired": Out(retired_bits),
             "operations": Out(operations_bits), "bytes_read": Out(bytes_bits), "bytes_written": Out(bytes_bits),
             "reg": In(data.StructLayout({r.name: unsigned(r.width) for r in block if "w" in r.access})),
             "val": Out(data.StructLayout({r.name: unsigned(r.width) for r in block if "w" not in r.access})),
@@ -96,7 +101,7 @@ class EngineControl(wiring.Signature):
         if views > 1:
             members["view"] = Out(range(views))
             members["part"] = Out(data.ArrayLayout(data.StructLayout({
-                "stall": Stall, "retired": unsigned(1), "operations": unsigned(operations_bits),
+                "stall": Stall, "retired": unsigned(retired_bits), "operations": unsigned(operations_bits),
                 "bytes_read": unsigned(bytes_bits), "bytes_written": unsigned(bytes_bits)}), views - 1))
         super().__init__(members)
 
@@ -104,4 +109,4 @@ class EngineControl(wiring.Signature):
         return (isinstance(other, EngineControl) and self.registers == other.registers
                 and self.counters == other.counters and self.operations_bits == other.operations_bits
                 and self.bytes_bits == other.bytes_bits and self.views == other.views
-                and self.cycle_bits == other.cycle_bits)
+                and self.cycle_bits == other.cycle_bits and self.retired_bits == other.retired_bits)

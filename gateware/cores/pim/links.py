@@ -62,7 +62,7 @@ class EventPort(wiring.Signature):
 
 
 class StartLayout(data.StructLayout):
-    """What a core starts with; holds still from ``go`` to the end of the run.
+    """What a core starts with; holds still from ``prime`` to the end of the run.
 
     Members
     -------
@@ -85,7 +85,8 @@ class StartPort(wiring.Signature):
     -------
     clear : In, one cycle, before LOAD programs anything: registers 0, pc 0, nothing under way; and, if ``zero`` is high with it, a
         sweep of zeros over LMem begins
-    ready : Out, level: the sweep is over
+    ready : Out, level: the sweep, and whatever else ``clear`` began, is over
+    prime : In, one cycle: ``start`` holds; code may be fetched ahead. Earlier than ``go``, and once a run
     go : In, one cycle: RUN begins
     start : In, :class:`StartLayout`
     gmem_base : In, main-memory address of GMem 0. gmem_low, gmem_high : In: a range of GMem addresses is legal when its
@@ -95,7 +96,7 @@ class StartPort(wiring.Signature):
     """
     def __init__(self, params):
         super().__init__({
-            "clear": In(1), "zero": In(1), "ready": Out(1), "go": In(1), "start": In(StartLayout()),
+            "clear": In(1), "zero": In(1), "ready": Out(1), "prime": In(1), "go": In(1), "start": In(StartLayout()),
             "gmem_base": In(32), "gmem_low": In(32), "gmem_high": In(32), "cores": In(range(params["cores"] + 1)), "stop": In(1),
         })
 

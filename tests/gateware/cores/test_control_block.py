@@ -272,6 +272,24 @@ def test_views_of_the_counters():
     simulate(body, control=control(views=3))
 
 
+def test_several_instructions_a_cycle():
+    async def body(ctx, bench, dut):
+        engine = dut.engine
+        while await bench.status() & BUSY:
+            pass
+        await bench.begin()
+        ctx.set(engine.retired, 13)
+        ctx.set(engine.part[0].retired, 7)
+        for cycle in range(400):
+            ctx.set(engine.finish, cycle == 399)
+            await ctx.tick()
+        ctx.set(engine.finish, 0)
+        for view, each in ((0, 13), (1, 7)):
+            ctx.set(engine.view, view)
+            assert await bench.read64(0x88) == 400 * each
+    simulate(body, control=control(views=2, retired_bits=4))
+
+
 def test_bus_while_busy_loses_no_count():
     async def body(ctx, bench, dut):
         ctx.set(dut.engine.inc.loads, 0xFFFFF)
@@ -410,6 +428,16 @@ def test_core_reset_at_any_moment(moment):
 def test_bad_arguments(change, message):
     with pytest.raises(ValueError, match=message):
         block(**change)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"retired_bits": 0}, "Bits of retired instructions must be an integer from 1 to 16, not 0"),
+    ({"retired_bits": True}, "Bits of retired instructions must be an integer from 1 to 16, not True"),
+    ({"retired_bits": 2, "cycle_bits": 2}, "Retired instructions of 2 bits need cycles of 1 bit, not 2"),
+])
+def test_bad_retired_bits(change, message):
+    with pytest.raises(ValueError, match=message):
+        control(**change)
 
 
 @pytest.mark.parametrize("views", [0, 65, 1.0])
