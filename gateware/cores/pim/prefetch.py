@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instruction supply of one processor: reads its code ahead in bursts, and shows one instruction after the other (sections 3 and 9).
+
+The buffer is a ring of rows of 8 bytes at places given by the bits of their address in memory, so a burst is one aligned block of
+64 bytes (the first and the last may be shorter). Behind it an aligner puts instructions of one or two words together.
+"""
+from amaranth import Cat, Module, Mux, Signal, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...memory.port import MemoryPort
+from ...primitives.bram import BlockRAM
+from .isa import ISA
+
+__all__ = ["BURST_BYTES", "CODE_MODES", "Prefetch", "fetched_layout"]
+
+#: Bytes of a burst.
+BURST_BYTES = 64
+#: Numbers of the code forms in the image.
+CODE_MODES = {"64": 0, "32": 1, "packed": 2}
+
+_ROW = 8
+_ROWS = BURST_BYTES // _ROW
+#: Bursts asked for and not yet there.
+_FLYING = 2
+#: Opcode -> lowest bit of its immediate in the 32-bit form.
+_SHORT = {ISA.opcodes["sldi"]: 11, ISA.opcodes["saddi"]: 16, ISA.opcodes["smuli"]: 16}
+
+
+def fetched_layout():
+    """An instruction as its 64-bit form has it: ``low``, ``high``.
+
+    ``long``: it takes two words of 32 bits; ``error``: memory reported one for it; ``beyond``: no instruction, but the fault CODE_END.
+    """
+    return data.StructLayout({"low": unsigned(32), "high": unsigned(32), "long": 1, "error": 1, "beyond": 1})
+
+
+class Prefetch(wiring.Component):
+    """Shows ``count`` instructions in order, each once; one a cycle as far as the memory gives them.
+
+    Parameters
+    ----------
+    params : dict of ``SPACE.resolve``
+    beat_bytes : int, 1, 2, 4 or 8
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
+
+    Members
+    -------
+    clear : In, one cycle, while ``idle``: forgets everything
+    start : In, one cycle, after ``clear``; the rest of the inputs hold still from here on
+    code : In(32), address of the code, a multiple of 8; code_bytes : In(32); count : In(32), instructions; mode : In(2)
+    stop : In, level: asks for nothing more
+    idle : Out, no burst is outstanding
+    words : Out(stream) of :func:`fetched_layout`. Packed code that is too short or too long ends with one ``beyond``
+    ended : Out, all instructions were taken
+    bytes : Out(12), bytes of code asked for in this cycle
+    memory : Out(MemoryPort); answers are taken as they come
+    """
+    def __init__(self, *, params, beat_bytes, family=None):
+        if beat_bytes not in (1, 2, 4, 8):
+            raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
+        self.rows = params["prefetch_words"]
+        self.beat_bytes, self.family = beat_bytes, family
+        super().__init__({
+            "clear": In(1), "start": In(1), "code": In(32), "code_bytes": In(32), "count": In(32), "mode": In(2), "stop": In(1),
+            "idle": Out(1), "words": Out(stream.Signature(fetched_layout())), "ended": Out(1), "bytes": Out(12),
+            "memory": Out(MemoryPort(beat_bytes)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        filled, beat_word = self._ask(m)
+        pair = self._buffer(m, filled, *beat_word)
+        self._align(m, *pair)
+        return m
+
+    def _ask(self, m):
+        """Bursts out of the range of the code; gives the next row that is not yet there, and what to write."""
+        port, size, rows = self.memory, self.beat_bytes, self.rows
+        ring = rows // _ROWS
+        next_row, left = Signal(29, reset_less=True), Signal(30)
+        room, flying = Signal(range(ring + 1), init=ring), Signal(range(_FLYING + 1))
+        asking, asked, arrived = Signal(), Signal(), Signal()
+        self._freed = Signal()
+        most, length = Signal(4), Signal(4, reset_less=True)
+        begin = Signal()
+        m.d.comb += [
+            most.eq(_ROWS - next_row[:3]),
+            begin.eq(~asking & (left != 0) & (room != 0) & (flying != _FLYING) & ~self.stop),
+            port.req.valid.eq(asking), asked.eq(asking & port.req.ready),
+            port.req.payload.address.eq(next_row << 3), port.req.payload.beats.eq((length << exact_log2(_ROW // size)) - 1),
+            port.r.ready.eq(1), port.ack.ready.eq(1), arrived.eq(port.r.valid & port.r.payload.last),
+            self.idle.eq(~asking & (flying == 0)),
+        ]
+        m.d.sync += [flying.eq(flying + asked - arrived), self.bytes.eq(Mux(asked, length << 3, 0))]
+        with m.If(begin):
+            m.d.sync += [asking.eq(1), length.eq(Mux(left < most, left, most))]
+        with m.Elif(asked):
+            m.d.sync += [asking.eq(0), next_row.eq(next_row + length), left.eq(left - length)]
+        m.d.sync += room.eq(room - begin + self._freed)
+        with m.If(self.start):
+            m.d.sync += [next_row.eq(self.code[3:]), left.eq((self.code_bytes + 7)[3:])]
+        with m.If(self.clear):
+            m.d.sync += [left.eq(0), room.eq(ring)]
+
+        # Beats to words of 32 bits, words to rows; one bit more than the ring's rows, so that full is not empty.
+        filled = Signal(exact_log2(rows) + 1, reset_less=True)
+        beat, bad, valid = port.r.payload.data, port.r.payload.error, port.r.valid
+        enable, word = Signal(2), Signal(2 * 33)
+        if size == 8:
+            m.d.comb += [enable.eq(valid.replicate(2)), word.eq(Cat(beat[:32], bad, beat[32:], bad))]
+        else:
+            half = Signal(reset_less=True)
+            whole, wrong = beat, bad
+            ends = valid
+            if size < 4:
+                earlier, spoilt, place = Signal(32 - 8 * size, reset_less=True), Signal(reset_less=True), Signal(range(4 // size))
+                whole, wrong = Cat(earlier, beat), bad | spoilt
+                ends = valid & place.all()
+                with m.If(valid):
+                    m.d.sync += [place.eq(place + 1), earlier.eq(whole[8 * size:]), spoilt.eq(wrong & ~place.all())]
+                with m.If(self.start):
+                    m.d.sync += [place.eq(0), spoilt.eq(0)]
+            m.d.comb += [enable.eq(Cat(ends & ~half, ends & half)), word.eq(Cat(whole, wrong, whole, wrong))]
+            with m.If(ends):
+                m.d.sync += half.eq(~half)
+            with m.If(self.start):
+                m.d.sync += half.eq(0)
+        with m.If(enable[1]):
+            m.d.sync += filled.eq(filled + 1)
+        with m.If(self.start):
+            m.d.sync += filled.eq(self.code[3:])
+        return filled, (enable, word)
+
+    def _buffer(self, m, filled, enable, word):
+        """The ring; behind it a register for a row. Gives both words, ``valid``, and what takes them."""
+        bits = len(filled)
+        row, shown, taken = Signal(bits, reset_less=True), Signal(), Signal()
+        following, at = Signal(bits), Signal(bits)
+        m.d.comb += [following.eq(row + 1), at.eq(Mux(taken, following, row)), self._freed.eq(taken & row[:3].all())]
+        m.d.sync += [row.eq(at), shown.eq(at != filled)]
+        banks = []
+        for k in range(2):
+            m.submodules[f"bank_{k}"] = bank = BlockRAM(width=33, depth=self.rows, latency=1, family=self.family)
+            m.d.comb += [
+                bank.write_en.eq(enable[k]), bank.write_addr.eq(filled[:-1]), bank.write_data.eq(word[33 * k:33 * k + 33]),
+                bank.read_addr.eq(at[:-1]),
+            ]
+            banks.append(bank)
+        with m.If(self.start):
+            m.d.sync += [row.eq(self.code[3:]), shown.eq(0)]
+
+        valid, free, low, high = Signal(), Signal(), Signal(33, reset_less=True), Signal(33, reset_less=True)
+        take = Signal()
+        m.d.comb += [free.eq(~valid | take), taken.eq(shown & free)]
+        with m.If(free):
+            m.d.sync += [valid.eq(shown), low.eq(banks[0].read_data), high.eq(banks[1].read_data)]
+        with m.If(self.clear):
+            m.d.sync += [shown.eq(0), valid.eq(0)]
+        return valid, low, high, take
+
+    def _align(self, m, valid, low, high, take):
+        """Words to instructions. ``held`` is the upper word of a row whose lower one is gone."""
+        out = self.words
+        holds, held = Signal(), Signal(33, reset_less=True)
+        first, second = Signal(33), Signal(33)
+        m.d.comb += [first.eq(Mux(holds, held, low)), second.eq(Mux(holds, low, high))]
+        left, due = Signal(31), Signal(32)             # words and instructions not yet shown
+        none, one, last, begun = Signal(init=1), Signal(), Signal(init=1), Signal()
+        packed, marked, wide = Signal(), Signal(), Signal()
+        m.d.comb += [
+            packed.eq(self.mode == CODE_MODES["packed"]),
+            marked.eq(packed & first[5] & first[:5].any()), wide.eq(marked | (self.mode == CODE_MODES["64"])),
+        ]
+        beyond, there, show, free = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            free.eq(~out.valid | out.ready),
+            beyond.eq(Mux(none, ~last, last | wide & one)),
+            there.eq(Mux(none, ~last, Mux(wide & ~beyond, valid, valid | holds))),
+            show.eq(begun & there & free),
+        ]
+        # What is taken: from the held word and one of the row, or from the row.
+        with m.If(show & ~beyond):
+            with m.If(wide):
+                m.d.comb += take.eq(1)
+                m.d.sync += held.eq(high)
+            with m.Elif(~holds):
+                m.d.comb += take.eq(1)
+                m.d.sync += [holds.eq(1), held.eq(high)]
+            with m.Else():
+                m.d.sync += holds.eq(0)
+            m.d.sync += [
+                due.eq(due - 1), last.eq(due == 1), left.eq(left - Mux(wide, 2, 1)),
+                none.eq(Mux(wide, left == 2, left == 1)), one.eq(Mux(wide, left == 3, left == 2)),
+            ]
+        opcode, masked, short = Signal(6), Signal(32), Signal(32)
+        m.d.comb += [opcode.eq(Cat(first[:5], first[5] & ~marked)), masked.eq(Cat(opcode, first[6:32]))]
+        for code, lowest in _SHORT.items():
+            with m.If(~wide & (opcode == code)):
+                immediate = first[lowest:32]
+                m.d.comb += [short.eq(Cat(immediate, immediate[-1].replicate(lowest))), masked.eq(Cat(opcode, first[6:lowest]))]
+        with m.If(free):
+            m.d.sync += [
+                out.valid.eq(show), out.payload.low.eq(masked), out.payload.high.eq(Mux(wide, second[:32], short)),
+                out.payload.long.eq(wide), out.payload.error.eq(first[32] | wide & second[32]), out.payload.beyond.eq(beyond),
+            ]
+        with m.If(show & beyond):
+            m.d.sync += begun.eq(0)
+        with m.If(self.start):
+            m.d.sync += [
+                begun.eq(self.count != 0), holds.eq(0), left.eq(self.code_bytes[2:]), due.eq(self.count), last.eq(self.count == 0),
+                none.eq(self.code_bytes[2:] == 0), one.eq(self.code_bytes[2:] == 1),
+            ]
+        with m.If(self.clear):
+            m.d.sync += [begun.eq(0), holds.eq(0), out.valid.eq(0), last.eq(1), none.eq(1)]
+        m.d.comb += self.ended.eq(last & none & ~out.valid)
