@@ -3,7 +3,7 @@
 import importlib
 from dataclasses import dataclass, field
 
-__all__ = ["FPGA_FAMILY", "SDRAM", "SPRAM", "BlockRAM", "Board", "UARTLink"]
+__all__ = ["FPGA_FAMILY", "SDRAM", "SPRAM", "SRAM", "BlockRAM", "Board", "UARTLink"]
 
 #: FPGA code of presets -> family of primitives.
 FPGA_FAMILY = {"85f": "ecp5", "45f": "ecp5", "25f": "ecp5", "up5k": "ice40", "hx8k": "ice40"}
@@ -24,10 +24,15 @@ class UARTLink:
 
 @dataclass(frozen=True)
 class SDRAM:
-    """SDR SDRAM chip: ``part`` of ``gateware/memory/sdram/parts.py``, on the platform's ``resource``."""
+    """SDR SDRAM chip: ``part`` of ``gateware/memory/sdram/parts.py``, on the platform's ``resource``.
+
+    ``capture`` is the controller's: 1 with the chip's clock from a PLL's output of its own (ECP5), 0 with an inverted clock
+    below some 40 MHz (docs/memory.md, "Clock and phase").
+    """
     part: str
     resource: str = "sdram"
     kind: str = "SDRAM"
+    capture: int = 1
 
     @property
     def size(self):
@@ -42,7 +47,37 @@ class SDRAM:
     def backing(self, *, clock_hz, family, size):
         """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
         from ..gateware.memory.sdram.controller import SDRAMController
-        return SDRAMController(part=self.part, clock_hz=clock_hz)
+        return SDRAMController(part=self.part, clock_hz=clock_hz, capture=self.capture)
+
+    @property
+    def width(self):
+        """Bits of the chip's data lines."""
+        from ..gateware.memory.sdram.parts import find_part
+        return find_part(self.part).data_bits
+
+
+@dataclass(frozen=True)
+class SRAM:
+    """Asynchronous SRAM chip: ``part`` of ``gateware/memory/sram/parts.py``, on the platform's ``resource``."""
+    part: str
+    resource: str = "sram"
+    kind: str = "SRAM"
+    width: int = 16
+
+    @property
+    def size(self):
+        """Bytes."""
+        from ..gateware.memory.sram.parts import find_sram
+        return find_sram(self.part).size
+
+    def usable(self, room, params):
+        """Bytes of main memory beside this core."""
+        return self.size
+
+    def backing(self, *, clock_hz, family, size):
+        """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
+        from ..gateware.memory.sram.controller import SRAMController
+        return SRAMController(part=self.part, clock_hz=clock_hz)
 
 
 @dataclass(frozen=True)
@@ -94,11 +129,14 @@ class Board:
     platform : str, ``module:class`` of amaranth-boards, or of a file of ours
     oscillator : str, clock resource of the platform; ``oscillator_hz`` its frequency
     clock_mhz : float, main clock where the preset names none
-    memory : SDRAM, SPRAM or BlockRAM
+    memory : SDRAM, SRAM, SPRAM or BlockRAM
     link : UARTLink
     programmers : tuple of str, programs that can load it, the first one preferred
-    busy_led, fault_led : (resource, number)
+    busy_led, fault_led : (resource, number), or with the name of a part of it, as of a three-coloured LED; ``None``: the board
+        has no LED for it
     clock_pad : bool, iCE40: the oscillator's pin is that of the PLL
+    held_high : tuple of (resource, number), outputs that must stand high
+    notes : tuple of str, what a user must know
     """
     name: str
     title: str
@@ -114,6 +152,7 @@ class Board:
     busy_led: tuple
     fault_led: tuple
     clock_pad: bool = False
+    held_high: tuple = field(default=())
     notes: tuple = field(default=())
 
     @property

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..gateware.link.uart import UARTReceiver, UARTTransmitter
 from ..gateware.memory.sdram.phy import SDRAMPhy
+from ..gateware.memory.sram.phy import SRAMPhy
 from ..gateware.primitives.pll import PLL, ecp5_settings, ice40_settings
 
 __all__ = ["BoardTop", "MainClock", "SerialLink"]
@@ -84,8 +85,9 @@ class BoardTop(Elaboratable):
 
     @property
     def sdram_phase(self):
-        """Degrees by which the SDRAM's clock follows the main clock; ``None`` without one (docs/memory.md, "Clock and phase")."""
-        if not hasattr(self.soc, "memory_pins"):
+        """Degrees by which the SDRAM's clock follows the main clock, where the PLL makes it; ``None`` without one (docs/memory.md,
+        "Clock and phase"). An iCE40's PLL has no such output: there the clock is inverted."""
+        if self.board.memory.kind != "SDRAM" or self.board.family == "ice40":
             return None
         return 270 if self.soc.clock_hz <= 105e6 else 180
 
@@ -115,17 +117,39 @@ class BoardTop(Elaboratable):
         wiring.connect(m, soc.tx, link.tx)
         m.d.comb += [link.rx_line.eq(rx_pin.i), tx_pin.o.eq(link.tx_line)]
 
-        for name, resource, lit in (("busy", board.busy_led, soc.busy), ("fault", board.fault_led, soc.fault)):
-            m.submodules[f"{name}_led"] = led = io.Buffer("o", platform.request(*resource, dir="-"))
-            m.d.comb += led.o.eq(lit | soc.led)
-        if hasattr(soc, "memory_pins"):
+        self._leds(m, platform)
+        for resource, number in board.held_high:
+            m.submodules[f"{resource}_{number}"] = pin = io.Buffer("o", platform.request(resource, number, dir="-"))
+            m.d.comb += pin.o.eq(1)
+        if board.memory.kind == "SDRAM":
             self._sdram(m, platform, pll)
+        elif board.memory.kind == "SRAM":
+            phy = m.submodules.phy = SRAMPhy(part=board.memory.part, ports=platform.request(board.memory.resource, dir="-"))
+            wiring.connect(m, soc.memory_pins, phy.controller)
         return m
+
+    def _leds(self, m, platform):
+        requested = {}
+        for name, lit in (("busy", self.soc.busy), ("fault", self.soc.fault)):
+            led = getattr(self.board, f"{name}_led")
+            if led is None:
+                continue
+            resource, number, *part = led
+            if (resource, number) not in requested:
+                requested[resource, number] = platform.request(resource, number, dir="-")
+            port = requested[resource, number]
+            m.submodules[f"{name}_led"] = buffer = io.Buffer("o", getattr(port, *part) if part else port)
+            m.d.comb += buffer.o.eq(lit | self.soc.led)
 
     def _sdram(self, m, platform, pll):
         ports = platform.request(self.board.memory.resource, dir="-")
         phy = m.submodules.phy = SDRAMPhy(part=self.board.memory.part, ports=ports)
         wiring.connect(m, self.soc.memory_pins, phy.controller)
+        if self.sdram_phase is None:
+            # Rises in the middle of the cycle.
+            clock = m.submodules.sdram_clock = io.DDRBuffer("o", ports.clk)
+            m.d.comb += [clock.o[0].eq(0), clock.o[1].eq(1)]
+            return
         m.domains.sdram = domain = ClockDomain("sdram", reset_less=True)
         clock = m.submodules.sdram_clock = io.DDRBuffer("o", ports.clk, o_domain="sdram")
         m.d.comb += [domain.clk.eq(pll.shifted), clock.o[0].eq(1), clock.o[1].eq(0)]

@@ -106,8 +106,10 @@ def _tool(name, package, purpose):
 
 
 def _programmers():
-    from .flash import PROGRAMMERS
+    from .flash import PROGRAMMERS, Programmer
     for programmer in PROGRAMMERS.values():
+        if not isinstance(programmer, Programmer):
+            continue    # a part of the board itself
         path = shutil.which(programmer.name)
         yield Finding(programmer.name, path is not None, path or "missing", "loading bitstreams into some boards",
                       "" if path else programmer.install)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Loads a bitstream into a board with the programmer that the board and this machine have."""
+import glob
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from .errors import InputError, NoDeviceError
 
-__all__ = ["PROGRAMMERS", "Programmer", "choose_programmer", "find_bitstream", "flash"]
+__all__ = ["PROGRAMMERS", "CopyProgrammer", "Programmer", "choose_programmer", "find_bitstream", "flash"]
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,83 @@ class Programmer:
     install: str
     board_names: tuple = ()
 
+    def able(self, permanent):
+        """Whether it can load the FPGA itself, or (``permanent``) its flash memory."""
+        return (self.permanent if permanent else self.volatile) is not None
+
+    def ready(self):
+        """Whether it can be used now: the program is on the PATH."""
+        return shutil.which(self.name) is not None
+
     def command(self, board, bitstream, permanent):
-        template = self.permanent if permanent else self.volatile
-        if template is None:
-            return None
+        """Its command line."""
         theirs = dict(self.board_names).get(board, board)
-        return [self.name, *(part.format(bitstream=bitstream, board=theirs) for part in template)]
+        return [self.name, *(part.format(bitstream=bitstream, board=theirs)
+                             for part in (self.permanent if permanent else self.volatile))]
+
+    def load(self, board, bitstream, permanent, timeout):
+        """Runs it; what it printed, and the command."""
+        command = self.command(board, str(bitstream), permanent)
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, errors="replace", timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise NoDeviceError(f"{self.name} did not end within {timeout} s; is the board connected?") from None
+        except OSError as error:
+            raise NoDeviceError(f"{self.name} cannot be started: {error.strerror}") from None
+        if done.returncode:
+            lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+            said = lines[-1] if lines else "it printed nothing"
+            how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+            raise NoDeviceError(f"{self.name} failed ({how}): {said}")
+        return done.stdout, command
 
 
+@dataclass(frozen=True)
+class CopyProgrammer:
+    """A microcontroller of the board that takes the bitstream as a file: on a volume of a name, or on a serial device.
+
+    ``volumes``: patterns of the folder at which the volume is mounted; ``usb``: (vendor, product) of the serial device.
+    ``keeps``: it writes flash memory (else the FPGA itself).
+    """
+    name: str
+    suffixes: tuple
+    install: str
+    keeps: bool
+    volumes: tuple = ()
+    usb: tuple = ()
+
+    def able(self, permanent):
+        """Whether it can load the FPGA itself, or (``permanent``) its flash memory."""
+        return self.keeps == permanent
+
+    def places(self):
+        """Where a bitstream can be put now."""
+        if self.usb:
+            from serial.tools.list_ports import comports
+            return sorted(port.device for port in comports() if (port.vid, port.pid) == self.usb)
+        return sorted(folder for pattern in self.volumes for folder in glob.glob(pattern) if Path(folder).is_dir())
+
+    def ready(self):
+        """Whether it can be used now: its volume or device is there."""
+        return bool(self.places())
+
+    def load(self, board, bitstream, permanent, timeout):
+        """Copies the bitstream; a sentence, and what was done as a command."""
+        places = self.places()
+        if len(places) > 1:
+            raise NoDeviceError(f"{self.name}: found at {', '.join(places)}; unplug all but one")
+        place = Path(places[0]) / bitstream.name if self.volumes else Path(places[0])
+        try:
+            with open(place, "wb") as target:
+                target.write(bitstream.read_bytes())
+        except OSError as error:
+            raise NoDeviceError(f"{self.name}: cannot write {place}: {error.strerror}") from None
+        return f"copied to {place}\n", ["cp", str(bitstream), str(place)]
+
+
+#: Where systems mount a volume of a name.
+_VOLUMES = ("/media/*/{0}", "/media/{0}", "/run/media/*/{0}", "/Volumes/{0}", "/mnt/{0}")
 _ULX3S = tuple((f"ulx3s-{size}", "ulx3s") for size in ("12f", "25f", "45f", "85f"))
 
 #: Programmers by name, in no order of preference: that is the board's.
@@ -39,13 +109,20 @@ PROGRAMMERS = {p.name: p for p in (
     Programmer("openFPGALoader", ("--board", "{board}", "{bitstream}"),
                ("--board", "{board}", "--write-flash", "{bitstream}"), (".bit", ".bin"),
                "apt-get install openfpgaloader, or the package of your system",
-               (*_ULX3S, ("icebreaker", "ice40_generic"))),
+               (*_ULX3S, ("icebreaker", "ice40_generic"), ("upduino", "ice40_generic"), ("hx8k-breakout", "ice40_generic"),
+                ("orangecrab-25f", "orangeCrab"), ("orangecrab-85f", "orangeCrab"))),
     Programmer("fujprog", ("{bitstream}",), ("-j", "FLASH", "{bitstream}"), (".bit",),
                "apt-get install fujprog, or the package of your system"),
     Programmer("iceprog", ("-S", "{bitstream}"), ("{bitstream}",), (".bin",),
                "apt-get install fpga-icestorm, or the package of your system"),
     Programmer("dfu-util", None, ("-a", "0", "-D", "{bitstream}", "-R"), (".bit", ".bin", ".dfu"),
                "apt-get install dfu-util, or the package of your system"),
+    Programmer("icesprog", None, ("{bitstream}",), (".bin", ".bit"), "building it from the iCESugar project's tools folder"),
+    Programmer("ecpdap", ("program", "{bitstream}"), ("flash", "write", "{bitstream}"), (".bit",), "cargo install ecpdap"),
+    CopyProgrammer("iCELink", (".bin", ".bit"), "connecting the board, whose volume iCELink must be mounted", keeps=True,
+                   volumes=tuple(pattern.format("iCELink") for pattern in _VOLUMES)),
+    CopyProgrammer("STM32", (".bin",), "connecting the board, whose STM32 is a serial device (0483:5740)", keeps=False,
+                   usb=(0x0483, 0x5740)),
 )}
 
 
@@ -57,16 +134,15 @@ def choose_programmer(names, permanent):
     NoDeviceError
         None is there; the message says what to install.
     """
-    able = [PROGRAMMERS[n] for n in names if (PROGRAMMERS[n].permanent if permanent else PROGRAMMERS[n].volatile)]
+    able = [PROGRAMMERS[n] for n in names if PROGRAMMERS[n].able(permanent)]
     if not able:
         way = "its flash memory" if permanent else "the FPGA itself (use --permanent)"
         raise NoDeviceError(f"no programmer of this board can write to {way}")
     for programmer in able:
-        if shutil.which(programmer.name):
+        if programmer.ready():
             return programmer
     first = able[0]
-    raise NoDeviceError(f"none of {', '.join(p.name for p in able)} is on the PATH; "
-                        f"{first.name} comes by: {first.install}")
+    raise NoDeviceError(f"none of {', '.join(p.name for p in able)} is there; {first.name} comes by: {first.install}")
 
 
 def find_bitstream(path, suffixes):
@@ -100,18 +176,6 @@ def flash(board, names, path, *, permanent=False, timeout=300):
     """
     programmer = choose_programmer(names, permanent)
     bitstream = find_bitstream(path, programmer.suffixes)
-    command = programmer.command(board, str(bitstream), permanent)
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace", timeout=timeout)
-    except subprocess.TimeoutExpired:
-        raise NoDeviceError(f"{programmer.name} did not end within {timeout} s; is the board connected?") from None
-    except OSError as error:
-        raise NoDeviceError(f"{programmer.name} cannot be started: {error.strerror}") from None
-    if done.returncode:
-        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        said = lines[-1] if lines else "it printed nothing"
-        how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
-        raise NoDeviceError(f"{programmer.name} failed ({how}): {said}")
+    output, command = programmer.load(board, bitstream, permanent, timeout)
     return {"programmer": programmer.name, "command": command, "bitstream": str(bitstream), "permanent": permanent,
-            "output": done.stdout}
+            "output": output}

@@ -12,6 +12,15 @@
 #endif
 #endif
 
+#if BOARD_SRAM
+#include "async_sram.hpp"
+#include <memory>
+#if !defined(REGISTERED_pads__a) || !defined(REGISTERED_pads__we) || !defined(REGISTERED_pads__d__o)
+#error "the chip model looks at pads between two edges, so they must be registers"
+#endif
+#endif
+#define BOARD_CHIP (BOARD_SDRAM || BOARD_SRAM)
+
 using namespace quintet;
 
 struct BoardConfig {
@@ -19,6 +28,7 @@ struct BoardConfig {
 	uint32_t data_bits, bank_bits, row_bits, column_bits, t_mrd, dq_delay;
 	uint64_t period_ps, cl2_period_ps, cl3_period_ps, t_rcd_ps, t_rp_ps, t_ras_ps, t_rc_ps, t_rfc_ps, t_wr_ps, t_rrd_ps;
 	uint64_t t_ras_max_ps, powerup_ps, refresh_ps;
+	uint32_t address_bits, too_fast;
 };
 
 struct Board : Simulation {
@@ -28,6 +38,8 @@ struct Board : Simulation {
 	UartLine line;
 #if BOARD_SDRAM
 	std::unique_ptr<SdrSdram> chip;
+#elif BOARD_SRAM
+	std::unique_ptr<AsyncSram> chip;
 #endif
 
 	void configure(const BoardConfig &c) {
@@ -40,6 +52,8 @@ struct Board : Simulation {
 		s.t_rfc_ps = c.t_rfc_ps, s.t_wr_ps = c.t_wr_ps, s.t_rrd_ps = c.t_rrd_ps, s.t_ras_max_ps = c.t_ras_max_ps;
 		s.t_mrd = c.t_mrd, s.powerup_ps = c.powerup_ps, s.refresh_ps = c.refresh_ps, s.dq_delay = c.dq_delay;
 		chip.reset(new SdrSdram(s));
+#elif BOARD_SRAM
+		chip.reset(new AsyncSram(c.address_bits, c.too_fast));
 #endif
 	}
 
@@ -51,6 +65,10 @@ struct Board : Simulation {
 		           chunks(top.p_pads____a)[0], chunks(top.p_pads____dqm)[0], chunks(top.p_pads____dq____o)[0],
 		           flag(top.p_pads____dq____oe));
 		chunks(top.p_pads____dq____i)[0] = chip->dq();
+#elif BOARD_SRAM
+		chunks(top.p_pads____d____i)[0] = chip->cycle(
+			chunks(top.p_pads____a)[0], flag(top.p_pads____oe), chunks(top.p_pads____we)[0], chunks(top.p_pads____be)[0],
+			chunks(top.p_pads____d____o)[0], flag(top.p_pads____d____oe));
 #endif
 #if BOARD_WIRE
 		flag(top.p_rx__line, line.send(cycle, to_board));
@@ -83,8 +101,8 @@ struct Board : Simulation {
 			cycle_once();
 			if (!from_board.empty() && (from_board.size() >= wanted || cycle - last_byte >= silence)) break;
 		}
-#if BOARD_SDRAM
-		if (chip->violation()) fail(std::string("SDRAM chip: ") + chip->violation());
+#if BOARD_CHIP
+		if (chip->violation()) fail(std::string(BOARD_SDRAM ? "SDRAM chip: " : "SRAM chip: ") + chip->violation());
 #endif
 		return from_board.size();
 	}
@@ -129,7 +147,7 @@ uint64_t board_framing_errors(Board *h) { return h->line.framing_errors; }
 
 // Contents of the memory chip, where there is one.
 uint8_t *board_chip(Board *h, uint64_t *size) {
-#if BOARD_SDRAM
+#if BOARD_CHIP
 	*size = h->chip->size();
 	return h->chip->data();
 #else
@@ -144,6 +162,8 @@ void board_chip_counts(Board *h, uint64_t *counts) {
 #if BOARD_SDRAM
 	SdrSdram &c = *h->chip;
 	counts[0] = c.activates, counts[1] = c.precharges, counts[2] = c.reads, counts[3] = c.writes, counts[4] = c.refreshes;
+#elif BOARD_SRAM
+	counts[0] = counts[1] = counts[4] = 0, counts[2] = h->chip->reads, counts[3] = h->chip->writes;
 #else
 	(void)h, (void)counts;
 #endif

@@ -25,7 +25,8 @@ _TIMES = ("t_rcd", "t_rp", "t_ras", "t_rc", "t_rfc", "t_wr", "t_rrd", "t_ras_max
 class _Config(ctypes.Structure):
     _fields_ = [("cycles_per_bit", ctypes.c_double), *((name, _U32) for name in _PARTS), ("dq_delay", _U32),
                 *((name, _U64) for name in ("period_ps", "cl2_period_ps", "cl3_period_ps")),
-                *((f"{name}_ps", _U64) for name in _TIMES), ("powerup_ps", _U64), ("refresh_ps", _U64)]
+                *((f"{name}_ps", _U64) for name in _TIMES), ("powerup_ps", _U64), ("refresh_ps", _U64),
+                ("address_bits", _U32), ("too_fast", _U32)]
 
 
 class BoardSimulation(Simulation):
@@ -123,7 +124,8 @@ class VirtualBoard:
         top = VirtualTop(soc=soc, baud=baud)
         self.library = build_library(
             top, harness="board.cpp", include=[_CHIPS] if top.part else [], trace=trace is not None, cache=cache,
-            progress=progress, defines={"BOARD_SDRAM": int(top.part is not None), "BOARD_WIRE": int(baud is not None)})
+            progress=progress, defines={"BOARD_SDRAM": int(soc.backing.kind == "SDRAM"), "BOARD_WIRE": int(baud is not None),
+                                        "BOARD_SRAM": int(soc.backing.kind == "SRAM")})
         self.simulation = BoardSimulation(self.library)
         if soc.domain is not None:
             self.simulation.second_clock(soc.domain.ratio)
@@ -131,7 +133,10 @@ class VirtualBoard:
             path, start = (trace, 0) if isinstance(trace, (str, Path)) else trace
             self.simulation.trace(path, start)
         config = _Config(cycles_per_bit=soc.clock_hz / baud if baud else 1)
-        if top.part is not None:
+        if soc.backing.kind == "SRAM":
+            config.address_bits = top.part.address_bits
+            config.too_fast = soc.clock_hz > replace(top.part, **(part_changes or {})).max_hz
+        elif top.part is not None:
             # Changes make a chip that differs from what the controller was told (tests).
             self._describe_chip(config, replace(top.part, **(part_changes or {})))
         self.simulation.c.board_configure(self.simulation.handle, config)

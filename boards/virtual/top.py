@@ -21,7 +21,7 @@ class VirtualTop(wiring.Component):
     Members
     -------
     rx : In, tx : Out, byte streams; or rx_line : In(1), tx_line : Out(1)
-    pads : Out(SDRAMPins), where the SoC has a memory chip: lines behind the registers of the I/O cells
+    pads : Out(SDRAMPins) or Out(SRAMPins), where the SoC has a memory chip: lines behind the registers of the I/O cells
     busy, fault, interrupt, reset_request : Out
     second_clk : In(1), where the core has a clock domain of its own
     """
@@ -32,10 +32,9 @@ class VirtualTop(wiring.Component):
             members |= {"rx": In(stream.Signature(8)), "tx": Out(stream.Signature(8))}
         else:
             members |= {"rx_line": In(1, init=1), "tx_line": Out(1, init=1)}
-        self.part = getattr(soc.backing, "part", None) if hasattr(soc, "memory_pins") else None
+        self.part = soc.backing.part if hasattr(soc, "memory_pins") else None
         if self.part is not None:
-            from ...gateware.memory.sdram.phy import SDRAMPins
-            members["pads"] = Out(SDRAMPins(self.part))
+            members["pads"] = soc.backing.signature.members["pins"]
         self.domain = soc.domain
         super().__init__(members | (SECOND_CLOCK if self.domain else {}))
 
@@ -49,10 +48,12 @@ class VirtualTop(wiring.Component):
             # The registers of the I/O cells, as SDRAMPhy's. They stand here and not in a submodule, so that the
             # top's ports are the registers themselves: the chip model looks at them between two edges.
             lines, pads = soc.memory_pins, self.pads
-            for name in ("cke", "cs_n", "ras_n", "cas_n", "we_n", "ba", "a", "dqm"):
-                m.d.sync += getattr(pads, name).eq(getattr(lines, name))
-            m.d.sync += [pads.dq.o.eq(lines.dq.o), pads.dq.oe.eq(lines.dq.oe), lines.dq.i.eq(pads.dq.i)]
-            if not self.part.masks:
+            for path, member, line in lines.signature.flatten(lines):
+                pad = pads
+                for name in path:
+                    pad = getattr(pad, name)
+                m.d.sync += pad.eq(line) if member.flow is Out else line.eq(pad)
+            if not getattr(self.part, "masks", True):
                 m.d.sync += pads.dqm.eq(0)      # tied low on the board
         if self.baud is None:
             wiring.connect(m, wiring.flipped(self.rx), soc.rx)

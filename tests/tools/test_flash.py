@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from quintet.tools.errors import InputError, NoDeviceError
-from quintet.tools.flash import PROGRAMMERS, choose_programmer, find_bitstream, flash
+from quintet.tools.flash import PROGRAMMERS, CopyProgrammer, choose_programmer, find_bitstream, flash
 
 
 def fake(folder, name, body="sys.exit(0)"):
@@ -83,7 +83,7 @@ def test_a_programmer_that_cannot_start(bin_folder, build):
 
 
 def test_nothing_installed_says_what_to_install(bin_folder):
-    with pytest.raises(NoDeviceError, match="none of openFPGALoader, fujprog is on the PATH; openFPGALoader comes by: apt-get"):
+    with pytest.raises(NoDeviceError, match="none of openFPGALoader, fujprog is there; openFPGALoader comes by: apt-get"):
         choose_programmer(("openFPGALoader", "fujprog"), False)
 
 
@@ -106,3 +106,44 @@ def test_bitstream_is_found_or_refused(build, tmp_path):
     (build / "other.bit").write_bytes(b"")
     with pytest.raises(InputError, match=r"2 bitstreams \(other.bit, top.bit\)"):
         find_bitstream(build, (".bit",))
+
+
+def copier(folder, **changes):
+    return CopyProgrammer(**{"name": "iCELink", "suffixes": (".bit",), "install": "connecting the board", "keeps": True,
+                             "volumes": (f"{folder}/*/iCELink",)} | changes)
+
+
+def test_a_volume_takes_the_bitstream(tmp_path, build, monkeypatch):
+    volume = tmp_path / "media" / "me" / "iCELink"
+    volume.mkdir(parents=True)
+    monkeypatch.setitem(PROGRAMMERS, "iCELink", copier(tmp_path / "media"))
+    result = flash("icesugar", ("iCELink",), build, permanent=True)
+    assert (volume / "top.bit").read_bytes() == b"bits"
+    assert result["command"] == ["cp", str(build / "top.bit"), str(volume / "top.bit")]
+    with pytest.raises(NoDeviceError, match="no programmer of this board can write to the FPGA itself"):
+        flash("icesugar", ("iCELink",), build)
+    (tmp_path / "media" / "you" / "iCELink").mkdir(parents=True)
+    with pytest.raises(NoDeviceError, match="iCELink: found at .*me/iCELink, .*you/iCELink; unplug all but one"):
+        flash("icesugar", ("iCELink",), build, permanent=True)
+
+
+def test_a_volume_that_is_not_there_or_cannot_be_written(tmp_path, build, monkeypatch):
+    monkeypatch.setitem(PROGRAMMERS, "iCELink", copier(tmp_path / "media"))
+    with pytest.raises(NoDeviceError, match="none of iCELink is there; iCELink comes by: connecting the board"):
+        flash("icesugar", ("iCELink",), build, permanent=True)
+    (tmp_path / "media" / "me" / "iCELink" / "top.bit").mkdir(parents=True)
+    with pytest.raises(NoDeviceError, match="iCELink: cannot write .*top.bit: Is a directory"):
+        flash("icesugar", ("iCELink",), build, permanent=True)
+
+
+def test_a_serial_device_takes_the_bitstream(tmp_path, build, monkeypatch):
+    from types import SimpleNamespace
+
+    from serial.tools import list_ports
+    device = tmp_path / "ttyACM0"
+    device.touch()
+    ports = [SimpleNamespace(device=str(device), vid=0x0483, pid=0x5740), SimpleNamespace(device="/dev/other", vid=1, pid=2)]
+    monkeypatch.setattr(list_ports, "comports", lambda: ports)
+    monkeypatch.setitem(PROGRAMMERS, "STM32", copier(tmp_path, name="STM32", keeps=False, volumes=(), usb=(0x0483, 0x5740)))
+    assert flash("blackice-mx", ("STM32",), build)["programmer"] == "STM32"
+    assert device.read_bytes() == b"bits"

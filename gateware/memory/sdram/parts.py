@@ -126,6 +126,9 @@ PARTS = {part.name: part for part in (
     replace(_W9825G6, name="MT48LC16M16A2"),
     replace(_W9825G6, name="AS4C16M16SA"),
     replace(_W9825G6, name="IS42S16160G"),
+    replace(_W9825G6, name="IS42S16160B"),
+    # 2 MB, 16 bits, two banks: BlackIce Mx
+    replace(_W9825G6, name="W9816G6", bank_bits=1, row_bits=11, column_bits=8, refreshes=2048, refresh_ms=32),
     # 64 MB, 16 bits
     replace(_W9825G6, name="AS4C32M16SB", column_bits=10),
     # 8 MB, 32 bits: Colorlight 5A-75B and i5 among others, with the byte masks tied low on the board

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Virtual boards without a core: pipe, wires, memory chip, simulated time."""
 import random
-from dataclasses import replace
 
 import pytest
 from tiny_core import ROOM as TINY
 
 from quintet.boards import open_board
-from quintet.boards.board import SDRAM
 from quintet.boards.virtual.board import VirtualBoard, open_virtual
 from quintet.boards.virtual.simulation import SimulationError
 from quintet.gateware.info import CONTROL_BASE
@@ -66,6 +64,13 @@ def test_a_broken_timing_rule_is_told(ulx3s):
             client.write(0, bytes(100))
 
 
+def test_an_sram_too_slow_for_the_clock_is_told():
+    board = open_board("blackice-ii")
+    with VirtualBoard(board=board, soc=board.make_soc(family=None), part_changes={"t_aa": 40.0}) as slow:
+        with pytest.raises(SimulationError, match="SRAM chip: the cycle is too short"):
+            slow.pipe.sleep(0.001)
+
+
 def test_wires_carry_the_same_bytes_at_the_rate_of_the_line():
     with open_virtual("icebreaker", None, link="wire") as board:
         client = LinkClient(board.pipe, seed=1)
@@ -84,12 +89,13 @@ def test_link_must_be_one_of_two():
         open_virtual("icebreaker", None, link="usb")
 
 
-def test_a_chip_without_byte_masks():
-    """32 bits wide, its masks tied low: host and core write parts of beats, and nobody's other bytes change."""
-    ulx3s = open_board("ulx3s-25f")
-    board = replace(ulx3s, name="maskless", memory=SDRAM(part="M12L64322A"))
-    with open_virtual(board, TINY, preset="sim") as virtual:
-        assert virtual.soc.backing.beat_bytes == 4 and not virtual.soc.backing.masks
+@pytest.mark.parametrize("name, beat_bytes, masks", [
+    ("colorlight-i5", 4, False), ("blackice-mx", 2, True), ("blackice-ii", 2, True)])
+def test_parts_of_beats_from_host_and_core(name, beat_bytes, masks):
+    """32-bit SDRAM with its masks tied low, SDRAM on an inverted clock, asynchronous SRAM: nobody's other bytes change."""
+    with open_virtual(name, TINY, preset="sim") as virtual:
+        backing = virtual.soc.backing
+        assert backing.beat_bytes == beat_bytes and getattr(backing, "masks", True) == masks
         virtual.pipe.sleep(AWAKE)
         client = LinkClient(virtual.pipe, seed=1)
         chance = random.Random(3)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Pins of an asynchronous SRAM and the registers in the I/O cells."""
+from amaranth import Module
+from amaranth.lib import io, wiring
+from amaranth.lib.wiring import In, Out
+
+from .parts import find_sram
+
+__all__ = ["SRAMPhy", "SRAMPins"]
+
+
+class SRAMPins(wiring.Signature):
+    """Lines between a controller and a chip, as seen by the controller; all are active-high.
+
+    Members
+    -------
+    a : Out, address of a word
+    oe : Out(1), output enable
+    we : Out(2), write enable in the first (bit 0) and second half of the cycle
+    be : Out(2), byte enables
+    d.o, d.oe : Out, data and whether the FPGA drives them; d.i : In
+    """
+    def __init__(self, part):
+        self.part = part = find_sram(part)
+        super().__init__({
+            "a": Out(part.address_bits), "oe": Out(1), "we": Out(2), "be": Out(2),
+            "d": Out(wiring.Signature({"o": Out(16), "oe": Out(1), "i": In(16)})),
+        })
+
+    def __eq__(self, other):
+        return isinstance(other, SRAMPins) and self.part == other.part
+
+
+class SRAMPhy(wiring.Component):
+    """One register in every line, those of the I/O cells; the write enable changes at both edges of the clock.
+
+    Latency: one cycle out, one cycle in.
+
+    Parameters
+    ----------
+    part : SRAMPart or str
+    ports : object
+        The board's I/O ports, ``platform.request("sram", dir="-")`` of a platform with an amaranth-boards ``SRAMResource``:
+        members ``cs``, ``oe``, ``we``, ``dm`` (inverted by their ports: ``dm`` enables a byte), ``a``, ``d``.
+
+    Members
+    -------
+    controller : In(SRAMPins)
+    """
+    def __init__(self, *, part, ports):
+        self.part = find_sram(part)
+        self.ports = ports
+        for name, width in (("a", self.part.address_bits), ("d", 16), ("dm", 2)):
+            if len(getattr(ports, name)) != width:
+                raise ValueError(f"Port {name} has {len(getattr(ports, name))} pins, but SRAM part {self.part.name!r} has {width}")
+        super().__init__({"controller": In(SRAMPins(self.part))})
+
+    def elaborate(self, platform):
+        m = Module()
+        lines, ports = self.controller, self.ports
+        m.submodules.cs = cs = io.Buffer("o", ports.cs)
+        m.d.comb += cs.o.eq(1)
+        for name, value in (("a", lines.a), ("oe", lines.oe), ("dm", lines.be)):
+            buffer = m.submodules[name] = io.FFBuffer("o", getattr(ports, name))
+            m.d.comb += buffer.o.eq(value)
+        # A double-rate cell takes both halves at the rising edge, and gives them in the cycle after it.
+        write = m.submodules.we = io.DDRBuffer("o", ports.we)
+        m.d.comb += [write.o[0].eq(lines.we[0]), write.o[1].eq(lines.we[1])]
+        for i in range(16):
+            buffer = m.submodules[f"d_{i}"] = io.FFBuffer("io", ports.d[i])
+            m.d.comb += [buffer.o.eq(lines.d.o[i]), buffer.oe.eq(lines.d.oe), lines.d.i[i].eq(buffer.i)]
+        return m
