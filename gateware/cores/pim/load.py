@@ -38,6 +38,7 @@ class Load(wiring.Component):
     ----------
     params : dict of ``SPACE.resolve``
     beat_bytes : int, 1, 2, 4 or 8
+    memory_size : int, bytes of main memory
 
     Members
     -------
@@ -53,10 +54,10 @@ class Load(wiring.Component):
     group, ids, bias : Out, layouts of :mod:`.commands`; weights : Out(stream of ``weights_layout``)
     memory : Out(MemoryPort); answers are taken as fast as the weights are
     """
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params, beat_bytes, memory_size):
         if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8):
             raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
-        self.params, self.beat_bytes = params, beat_bytes
+        self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
         super().__init__({
             "start": In(1), "stop": In(1), "busy": Out(1),
             **{name: In(32) for name in ("program_address", "program_length", "window_base", "window_limit", "core_table",
@@ -107,7 +108,8 @@ class Load(wiring.Component):
         last_word = Signal(4)
         m.d.comb += last_word.eq(Mux(kind == _Table.CORE, _CORE_ENTRY // 4 - 1, _HEADER // 4 - 1))
 
-        inside = Signal()
+        inside, limit = Signal(), Signal(32)            # no image lies outside window and memory
+        m.d.sync += limit.eq(Mux(self.window_limit > self.memory_size, self.memory_size, self.window_limit))
         stopping, code, detail = Signal(), Signal(8), Signal(32)
         m.d.comb += [
             reader.stop.eq(stopping), asks.o.ready.eq(reader.ask.ready | stopping), self.fault_code.eq(code),
@@ -115,12 +117,9 @@ class Load(wiring.Component):
             self.zero.eq(~self.run_flags[1]),
         ]
 
-        def fault(number, told):
-            m.d.sync += [self.fault.eq(1), code.eq(number), detail.eq(told), stopping.eq(1)]
-            m.next = "STOP"
-
         def refuse(name, told):
-            fault(ISA.fault_codes[name], told)
+            m.d.sync += [self.fault.eq(1), code.eq(ISA.fault_codes[name]), detail.eq(told), stopping.eq(1)]
+            m.next = "STOP"
 
         @contextmanager
         def state(name):
@@ -144,7 +143,7 @@ class Load(wiring.Component):
                     m.next = "CLEAR"
             with state("CLEAR"):
                 m.d.comb += self.clear.eq(1)
-                m.d.sync += inside.eq((image[6:] >= self.window_base[6:]) & (image[6:] < self.window_limit[6:]))
+                m.d.sync += inside.eq((image[6:] >= self.window_base[6:]) & (image[6:] < limit[6:]))
                 m.d.sync += [kind.eq(_Table.HEADER), index.eq(0), step.eq(0), entry_offset.eq(0), at.eq(image)]
                 m.next = "HEADER"
             with state("HEADER"):
@@ -280,7 +279,7 @@ class Load(wiring.Component):
         with m.If(looking):
             with m.Switch(kind):
                 with m.Case(_Table.HEADER):
-                    self._header(m, index, step, word, total, image_bytes, held, wrong, where, hold)
+                    self._header(m, index, step, word, total, image_bytes, limit, held, wrong, where, hold)
                 with m.Case(_Table.CORE):
                     self._core(m, index, step, word, total, image_bytes, held, wrong, where, hold)
                 with m.Case(_Table.GROUP):
@@ -347,7 +346,7 @@ class Load(wiring.Component):
             with m.If(condition):
                 m.d.comb += [wrong.eq(1), where.eq(offset)]
 
-    def _header(self, m, index, step, word, total, image_bytes, held, wrong, where, hold):
+    def _header(self, m, index, step, word, total, image_bytes, limit, held, wrong, where, hold):
         p = self.params
         past = Signal(33, name="image_end")
         m.d.sync += past.eq(self.image + word)
@@ -359,8 +358,7 @@ class Load(wiring.Component):
             with m.Case(2):
                 m.d.comb += hold.eq(~step)
                 m.d.sync += image_bytes.eq(word)
-                self._first(m, wrong, where, (step & (
-                    (word < _HEADER) | (self.core_table == 0) & (word > self.program_length) | (past > self.window_limit)), 8))
+                self._first(m, wrong, where, (step & ((self.core_table == 0) & (word > self.program_length) | (past > limit)), 8))
             with m.Case(3):
                 self._first(m, wrong, where, ((word[:16] == 0) | (word[:16] > p["cores"]), 0xC), (word[16:] != 0, 0xE))
                 m.d.sync += self.entries.eq(word)
@@ -407,14 +405,13 @@ class Load(wiring.Component):
                 disagree = Signal()
                 with m.Switch(mode):
                     with m.Case(0):
-                        m.d.comb += disagree.eq((size[:3] != 0) | (size[3:] != count))
+                        m.d.comb += disagree.eq(size[2] | (size[3:] != count))
                     with m.Case(1):
-                        m.d.comb += disagree.eq((size[:2] != 0) | (size[2:] != count))
-                    with m.Case(2):
-                        m.d.comb += disagree.eq(size[:2] != 0)
+                        m.d.comb += disagree.eq(size[2:] != count)
                 with m.If(step):
                     self._first(
-                        m, wrong, where, ((held.code[:3] != 0) | (total > image_bytes), 0), (disagree, 8), (mode > 2, 0xC),
+                        m, wrong, where, ((held.code[:3] != 0) | (held.code > image_bytes), 0),
+                        ((size[:2] != 0) | (total > image_bytes) | disagree, 8), (mode > 2, 0xC),
                         (wait > 1, 0xD), ((ibiw == 0) | (ibiw > p["max_biw"]), 0xE), ((obiw == 0) | (obiw > p["max_biw"]), 0xF))
             with m.Case(4):
                 m.d.sync += held.bias.eq(word)
@@ -426,8 +423,8 @@ class Load(wiring.Component):
                              held.table.eq(offset[6:])]
                 with m.If(step):
                     self._first(
-                        m, wrong, where, ((offset[:6] != 0) | (total > image_bytes) | ((offset == 0) != (groups == 0)), 0x10),
-                        (groups > p["groups"], 0x14), ((fi > 31) & (fi != _AUTO), 0x16), ((fo > 31) & (fo != _AUTO), 0x17))
+                        m, wrong, where, ((offset[:6] != 0) | (offset > image_bytes), 0x10),
+                        ((groups > p["groups"]) | (total > image_bytes), 0x14), ((fi > 31) & (fi != _AUTO), 0x16), ((fo > 31) & (fo != _AUTO), 0x17))
             with m.Default():
                 self._first(m, wrong, where, (word != 0, 0x18))
 
@@ -445,9 +442,8 @@ class Load(wiring.Component):
             with m.Case(1):
                 # Rows of all blocks, and blocks of the grid: a sum over the blocks of a row.
                 mbiw, shift, flags, arrays = (word[8 * k:8 * k + 8] for k in range(4))
-                biases = Signal(14)
                 m.d.sync += [held.mbiw.eq(mbiw), held.shift.eq(shift), held.round.eq(flags[0]), held.has_bias.eq(flags[1]),
-                             held.arrays.eq(arrays), biases.eq(held.bias_total + held.cols)]
+                             held.arrays.eq(arrays)]
                 m.d.comb += hold.eq(multiplying)
                 with m.If(multiplying & chunk_valid):
                     m.d.sync += [held.weight_rows.eq(held.weight_rows + held.rows), held.grid.eq(held.grid + grid_rows),
@@ -455,7 +451,7 @@ class Load(wiring.Component):
                 with m.If(~multiplying):
                     self._first(
                         m, wrong, where, ((mbiw == 0) | (mbiw > 8), 4), (shift > 47, 5),
-                        ((flags[2:] != 0) | flags[1] & (biases > p["bias_words"]), 6),
+                        (flags[2:] != 0, 6),
                         ((arrays == 0) | (arrays > _MAX_ARRAYS) | (arrays != held.grid), 7))
             with m.Case(2):
                 m.d.comb += hold.eq(~step)
@@ -463,9 +459,10 @@ class Load(wiring.Component):
                 self._first(m, wrong, where, (step & (word != 0) & ((word[:3] != 0) | (total > image_bytes)), 8))
             with m.Case(3):
                 m.d.comb += hold.eq(~step)
-                m.d.sync += [total.eq(word + (held.cols << 2)), held.bias.eq(word),
+                biases = Signal(14)
+                m.d.sync += [total.eq(word + (held.cols << 2)), held.bias.eq(word), biases.eq(held.bias_total + held.cols),
                              held.blocks.eq((held.cols + (p["xb_cols"] - 1)) >> cols_log)]
-                self._first(m, wrong, where, (step & held.has_bias & ((word[:3] != 0) | (total > image_bytes)), 0xC))
+                self._first(m, wrong, where, (step & held.has_bias & ((word[:3] != 0) | (total > image_bytes) | (biases > p["bias_words"])), 0xC))
             with m.Case(*range(4, 12)):
                 # Two ids a word, one a cycle.
                 k, array = Signal(4), Signal(16)
