@@ -122,7 +122,7 @@ class Model:
         if self._register("gmem_size"):
             self._gmem_base, self._gmem_size = self._register("gmem_base"), self._register("gmem_size")
         self.entries = tables.cores
-        for core, entry in zip(self.cores, tables.cores):
+        for core, entry in zip(self.cores, tables.cores, strict=False):
             if not flags & 1:
                 self._program(core, entry, data)
             core.start(entry, at, data[entry.code:entry.code + entry.code_bytes], keep_lmem=flags >> 1 & 1)

@@ -81,7 +81,7 @@ class Core:
         self._ends_well = self._whole == self.count and not (entry and entry.mode == 2 and offsets[-1] < len(code))
         self._steps = list(zip(op.tolist(), *(((words >> np.uint64(lo)) & np.uint64((1 << n) - 1)).tolist()
                                               for lo, n in ((6, 5), (11, 5), (16, 5), (21, 11))),
-                               (words >> np.uint64(32)).astype(np.uint32).view(np.int32).tolist()))
+                               (words >> np.uint64(32)).astype(np.uint32).view(np.int32).tolist(), strict=True))
 
     @property
     def done(self):

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs cases on PIM's gateware and on its model, and says every way in which they differ."""
+import importlib.util
+from dataclasses import replace
+
+from comparing import class_problems, first_difference, registers_of
+from pim_programs import MEMORY
+from pim_scratch import make_case
+
+from quintet.boards.virtual.bench import CoreBench
+from quintet.gateware.cores.pim.isa import ISA, MACHINE
+from quintet.gateware.cores.pim.model import Model
+
+__all__ = ["BUILDS", "CYCLES", "ISA", "QUICK", "check_aborted", "check_bus_error", "check_case", "have_core", "open_build",
+           "run_model", "with_words"]
+
+#: No case of these tests takes so many cycles unless it hangs.
+CYCLES = 2_000_000
+
+#: name -> (preset, overrides, beat bytes, ports).
+BUILDS = {
+    # Two cores as they stand in an SoC with 16-bit memory.
+    "sim": ("sim", {}, 2, "shell"),
+    # Four cores, memory of 8 bytes a cycle.
+    "four": ("sim", {"cores": 4, "lanes": 8, "lmem_bytes": 2048}, 8, "bare"),
+    # One core with the widest ports of the ULX3S.
+    "wide": ("85f", {"cores": 1, "arrays": 4, "lmem_bytes": 4096, "bias_words": 64, "prefetch_words": 64}, 4, "shell"),
+    # Small chips.
+    "up5k": ("up5k", {"arrays": 4, "lmem_bytes": 2048}, 2, "shell"),
+    "hx8k": ("hx8k", {}, 2, "bare"),
+}
+#: Those of `make test`.
+QUICK = ("sim",)
+
+#: Counters that the model knows of a run that ends well.
+_COMMON = ("instructions", "operations", "bytes_read", "bytes_written")
+
+
+def have_core():
+    """Whether the room has its gateware."""
+    return importlib.util.find_spec("quintet.gateware.cores.pim.core") is not None
+
+
+def open_build(name):
+    """The bench of a build; compiled once per machine."""
+    preset, overrides, beat, ports = BUILDS[name]
+    return CoreBench("pim", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
+
+
+def with_words(case, words):
+    """``case`` with other words (pairs of core and word) in place of its own."""
+    image = replace(case.image, cores=[replace(c, code=b"", count=0) for c in case.image.cores])
+    return make_case(case.name, case.params, image, words, case.memory, case.registers["program_address"], cycles=case.cycles)
+
+
+def run_model(case, **more):
+    """``(outcome, memory, model)`` of a case."""
+    memory = case.memory.copy()
+    model = Model(case.params, memory)
+    return model.run({**registers_of(case), **more}), memory, model
+
+
+def _select(bench, core, index=None):
+    """Sets ``core_select`` and ``dbg_index``, as the bench knows them."""
+    for name, value in (("core_select", core), *((("dbg_index", index),) if index is not None else ())):
+        bench.write_register(bench.registers[name].offset, value)
+        bench._written[name] = value
+
+
+def _debug_problems(bench, model, whole):
+    """Differences of what the debug window shows; ``whole``: events, too, and each core's counters."""
+    problems = []
+    offset = bench.registers["dbg_value"].offset
+    for core in model.cores[:len(model.entries)]:
+        _select(bench, core.number)
+        pc = bench.read_register(bench.registers["core_pc"].offset)
+        if pc != core.pc:
+            problems.append(f"core_pc of core {core.number} is {pc}, expected {core.pc}")
+        expected = [*core.regs, *core.events, core.ibiw, core.obiw]
+        for index in range(66) if whole else (*range(32), 64, 65):
+            _select(bench, core.number, index)
+            value = bench.read_register(offset)
+            if value != expected[index]:
+                problems.append(f"dbg_value {index} of core {core.number} is {value:#x}, expected {expected[index]:#x}")
+        if whole:
+            got = {name: bench.counter(name) for name in bench.counters}
+            problems += [f"core {core.number}: counter {name} {got[name]}, expected {core.counters[name]}"
+                         for name in _COMMON if got[name] != core.counters[name]]
+            classes = sum(got[name] for name in ("work", "stall_fetch", "stall_operand", "stall_write", "stall_other"))
+            if classes != got["cycles"]:
+                problems.append(f"core {core.number}: work and stalls are {classes} of {got['cycles']} cycles")
+    _select(bench, MACHINE, 0)
+    return problems
+
+
+def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES, whole=None):
+    """Differences between gateware and model in one run: outcome, fault, registers, memory, counters. Empty: none.
+
+    Returns ``(problems, outcome of the gateware)``.
+    """
+    whole = seed % 4 == 0 if whole is None else whole
+    expected, memory, model = run_model(case)
+    if behaviour is not None:
+        bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    got = bench.run(registers_of(case), limit)
+    problems = class_problems(got)
+    for name in ("status", "fault"):
+        if getattr(got, name) != getattr(expected, name):
+            problems.append(f"{name} {getattr(got, name)}, expected {getattr(expected, name)}")
+    difference = first_difference(bench.memory[:case.memory.size], memory)
+    if difference:
+        problems.append(difference)
+    ended = expected.status == "done"
+    names = ["fault_core"]
+    if ended or expected.fault.name == "deadlock":
+        names += ["cores_done", "cores_blocked"]
+    problems += [f"{name} {got.values[name]:#x}, expected {expected.values[name]:#x}" for name in names
+                 if got.values[name] != expected.values[name]]
+    if ended:
+        problems += [f"counter {name} {got.counters[name]}, expected {value}" for name, value in expected.counters.items()
+                     if got.counters[name] != value]
+    if problems or expected.fault is not None and expected.fault.name in ("table", "bus_error", "aborted"):
+        return problems, got
+    return _debug_problems(bench, model, whole and ended), got
+
+
+def check_aborted(bench, case, cycle, behaviour, seed):
+    """Abort a run at ``cycle``: it ends, and names the lowest core that has not."""
+    bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    bench.start(registers_of(case))
+    bench.step(cycle)
+    if bench.busy:
+        bench.abort()
+    outcome = bench.outcome()
+    problems = class_problems(outcome)
+    if outcome.status == "aborted":
+        done, core = outcome.values["cores_done"], outcome.values["fault_core"]
+        lowest = next((k for k in range(case.params["cores"]) if not done >> k & 1), 0)
+        if outcome.fault.code != 8 or outcome.fault.detail or core != lowest:
+            problems.append(f"fault {outcome.fault} of core {core}, cores done {done:#x}")
+    return problems, outcome
+
+
+def check_bus_error(bench, case, address, write, behaviour, seed):
+    """Every access of a kind to the beat at ``address`` fails: a bus error there, or the run as it is without."""
+    expected, memory, _ = run_model(case)
+    beat = address // bench.beat_bytes * bench.beat_bytes
+    bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    bench.clear_injections()
+    bench.inject(low=beat, high=beat + bench.beat_bytes, write=write, count=1 << 40)
+    try:
+        got = bench.run(registers_of(case), CYCLES)
+    finally:
+        bench.clear_injections()
+    problems = class_problems(got)
+    if got.fault is not None and got.fault.name == "bus_error":
+        return problems, got
+    if (got.status, got.fault) != (expected.status, expected.fault):
+        problems.append(f"{got.status} {got.fault}, expected {expected.status} {expected.fault} or a bus error")
+    difference = first_difference(bench.memory[:case.memory.size], memory)
+    return problems + [difference] if difference else problems, got

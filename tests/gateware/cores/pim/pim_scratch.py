@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A machine that programs are written on: every instruction is carried out by the model as it is appended.
+
+The order in which instructions are appended, whatever their cores, is one legal schedule; where it is made race-free, every
+schedule gives the same results and none deadlocks.
+"""
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from quintet.gateware.cores.pim.codes import code_of
+from quintet.gateware.cores.pim.image import Image
+from quintet.gateware.cores.pim.isa import ISA
+from quintet.gateware.cores.pim.model import Model
+from quintet.gateware.cores.pim.model_core import _RUN, PimFault
+from quintet.gateware.cores.pim.storage import narrow
+
+__all__ = ["Case", "Rejected", "Scratch", "make_case"]
+
+
+class Rejected(Exception):
+    """An instruction that would fault, block, or has no form in its core's mode: it is not appended."""
+
+
+@dataclass
+class Case:
+    """A run: ``image`` lies in ``memory`` at ``registers["program_address"]``; ``words`` are pairs (core, word)."""
+    name: str
+    params: dict
+    image: Image
+    memory: np.ndarray
+    registers: dict
+    words: list
+    cycles: int = 0
+    notes: dict = field(default_factory=dict)
+
+
+def make_case(name, params, image, words, memory, at, registers=None, *, cycles=0, patch=(), **notes):
+    """A :class:`Case` of ``image`` (its cores' code is filled in from ``words``); ``patch``: pairs (offset, bytes)."""
+    cores = []
+    for number, core in enumerate(image.cores):
+        own = np.array([w for n, w in words if n == number], dtype=np.uint64)
+        cores.append(replace(core, code=code_of(own, core.mode), count=len(own)) if len(own) else core)
+    image = replace(image, cores=cores)
+    data = bytearray(image.data())
+    for offset, piece in patch:
+        data[offset:offset + len(piece)] = piece
+    memory = memory.copy()
+    memory[at:at + len(data)] = np.frombuffer(bytes(data), np.uint8)
+    registers = {"program_address": at, "program_length": len(data), **(registers or {})}
+    return Case(name, params, image, memory, registers, list(words), cycles, notes)
+
+
+class Scratch:
+    """The machine. ``image``: groups, widths, modes and GMem of every core; its code is empty."""
+    def __init__(self, params, image, memory, at):
+        self.params, self.image, self.at = params, image, at
+        data = image.data()
+        memory = memory.copy()
+        memory[at:at + len(data)] = np.frombuffer(data, np.uint8)
+        self.model = model = Model(params, memory)
+        model._take_registers({"program_address": at, "program_length": len(data)})
+        model._trace, model._ready = None, []
+        model._load()
+        self.words = []
+
+    def append(self, number, mnemonic, **values):
+        """Appends an instruction to core ``number``. Raises :class:`Rejected`."""
+        self.append_word(number, ISA.encode(mnemonic, **values))
+
+    def append_word(self, number, word):
+        self.check_form(number, word)
+        fields = (word & 63, word >> 6 & 31, word >> 11 & 31, word >> 16 & 31, word >> 21 & 2047,
+                  (word >> 32 ^ 1 << 31) - (1 << 31))
+        core = self.model.cores[number]
+        self.model._running = core
+        try:
+            blocked = _RUN[fields[0]](core, *fields)
+        except PimFault as fault:
+            raise Rejected(fault.name, fault.detail) from None
+        if blocked is not None:
+            raise Rejected("blocked")
+        self.words.append((number, word))
+
+    def append_pair(self, sender, send, receiver, recv):
+        """Appends a send and the recv that meets it; both are words."""
+        cores = self.model.cores
+        blocked = []
+        for number, word in ((sender, send), (receiver, recv)):
+            self.check_form(number, word)
+            try:
+                blocked.append(_RUN[word & 63](cores[number], word & 63, word >> 6 & 31, word >> 11 & 31, word >> 16 & 31,
+                                               word >> 21 & 2047, (word >> 32 ^ 1 << 31) - (1 << 31)))
+            except PimFault as fault:
+                raise Rejected(fault.name, fault.detail) from None
+        given, taken = blocked
+        if given is not None:
+            data = cores[sender].lmem[given.address:given.address + given.amount]
+            cores[receiver].lmem[taken.address:taken.address + taken.amount] = data
+        self.words += [(sender, send), (receiver, recv)]
+
+    def check_form(self, number, word):
+        mode = self.image.cores[number].mode
+        if mode == 1 and narrow(word) is None:
+            raise Rejected("no 32-bit form")
+
+

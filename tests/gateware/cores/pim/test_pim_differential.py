@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PIM's gateware against its golden model: random programs of one core and many, single faults, aborts, bus errors.
+
+`make test` runs 500 programs and more on two cores; the campaigns of ``test_pim_campaigns.py`` go on with other builds.
+"""
+import random
+
+import pim_compare as compare
+import pim_programs
+import pytest
+from campaigns import random_behaviour
+from comparing import bench_fixture
+
+from quintet.boards.virtual.bench import IDEAL
+
+pytestmark = pytest.mark.skipif(not compare.have_core(), reason="the room has no gateware yet")
+
+#: Random legal programs, and into how many tests they are cut; programs of each fault.
+COUNT, PARTS, FAULTS = 400, 8, 8
+
+bench = bench_fixture(compare.open_build, compare.QUICK)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_programs(bench, part):
+    for seed in range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS):
+        case = pim_programs.random_case(seed, bench.params)
+        problems, _ = compare.check_case(bench, case, IDEAL if seed % 3 == 0 else random_behaviour(seed), seed)
+        assert not problems, (case.name, problems)
+
+
+@pytest.mark.parametrize("fault", pim_programs.FAULTS)
+def test_every_fault(bench, fault):
+    for seed in range(FAULTS):
+        case = pim_programs.random_case(seed, bench.params, fault=fault)
+        problems, outcome = compare.check_case(bench, case, IDEAL if seed % 2 else random_behaviour(seed), seed)
+        assert not problems, (case.name, problems)
+        if case.notes.get("fault"):
+            assert outcome.fault is not None and outcome.fault.name == fault
+
+
+def test_aborts_and_restarts(bench):
+    for seed in range(20):
+        case = pim_programs.random_case(seed, bench.params)
+        cycle = random.Random(seed).randrange(6000)
+        problems, _ = compare.check_aborted(bench, case, cycle, random_behaviour(seed), seed)
+        assert not problems, (case.name, cycle, problems)
+        problems, _ = compare.check_case(bench, case, IDEAL, seed)
+        assert not problems, (case.name, "again", problems)
+
+
+def test_bus_errors(bench):
+    for seed in range(20):
+        rng = random.Random(f"bus {seed}")
+        case = pim_programs.random_case(seed, bench.params)
+        address = rng.choice((case.registers["program_address"] + rng.randrange(case.registers["program_length"]),
+                              case.image.gmem_base + rng.randrange(8192)))
+        problems, _ = compare.check_bus_error(bench, case, address, rng.choice((True, False, None)), IDEAL, seed)
+        assert not problems, (case.name, hex(address), problems)
+    problems, _ = compare.check_case(bench, case, IDEAL)
+    assert not problems, problems
+
+
+def test_core_resets_at_random_cycles(bench):
+    for seed in range(10):
+        case = pim_programs.random_case(seed, bench.params)
+        bench.behave(random_behaviour(seed), seed=seed)
+        bench.load(case.memory)
+        bench.start(compare.registers_of(case))
+        bench.step(random.Random(seed).randrange(5000))
+        bench.reset()
+        problems, _ = compare.check_case(bench, case, IDEAL, seed)
+        assert not problems, (case.name, problems)
