@@ -110,7 +110,7 @@ class ControlBlock(wiring.Component):
                            "params_hash": params_hash, "features": features}
         self.counters = COMMON_COUNTERS + control.counters
         # What the rounds go through: (view, counter) in the order of the RAM.
-        self._turns = [(0, c) for c in self.counters] + [(v, c) for v in range(1, control.views) for c in COMMON_COUNTERS]
+        self._turns = [(view, c) for view in range(control.views) for c in self.counters]
         self._check_map()
         self._depth = self._words_in_ram()
         super().__init__({
@@ -157,6 +157,16 @@ class ControlBlock(wiring.Component):
         ends = [offset + 4 for r, _, offset, mask, _ in self._stored() if self._in_ram(r, mask)]
         ends += [c.offset + 8 for c in self.counters]
         return 1 << (max(ends) // 4 - 1).bit_length()
+
+    def _counter_ranges(self):
+        """Ranges of word addresses that are counters."""
+        ranges = []
+        for c in sorted(self.counters, key=lambda c: c.offset):
+            if ranges and ranges[-1][1] == c.offset // 4:
+                ranges[-1][1] += 2
+            else:
+                ranges.append([c.offset // 4, c.offset // 4 + 2])
+        return ranges
 
     def _width(self, counter):
         """Bits of the increment of ``counter``."""
@@ -364,11 +374,11 @@ class ControlBlock(wiring.Component):
             prescalers.half.eq(address[:2]),
             prescalers.take.eq(~write_phase & (address[:2] < prescalers.halves)),
             prescalers.select.eq(token),
-            *(increment[c.name].eq(engine.inc[c.name]) for c in self.control.counters),
         ]
         for view in range(self.control.views):
             source, tail = (engine.part[view - 1], f"_{view}") if view else (engine, "")
             m.d.comb += [
+                *(increment[c.name + tail].eq(source.inc[c.name]) for c in self.control.counters),
                 increment["instructions" + tail].eq(source.retired),
                 *(increment[name + tail].eq(getattr(source, name)) for name in ("operations", "bytes_read", "bytes_written")),
             ]
@@ -415,7 +425,7 @@ class ControlBlock(wiring.Component):
             with m.Case(_Step.SLOT):
                 m.d.comb += following.eq(Cat(Const(0, 1), bus.adr[:stretch.bit_length() - 2]))
                 if self.control.views > 1:
-                    with m.If((bus.adr >= COMMON_COUNTERS[0].offset // 4) & (bus.adr <= COMMON_COUNTERS[-1].offset // 4 + 1)):
+                    with m.If(Cat((bus.adr >= low) & (bus.adr < high) for low, high in self._counter_ranges()).any()):
                         m.d.comb += following[stretch.bit_length() - 1:].eq(engine.view)
                 with m.If(never_ran):
                     m.d.comb += following.eq(_OFFSET["program_address"] // 2)

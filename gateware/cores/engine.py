@@ -36,8 +36,8 @@ class EngineControl(wiring.Signature):
         Number of views of the common counters: the core as a whole and, beside it, parts of it (each processor of a
         many-core machine). With more than one there are ``Out`` members ``view``, the number of the one that the counter
         registers show while not busy (0: the whole), and ``part``, an array of views - 1 structures of ``stall``,
-        ``retired``, ``operations``, ``bytes_read`` and ``bytes_written``, of the same widths and rules as those of the whole.
-        Cycles are the same in all views; the ISA's further counters are those of the whole.
+        ``retired``, ``operations``, ``bytes_read``, ``bytes_written`` and ``inc``, of the same widths and rules as those of the
+        whole. Cycles are the same in all views.
     cycle_bits : int
         1: a busy cycle is one of the main clock, of the class that ``stall`` says. More: for a core with a clock of its own,
         whose cycles are to be counted. There is no ``stall``, but ``classes``, how many of its cycles of each class the engine
@@ -102,7 +102,8 @@ class EngineControl(wiring.Signature):
             members["view"] = Out(range(views))
             members["part"] = Out(data.ArrayLayout(data.StructLayout({
                 "stall": Stall, "retired": unsigned(retired_bits), "operations": unsigned(operations_bits),
-                "bytes_read": unsigned(bytes_bits), "bytes_written": unsigned(bytes_bits)}), views - 1))
+                "bytes_read": unsigned(bytes_bits), "bytes_written": unsigned(bytes_bits),
+                "inc": data.StructLayout({c.name: unsigned(c.bits) for c in self.counters})}), views - 1))
         super().__init__(members)
 
     def __eq__(self, other):
