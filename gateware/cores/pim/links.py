@@ -117,7 +117,7 @@ class StatePort(wiring.Signature):
     working : Out, matrix or vector unit works in this cycle
     stall : Out, :class:`~..engine.Stall`: class of this cycle for this core, looked at when not ``working`` and not ``finished``
     done_scalar, done_matrix, done_vector, done_transfer : Out, an instruction of the kind was completed in this cycle
-    macs : Out, 21 bits, MACs completed in this cycle; bytes_read, bytes_written, code_bytes, comm_bytes : Out, 12 bits, bytes of this cycle
+    macs : Out, 21 bits, MACs completed in this cycle; bytes_read, bytes_written, code_bytes, comm_bytes : Out, 4 bits, bytes of this cycle
     debug_index : In, 0 to 31 registers, 64 ibiw, 65 obiw; debug_value : Out, two cycles later, while the core does not run
     """
     def __init__(self):
@@ -126,7 +126,7 @@ class StatePort(wiring.Signature):
             "fault": Out(1), "fault_code": Out(8), "fault_detail": Out(32), "pc": Out(COUNT_BITS), "pc_offset": Out(32),
             "working": Out(1), "stall": Out(Stall),
             "done_scalar": Out(1), "done_matrix": Out(1), "done_vector": Out(1), "done_transfer": Out(1),
-            "macs": Out(21), "bytes_read": Out(12), "bytes_written": Out(12), "code_bytes": Out(12), "comm_bytes": Out(12),
+            "macs": Out(21), "bytes_read": Out(4), "bytes_written": Out(4), "code_bytes": Out(4), "comm_bytes": Out(4),
             "debug_index": In(7), "debug_value": Out(32),
         })
 

@@ -3,7 +3,7 @@
 
 ::
 
-    commands --+--> Bursts --> memory.req          memory.ack --> Bursts --> done (st)
+    command ---+--> Bursts --> memory.req          memory.ack --> Bursts --> done (st)
                +--> Loads  <-- memory.r, --> LMem writes                --> done (ld)
                +--> WordReader <-- LMem reads
                +--> sink: words --> LMem writes (lmv, lldi, recv), memory.w (st), crossbar (send) --> done
@@ -49,7 +49,7 @@ class TransferUnit(wiring.Component):
 
     Members
     -------
-    commands : In(stream of ``transfer_layout``)
+    command : In(stream of ``transfer_layout``)
     progress : Out, :func:`transfer_progress_layout`
     stop : In, level: ld and st go on to their end, send and recv are given up (they report done)
     waiting : Out, level: a send or recv waits for its peer; waiting_read : it is a recv
@@ -63,7 +63,7 @@ class TransferUnit(wiring.Component):
             raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
         super().__init__({
-            "commands": In(stream.Signature(transfer_layout(params))), "progress": Out(transfer_progress_layout()),
+            "command": In(stream.Signature(transfer_layout(params))), "progress": Out(transfer_progress_layout()),
             "stop": In(1), "waiting": Out(1), "waiting_read": Out(1), "quiet": Out(1),
             "read": Out(LMemRead(params)), "write": Out(LMemWrite(params)),
             "memory": Out(MemoryPort(beat_bytes)), "crossbar": Out(CrossbarPort(params)),
@@ -74,7 +74,7 @@ class TransferUnit(wiring.Component):
         m = Module()
         p, size = self.params, self.beat_bytes
         word = lmem_word_bytes(p)
-        port, bar, command = self.memory, self.crossbar, self.commands.payload
+        port, bar, command = self.memory, self.crossbar, self.command.payload
         m.submodules.bursts = bursts = Bursts(beat_bytes=size, memory_size=self.memory_size)
         m.submodules.loads = loads = Loads(params=p, beat_bytes=size, memory_size=self.memory_size)
         m.submodules.words = words = WordReader(params=p)
@@ -93,8 +93,8 @@ class TransferUnit(wiring.Component):
         waits = Signal()                                # something for the sink waits behind what it does
         m.d.comb += [
             memory.eq(is_ld | is_st), sinks.eq(~is_ld), reads.eq(is_st | (op == TransferOp.LMV) | (op == TransferOp.SEND)),
-            self.commands.ready.eq((bursts.free | ~memory) & (loads.free | ~is_ld) & (words.free | ~reads) & (~waits | ~sinks)),
-            taken.eq(self.commands.valid & self.commands.ready),
+            self.command.ready.eq((bursts.free | ~memory) & (loads.free | ~is_ld) & (words.free | ~reads) & (~waits | ~sinks)),
+            taken.eq(self.command.valid & self.command.ready),
         ]
         piece = piece_bytes(p, size)
         low, part = exact_log2(piece), exact_log2(size)
