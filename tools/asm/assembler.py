@@ -61,6 +61,7 @@ class Assembler(Source):
         self.lines = {}
         self._directives = {d.name: d for d in isa.syntax.directives}
         self.section = self.open_section(None)
+        self.frontend = isa.frontend(self) if isa.frontend is not None else None
 
     # For directives, macros and link
 
@@ -116,7 +117,13 @@ class Assembler(Source):
         first = statement.tokens[0]
         if first.kind == "name" and first.text.startswith("."):
             if not self.common_directive(first.text, cursor):
-                self._directive(first.text, cursor)
+                if self.frontend is not None:
+                    self._front(first, cursor)
+                else:
+                    self._directive(first.text, cursor)
+            return
+        if self.frontend is not None:
+            self._front(first, cursor)
             return
         name = first.text
         cursor.index = 1
@@ -124,6 +131,10 @@ class Assembler(Source):
             name += statement.tokens[1].text
             cursor.index = 2
         self._instruction(name, cursor, Place(statement.file, first.line, first.column))
+
+    def _front(self, first, cursor):
+        cursor.index = 1
+        self.frontend.statement(first.text, cursor, Place(cursor.statement.file, first.line, first.column))
 
     def _directive(self, name, cursor):
         if name == ".word":
@@ -228,6 +239,7 @@ class Assembler(Source):
 
     def finish(self):
         """The :class:`Program`."""
+        extra = self.frontend.finish() if self.frontend is not None else {}
         items = [item for section in self.sections.values() for item in section.items]
         if self.isa.lint is not None:
             for index, message, *severity in self.isa.lint(items, self.params):
@@ -243,7 +255,7 @@ class Assembler(Source):
                 data.append(self.lay_out(section, base))
                 base += len(data[-1])
             data = b"".join(data)
-        return Program(data, sorted(self.warnings, key=lambda w: self.order(w.place)), self.lines)
+        return Program(data, sorted(self.warnings, key=lambda w: self.order(w.place)), self.lines, extra)
 
 
 def _shown(value):

@@ -98,6 +98,9 @@ def load_program(isa, path, params=None):
         data = _read(path)
         check_size(isa, data, path)
         return Program(data)
+    if form.read is None:
+        readable = [s for s, f in isa.forms.items() if f.kind in ("assembly", "binary") or f.read is not None]
+        raise AsmError("this form is only written", file=path, expected=", ".join(readable))
     return form.read(isa, path, params)
 
 
@@ -122,7 +125,12 @@ def save_program(isa, program, path):
         writable = [s for s, f in isa.forms.items() if f.kind == "binary" or f.write is not None]
         raise AsmError("this form is only read", file=path, expected=", ".join(writable))
     if form.write is not None:
-        form.write(isa, program, path)
+        try:
+            form.write(isa, program, path)
+        except OSError as error:
+            raise AsmError(f"cannot be written ({error.strerror or error})", file=path) from None
+        except ValueError as error:
+            raise error if isinstance(error, AsmError) else AsmError(str(error), file=path) from None
         return
     path = Path(path)
     temporary = None

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What follows from the sizes of an array. Pure Python."""
+
+__all__ = ["PES", "levels", "registers_of"]
+
+#: Processing elements of a block: bits of a row of its RAM.
+PES = 16
+
+
+def registers_of(params):
+    """Registers of a PE that words can name: min(64, D/N)."""
+    return min(64, params["depth"] // params["reg_width"])
+
+
+def levels(cols):
+    """Levels of ``mv_accumRow`` that add up a row of ``cols`` block columns: ceil(log2 cols)."""
+    return (cols - 1).bit_length()
