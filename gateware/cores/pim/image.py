@@ -5,16 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["ALIGN", "AUTO", "CoreProgram", "Group", "Image", "block_rows", "stored_weights", "weights_from"]
+from .image_fields import ALIGN, AUTO, CORE_ENTRY, GROUP_ENTRY, HEADER, MAGIC, MOST_ARRAYS, VERSION
 
-#: Everything in an image begins at a multiple of this.
-ALIGN = 64
-#: Fraction bits of ``vtanh`` and ``vsigm`` that follow from the widths.
-AUTO = 255
-MAGIC, VERSION = b"PIMI", 1
-HEADER, CORE_ENTRY, GROUP_ENTRY = 64, 32, 64
-#: Arrays of a group, at most.
-MOST_ARRAYS = 16
+__all__ = ["CoreProgram", "Group", "Image", "Writer", "block_rows", "stored_weights", "weights_from"]
 
 
 @dataclass

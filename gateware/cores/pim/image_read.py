@@ -8,7 +8,7 @@ groups``); reserved bytes on the first byte of their field.
 import struct
 from dataclasses import dataclass, field
 
-from .image import AUTO, CORE_ENTRY, GROUP_ENTRY, HEADER, MAGIC, MOST_ARRAYS, VERSION
+from .image_fields import AUTO, CORE_ENTRY, GROUP_ENTRY, HEADER, MAGIC, MOST_ARRAYS, VERSION
 
 __all__ = ["CoreEntry", "GroupEntry", "Tables", "TableFault", "read_tables"]
 

@@ -7,6 +7,7 @@ detail by its bits alone is the low word of that form, the wide mark of packed c
 from ..operands import Either, Modulo, Number, Prefixed, Signed
 from ..registers import Counter, Fault, Register
 from ..table import Field, FileForm, Instruction, Isa, Macro, Part, Rule, Syntax
+from .directives import DIRECTIVES
 from .operands import Select
 from .storage import STORAGES
 
@@ -257,6 +258,17 @@ COUNTERS = (
     Counter("blocked", 0x170, 6, doc="core-cycles blocked in send, recv or wait"),
 )
 
+
+def _link(assembler):
+    from .linking import link
+    return link(assembler)
+
+
+def _listing(isa, data, params, text=None):
+    from .listing import listing
+    return listing(isa, data, params)
+
+
 ISA = Isa(
     name="pim",
     title="PIM",
@@ -274,11 +286,13 @@ ISA = Isa(
         ".s": FileForm("assembly", doc="assembly"),
         ".bin": FileForm("binary", doc="program image: header, tables, code, weights and biases"),
     },
-    syntax=Syntax(comments=(";", "#", "//"), fold=True, macros=MACROS),
+    syntax=Syntax(comments=(";", "#", "//"), fold=True, macros=MACROS, directives=DIRECTIVES),
     rest="zero",
     opcode_fault="illegal_opcode",
     field_fault="illegal_field",
     fault_detail=lambda word, item: word & 0xFFFF_FFFF,
+    link=_link,
+    listing=_listing,
     doc="Many cores, each with a straight-line program, a matrix unit over fixed weights, a vector unit and a local memory; "
         "they meet in a global memory, by send and receive, and by events.",
 )

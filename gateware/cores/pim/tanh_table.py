@@ -2,7 +2,7 @@
 """The table behind ``vtanh`` and ``vsigm`` (specification, section 4.3). Pure Python."""
 import math
 
-from .image import AUTO
+from .image_fields import AUTO
 
 __all__ = ["STEPS", "TANH", "formats"]
 

@@ -5,7 +5,8 @@ import struct
 from pim_scratch import Rejected
 
 from quintet.gateware.cores.pim.codes import code_of
-from quintet.gateware.cores.pim.image import GROUP_ENTRY, Writer
+from quintet.gateware.cores.pim.image import Writer
+from quintet.gateware.cores.pim.image_fields import GROUP_ENTRY
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.words import random_word
 

@@ -10,7 +10,8 @@ import random
 import numpy as np
 from pim_scratch import Rejected, Scratch, make_case
 
-from quintet.gateware.cores.pim.image import AUTO, CoreProgram, Group, Image
+from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.image_fields import AUTO
 from quintet.gateware.cores.pim.isa import ISA
 
 __all__ = ["FAULTS", "MEMORY", "random_case", "random_image", "random_memory"]
@@ -353,17 +354,19 @@ class _CoreWriter:
         except Rejected:
             pass
 
-    def dump(self, base):
-        """Stores out what it changed, from ``base`` on."""
+    def dump(self, base, limit):
+        """Stores out what it changed, from ``base`` on, as far as there is room; returns where it ends."""
         places = np.flatnonzero(self.touched)
-        if not places.size:
-            return
         cuts = np.flatnonzero(np.diff(places) > 64)
-        for first, last in zip(places[[0, *(cuts + 1)]], places[[*cuts, -1]], strict=True):
-            for at in range(int(first), int(last) + 1, 2000):
-                size = min(2000, int(last) + 1 - at)
-                pair = self.pair(base + at)
-                self.put("st", 40 + size, rd=pair, rs1=self.register(at, (pair, pair + 1)), size=size)
+        begins, ends = (places[[0, *(cuts + 1)]], places[[*cuts, -1]] + 1) if places.size else ((), ())
+        for first, last in zip(begins, ends, strict=True):
+            for at in range(int(first), int(last), 2000):
+                size = min(2000, int(last) - at)
+                if base + size <= limit:
+                    pair = self.pair(base)
+                    self.put("st", 40 + size, rd=pair, rs1=self.register(at, (pair, pair + 1)), size=size)
+                    base += size
+        return base
 
 
 _VECTOR = ("vvadd", "vvsub", "vvmul", "vvdmul", "vvmax", "vvsll", "vvsra", "vrelu", "vtanh", "vsigm", "vrsu", "vrsl")
@@ -383,10 +386,8 @@ class _Machine:
             self.image.cores[rng.randrange(cores)] = CoreProgram()
         self.at = 64 * rng.randrange(8)
         self.scratch = Scratch(params, self.image, self.memory, self.at)
-        room = MEMORY - self.image.gmem_base - 128
-        self.dump_bytes = min(params["lmem_bytes"], (room - 4 * _REGION) // cores)
-        self.dump_base = room - self.dump_bytes * cores
-        count = min(self.dump_base // _REGION, cores + 4)
+        count = cores + 4
+        self.dump_at, self.dump_limit = count * _REGION, MEMORY - self.image.gmem_base - 128
         # Region -> (owner, number); the last one is only read.
         self.regions = [(rng.randrange(cores), k) for k in range(count)]
         for k in range(min(cores, count - 1)):
@@ -448,8 +449,9 @@ class _Machine:
         taker.put("wait", 10, event=event, value=count)
 
     def dump(self):
+        at = self.dump_at
         for w in self.writers:
-            w.dump(self.dump_base + w.number * self.dump_bytes)
+            at = w.dump(at, self.dump_limit)
 
     def case(self, name, patch=(), **notes):
         return make_case(name, self.params, self.image, self.scratch.words, self.memory, self.at,
