@@ -47,8 +47,7 @@ class Prefetch(wiring.Component):
 
     Members
     -------
-    clear : In, one cycle, while ``idle``: forgets everything
-    start : In, one cycle, after ``clear``; the rest of the inputs hold still from here on
+    start : In, one cycle, after a reset (only while ``idle``); the rest of the inputs hold still from here on
     code : In(32), address of the code, a multiple of 8; code_bytes : In(32); count : In(32), instructions; mode : In(2)
     stop : In, level: asks for nothing more
     idle : Out, no burst is outstanding
@@ -63,7 +62,7 @@ class Prefetch(wiring.Component):
         self.rows = params["prefetch_words"]
         self.beat_bytes, self.family = beat_bytes, family
         super().__init__({
-            "clear": In(1), "start": In(1), "code": In(32), "code_bytes": In(32), "count": In(32), "mode": In(2), "stop": In(1),
+            "start": In(1), "code": In(32), "code_bytes": In(32), "count": In(32), "mode": In(2), "stop": In(1),
             "idle": Out(1), "words": Out(stream.Signature(fetched_layout())), "ended": Out(1), "bytes": Out(12),
             "memory": Out(MemoryPort(beat_bytes)),
         })
@@ -101,8 +100,6 @@ class Prefetch(wiring.Component):
         m.d.sync += room.eq(room - begin + self._freed)
         with m.If(self.start):
             m.d.sync += [next_row.eq(self.code[3:]), left.eq((self.code_bytes + 7)[3:])]
-        with m.If(self.clear):
-            m.d.sync += [left.eq(0), room.eq(ring)]
 
         # Beats to words of 32 bits, words to rows; one bit more than the ring's rows, so that full is not empty.
         filled = Signal(exact_log2(rows) + 1, reset_less=True)
@@ -156,8 +153,6 @@ class Prefetch(wiring.Component):
         m.d.comb += [free.eq(~valid | take), taken.eq(shown & free)]
         with m.If(free):
             m.d.sync += [valid.eq(shown), low.eq(banks[0].read_data), high.eq(banks[1].read_data)]
-        with m.If(self.clear):
-            m.d.sync += [shown.eq(0), valid.eq(0)]
         return valid, low, high, take
 
     def _align(self, m, valid, low, high, take):
@@ -174,8 +169,10 @@ class Prefetch(wiring.Component):
             marked.eq(packed & first[5] & first[:5].any()), wide.eq(marked | (self.mode == CODE_MODES["64"])),
         ]
         beyond, there, show, free = Signal(), Signal(), Signal(), Signal()
+        spare, spare_valid, new = (Signal(fetched_layout(), name="spare", reset_less=True), Signal(),
+                                   Signal(fetched_layout(), name="new"))
         m.d.comb += [
-            free.eq(~out.valid | out.ready),
+            free.eq(~spare_valid),
             beyond.eq(Mux(none, ~last, last | wide & one)),
             there.eq(Mux(none, ~last, Mux(wide & ~beyond, valid, valid | holds))),
             show.eq(begun & there & free),
@@ -200,11 +197,15 @@ class Prefetch(wiring.Component):
             with m.If(~wide & (opcode == code)):
                 immediate = first[lowest:32]
                 m.d.comb += [short.eq(Cat(immediate, immediate[-1].replicate(lowest))), masked.eq(Cat(opcode, first[6:lowest]))]
-        with m.If(free):
-            m.d.sync += [
-                out.valid.eq(show), out.payload.low.eq(masked), out.payload.high.eq(Mux(wide, second[:32], short)),
-                out.payload.long.eq(wide), out.payload.error.eq(first[32] | wide & second[32]), out.payload.beyond.eq(beyond),
-            ]
+        m.d.comb += [
+            new.low.eq(masked), new.high.eq(Mux(wide, second[:32], short)), new.long.eq(wide),
+            new.error.eq(first[32] | wide & second[32]), new.beyond.eq(beyond),
+        ]
+        # Two places, so that whether the reader takes one does not reach back to the buffer in the same cycle.
+        with m.If(~out.valid | out.ready):
+            m.d.sync += [out.valid.eq(show | spare_valid), out.payload.eq(Mux(spare_valid, spare, new)), spare_valid.eq(0)]
+        with m.Elif(show):
+            m.d.sync += [spare_valid.eq(1), spare.eq(new)]
         with m.If(show & beyond):
             m.d.sync += begun.eq(0)
         with m.If(self.start):
@@ -212,6 +213,4 @@ class Prefetch(wiring.Component):
                 begun.eq(self.count != 0), holds.eq(0), left.eq(self.code_bytes[2:]), due.eq(self.count), last.eq(self.count == 0),
                 none.eq(self.code_bytes[2:] == 0), one.eq(self.code_bytes[2:] == 1),
             ]
-        with m.If(self.clear):
-            m.d.sync += [begun.eq(0), holds.eq(0), out.valid.eq(0), last.eq(1), none.eq(1)]
-        m.d.comb += self.ended.eq(last & none & ~out.valid)
+        m.d.comb += self.ended.eq(last & none & ~out.valid & ~spare_valid)

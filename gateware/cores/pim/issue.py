@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Issue: takes instructions in order, runs scalars, checks all others and hands them to the units (sections 4, 6 and 9).
+
+A scalar takes one cycle. Any other instruction stands still while :class:`~.legality.Operands` goes through its steps, and is offered to
+its unit in the cycle after the last; so a move within LMem takes four. ``send``, ``recv``, ``wait`` and ``sync`` stay until they are complete.
+"""
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from ..engine import Stall
+from .commands import (
+    group_bits,
+    group_layout,
+    matrix_layout,
+    multiply_layout,
+    progress_layout,
+    transfer_layout,
+    vector_layout,
+)
+from .decode import decode, operation_layout
+from .isa import ISA
+from .ledger import Ledger, MacCount
+from .legality import Operands
+from .links import EventPort, StartLayout
+from .prefetch import fetched_layout
+from .scalar import Registers, alu
+from .scoreboard import Scoreboard
+
+__all__ = ["Issue"]
+
+_CODE = ISA.fault_codes
+_AUTO = 7                                   # bit of fi, fo that means "auto": 255, else 0 to 31
+
+
+class Issue(wiring.Component):
+    """The processor but for its units, its code and its memory.
+
+    Parameters
+    ----------
+    params : dict of ``SPACE.resolve``
+    number : int, of this core
+    memory_size : int, bytes of main memory
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
+
+    Members
+    -------
+    go, start, gmem_base, gmem_low, gmem_high, cores, stop : In, as in :class:`~.links.StartPort`
+    ready : Out, low for 32 cycles after a reset, which every run begins with: registers become 0
+    words : In(stream) of :func:`~.prefetch.fetched_layout`; ended : In, the code is at its end
+    group : Out; entry : In, two cycles later
+    matrix, vector, transfer : Out(streams) of commands; matrix_progress ... : In, what is done
+    late, late_code, late_detail : In, with the transfer's ``done``: it failed
+    waits : In, the transfer at hand waits for its peer
+    multiply : Out(stream); product_valid, product : In
+    load : Out, one cycle; load_busy, load_done, load_word, load_error : In: ``sld`` of address ``main``
+    events : Out(:class:`~.links.EventPort`)
+    the rest : Out, as in :class:`~.links.StatePort`; ``halted``: a fault was found, older instructions may still run
+    """
+    def __init__(self, *, params, number, memory_size, family=None):
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < params["cores"]:
+            raise ValueError(f"Number of the core must be an integer from 0 to {params['cores'] - 1}, not {number!r}")
+        self.params, self.number, self.memory_size, self.family = params, number, memory_size, family
+        # A program has no more words than main memory.
+        self.index_bits = bits_for(memory_size // 4)
+        super().__init__({
+            "ready": Out(1), "go": In(1), "start": In(StartLayout()), "gmem_base": In(32), "gmem_low": In(32),
+            "gmem_high": In(33), "cores": In(range(params["cores"] + 1)), "stop": In(1),
+            "words": In(stream.Signature(fetched_layout())), "ended": In(1),
+            "group": Out(group_bits(params)), "entry": In(group_layout()),
+            "matrix": Out(stream.Signature(matrix_layout(params))), "vector": Out(stream.Signature(vector_layout(params))),
+            "transfer": Out(stream.Signature(transfer_layout(params))),
+            "matrix_progress": In(progress_layout()), "vector_progress": In(progress_layout()), "transfer_progress": In(progress_layout()),
+            "late": In(1), "late_code": In(8), "late_detail": In(32), "waits": In(1),
+            "multiply": Out(stream.Signature(multiply_layout())), "product_valid": In(1), "product": In(32),
+            "load": Out(1), "main": Out(32), "load_busy": In(1), "load_done": In(1), "load_word": In(32), "load_error": In(1),
+            "events": Out(EventPort(params)),
+            "finished": Out(1), "halted": Out(1), "idle": Out(1), "blocked": Out(1), "blocked_read": Out(1),
+            "fault": Out(1), "fault_code": Out(8), "fault_detail": Out(32), "pc": Out(32), "pc_offset": Out(32),
+            "working": Out(1), "stall": Out(Stall),
+            "done_scalar": Out(1), "done_matrix": Out(1), "done_vector": Out(1), "done_transfer": Out(1),
+            "macs": Out(21), "bytes_read": Out(12), "bytes_written": Out(12), "comm_bytes": Out(12),
+            "debug_index": In(7), "debug_value": Out(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        params = self.params
+        m.submodules.operands = operands = Operands(params=params, memory_size=self.memory_size)
+        m.submodules.board = board = Scoreboard(params=params)
+        m.submodules.registers = registers = Registers(family=self.family)
+        m.submodules.ledger = ledger = Ledger(depth=len(board.slots["transfer"]), index_bits=self.index_bits)
+        m.submodules.mac_count = mac_count = MacCount()
+
+        # The instruction at hand
+        here, advance, op = Signal(), Signal(), Signal(operation_layout(), reset_less=True)
+        running, dead, halting, halt = Signal(), Signal(), Signal(), Signal()
+        pc, place = Signal(self.index_bits), Signal(self.index_bits)
+        decoded = decode(m, params, self.words.payload, self.cores, self.number)
+        m.d.comb += [
+            self.words.ready.eq(running & (~here | advance)), halt.eq(self.stop | dead | halting), self.halted.eq(halting),
+        ]
+        with m.If(self.words.ready):
+            m.d.sync += [here.eq(self.words.valid), op.eq(decoded)]
+        with m.If(advance):
+            m.d.sync += [pc.eq(pc + 1), place.eq(place + Mux(op.long, 2, 1))]
+        with m.If(self.stop):
+            m.d.sync += dead.eq(running)
+        low, rd, rs1, rs2, length = op.low, op.low[6:11], op.low[11:16], op.low[16:21], op.low[21:32]
+
+        # Widths
+        ibiw, obiw, in_code, out_code = Signal(6), Signal(6), Signal(2), Signal(2)
+        set_widths = Signal()
+        wanted_in, wanted_out = Signal(6), Signal(6)
+        m.d.comb += [wanted_in.eq(Cat(rd, rd == 0)), wanted_out.eq(Cat(rs1, rs1 == 0))]
+        with m.If(self.go):
+            m.d.sync += [ibiw.eq(self.start.ibiw), obiw.eq(self.start.obiw),
+                         in_code.eq((self.start.ibiw - 1)[3:5]), out_code.eq((self.start.obiw - 1)[3:5])]
+        with m.Elif(set_widths):
+            m.d.sync += [ibiw.eq(wanted_in), obiw.eq(wanted_out), in_code.eq((wanted_in - 1)[3:5]), out_code.eq((wanted_out - 1)[3:5])]
+
+        # Registers: rs1 and rs2 of a scalar; rs1 (of send its source) and rd of others, then the pair's other half and rs2.
+        first_step, looking = Signal(), Signal()
+        coming, coming_simple = self.words.payload.low, decoded.simple | decoded.multiply
+        m.d.comb += [
+            looking.eq(~running | dead | halting | self.finished),
+            registers.index_a.eq(Mux(looking, self.debug_index[:5], Mux(
+                first_step, rs1 | 1, Mux(decoded.send, coming[6:11], coming[11:16])))),
+            registers.index_b.eq(Mux(first_step, Mux(op.st, rd | 1, rs2), Mux(coming_simple, coming[16:21], coming[6:11]))),
+            self.ready.eq(registers.ready), registers.index.eq(rd),
+        ]
+        looked = Signal(7)
+        m.d.sync += [looked.eq(self.debug_index), self.debug_value.eq(Mux(looked[6], Mux(looked[0], obiw, ibiw), registers.a))]
+        a, b = registers.a, registers.b
+        result = alu(m, op, a, b)
+        late_result = Signal(32)
+        m.d.comb += [late_result.eq(Mux(op.sld, self.load_word, self.product)),
+                     registers.data.eq(Mux(op.simple, result, late_result))]
+
+        # Operands
+        m.d.comb += [
+            operands.operation.eq(op), operands.a.eq(a), operands.b.eq(b), operands.in_code.eq(in_code), operands.out_code.eq(out_code),
+            operands.rows.eq(self.entry.rows), operands.cols.eq(self.entry.cols), operands.gmem_base.eq(self.gmem_base),
+            operands.gmem_low.eq(self.gmem_low), operands.gmem_high.eq(self.gmem_high), self.main.eq(operands.main),
+            board.ranges.eq(operands.ranges), self.group.eq(low[21:]),
+        ]
+        too_wide, other_width, no_group = Signal(reset_less=True), Signal(reset_less=True), Signal(reset_less=True)
+        group = low[21:31]
+        m.d.sync += [
+            too_wide.eq(op.matrix & (ibiw > params["x_bits"])), no_group.eq(op.matrix & (group >= self.start.groups)),
+            other_width.eq(op.matrix & (group < self.start.groups) & ((rs2 - 1)[:5] != self.entry.mbiw)),
+        ]
+        bad = Signal()
+        m.d.comb += bad.eq(too_wide | no_group | other_width | operands.wrong_d | operands.wrong_s | operands.wrong_t
+                           | operands.wrong_g | operands.overlap)
+
+        # Who may go
+        slots = board.slots["transfer"]
+        risky = Signal(len(slots))                  # transfers in flight that may meet a bus error
+        in_transfer = board.active[slots[0]:slots[-1] + 1]
+        any_risky, transfers, careful = Signal(), Signal(), Signal()
+        m.d.comb += [
+            any_risky.eq((risky & in_transfer).any()), transfers.eq(in_transfer.any()), careful.eq(op.st | op.send | op.recv),
+        ]
+        offer, taken = Signal(), Signal()
+        for name in ("matrix", "vector", "transfer"):
+            command = getattr(self, name)
+            free = board.clear & getattr(board, f"free_{name}") & offer & op[name]
+            if name == "matrix":
+                free = free & ~mac_count.busy
+            if name == "transfer":
+                free = free & ~(careful & any_risky)
+            m.d.comb += [
+                command.valid.eq(free), getattr(board, f"push_{name}").eq(command.valid & command.ready),
+                command.payload.tag.eq(getattr(board, f"tag_{name}")),
+            ]
+        m.d.comb += taken.eq(board.push_matrix | board.push_vector | board.push_transfer)
+        for k, slot in enumerate(slots):
+            with m.If(board.push_transfer & (board.tag_transfer == slot)):
+                m.d.sync += risky[k].eq(op.send | op.recv | op.has_g & operands.risky)
+        for k, name in enumerate(("matrix", "vector", "transfer")):
+            m.d.comb += board.done[k].eq(getattr(self, f"{name}_progress"))
+        self._commands(m, op, operands, ibiw, obiw)
+        m.d.comb += [
+            mac_count.matrix.eq(board.push_matrix), mac_count.rows.eq(self.entry.rows), mac_count.cols.eq(self.entry.cols),
+            mac_count.vector.eq(board.push_vector & op.counts_macs), mac_count.length.eq(length), self.macs.eq(mac_count.macs),
+            self.multiply.payload.a.eq(operands.src), self.multiply.payload.b.eq(Mux(op.immediate, op.high, operands.third)),
+        ]
+
+        # The steps
+        waits_for_event, syncing, retire = Signal(), Signal(), Signal()
+        late_write = Signal()
+        m.d.comb += [
+            self.events.sync_core.eq(low[11:]), self.events.sync_event.eq(rd), self.events.wait_event.eq(rd),
+            self.events.wait_value.eq(low[11:21]), self.events.wait_count.eq(self.start.wait_count),
+            self.events.sync.eq(syncing), self.events.wait.eq(waits_for_event),
+        ]
+        overflow = Signal()
+        may_retire = Signal()
+        m.d.comb += may_retire.eq(~(op.vector & self.vector_progress.done) & ~(~op.vector & self.transfer_progress.done))
+        with m.FSM(name="issue") as fsm:
+            with m.State("FIRST"):
+                with m.If(here & ~halt):
+                    with m.If(op.bad):
+                        m.next = "JUDGE"
+                    with m.Elif(op.simple):
+                        m.d.comb += [advance.eq(1), self.done_scalar.eq(1), set_widths.eq(op.setbw)]
+                    with m.Elif(op.empty):
+                        m.next = "RETIRE"
+                    with m.Elif(op.sync):
+                        m.next = "SYNC"
+                    with m.Elif(op.wait):
+                        m.next = "WAIT"
+                    with m.Else():
+                        m.d.comb += operands.step[0].eq(1)
+                        with m.If(op.matrix):
+                            m.next = "ENTRY"
+                        with m.Else():
+                            m.next = "LASTS"
+                m.d.comb += first_step.eq(here & ~op.simple)
+            with m.State("ENTRY"):                  # two cycles from the group's number to its entry
+                m.next = "COUNT"
+            with m.State("COUNT"):
+                m.d.comb += operands.count.eq(1)
+                m.next = "LASTS"
+            with m.State("LASTS"):
+                m.d.comb += operands.step[1].eq(1)
+                with m.If(op.multiply):
+                    m.next = "MULTIPLY"
+                with m.Elif(op.strided):
+                    m.next = "STRIDE"
+                with m.Else():
+                    m.next = "RANGES"
+            with m.State("STRIDE"):
+                m.d.comb += operands.stride.eq(1)
+                m.next = "STRIDES"
+            with m.State("STRIDES"):
+                with m.If(operands.stride_done):
+                    m.next = "RANGES"
+            with m.State("RANGES"):
+                m.d.comb += operands.step[2].eq(1)
+                with m.If(op.has_t | op.has_g):
+                    m.next = "MORE"
+                with m.Else():
+                    m.next = "OFFER"
+            with m.State("MORE"):
+                m.d.comb += operands.step[3].eq(1)
+                m.next = "OFFER"
+            with m.State("OFFER"):
+                with m.If(bad):
+                    m.next = "JUDGE"
+                with m.Elif(op.sld):
+                    with m.If(~transfers & ~halt):
+                        m.d.comb += self.load.eq(1)
+                        m.next = "LOAD"
+                with m.Else():
+                    m.d.comb += offer.eq(~halt)
+                    with m.If(taken):
+                        with m.If(op.send | op.recv):
+                            m.next = "MEET"
+                        with m.Else():
+                            m.d.comb += advance.eq(1)
+                            m.next = "FIRST"
+            with m.State("MEET"):
+                with m.If(~transfers):
+                    with m.If(~halt):
+                        m.d.comb += advance.eq(1)
+                    m.next = "FIRST"
+            with m.State("LOAD"):
+                with m.If(self.load_done):
+                    with m.If(self.load_error):
+                        m.next = "JUDGE"
+                    with m.Else():
+                        m.d.comb += [late_write.eq(1), self.done_scalar.eq(1), advance.eq(1)]
+                        m.next = "FIRST"
+            with m.State("MULTIPLY"):
+                m.d.comb += self.multiply.valid.eq(1)
+                with m.If(self.multiply.ready):
+                    m.next = "PRODUCT"
+            with m.State("PRODUCT"):
+                with m.If(self.product_valid):
+                    m.d.comb += [late_write.eq(1), self.done_scalar.eq(1), advance.eq(1)]
+                    m.next = "FIRST"
+            with m.State("SYNC"):                   # everything older is complete, and so are its stores
+                with m.If(~board.active.any() & ~halt):
+                    m.next = "SYNCING"
+            with m.State("SYNCING"):
+                m.d.comb += syncing.eq(1)
+                with m.If(self.events.synced):
+                    with m.If(self.events.overflow):
+                        m.d.sync += overflow.eq(1)
+                        m.next = "JUDGE"
+                    with m.Else():
+                        m.next = "RETIRE"
+            with m.State("WAIT"):
+                with m.If(~any_risky & ~halt):
+                    m.d.comb += waits_for_event.eq(1)
+                    with m.If(self.events.granted):
+                        m.next = "RETIRE"
+            with m.State("RETIRE"):                 # of those whose unit has not done anything; one is counted in a cycle
+                m.d.comb += retire.eq(may_retire)
+                with m.If(may_retire):
+                    m.d.comb += advance.eq(1)
+                    m.next = "FIRST"
+            with m.State("JUDGE"):
+                m.d.sync += halting.eq(1)
+                m.next = "HALT"
+            with m.State("HALT"):
+                pass
+        m.d.comb += registers.write.eq((advance & op.writes & op.simple) | late_write)
+        flags = {"too_wide": too_wide, "other_width": other_width, "no_group": no_group, "overflow": overflow}
+        self._faults(m, fsm, op, operands, (ibiw, obiw), pc, place, halting, flags, board, ledger)
+        self._account(m, fsm, op, board, ledger, pc, place, here, retire, waits_for_event)
+
+        with m.If(self.go):
+            m.d.sync += running.eq(1)
+        m.d.sync += [
+            self.finished.eq(running & self.ended & ~here & ~board.active.any() & ~mac_count.busy & ~halting),
+            self.idle.eq(~board.active.any() & ~self.load_busy & ~syncing & ~self.load),
+        ]
+        return m
+
+    def _commands(self, m, op, operands, ibiw, obiw):
+        """What the units are told; it stands while a command is offered."""
+        entry, low = self.entry, op.low
+        fi, fo = Signal(6), Signal(6)
+        m.d.comb += [
+            fi.eq(Mux(self.start.fi[_AUTO], Mux(ibiw[2:] == 0, 0, ibiw - 4), self.start.fi)),
+            fo.eq(Mux(self.start.fo[_AUTO], obiw - 1, self.start.fo)),
+        ]
+        command = self.matrix.payload
+        m.d.comb += [
+            command.src.eq(operands.src), command.dst.eq(operands.dst), command.group.eq(self.group), command.rows.eq(entry.rows + 1),
+            command.cols.eq(entry.cols + 1), command.ibiw.eq(ibiw), command.obiw.eq(obiw), command.shift.eq(entry.shift),
+            command.round.eq(entry.round), command.relu.eq(low[31]), command.has_bias.eq(entry.has_bias),
+        ]
+        command = self.vector.payload
+        m.d.comb += [
+            command.op.eq(low[:5]), command.src1.eq(operands.src), command.src2.eq(operands.third), command.dst.eq(operands.dst),
+            command.len.eq(low[21:]), command.operand.eq(operands.third), command.ibiw.eq(ibiw), command.obiw.eq(obiw),
+            command.fi.eq(fi), command.fo.eq(fo),
+        ]
+        command = self.transfer.payload
+        m.d.comb += [
+            command.op.eq(low[:3]), command.src.eq(operands.src), command.dst.eq(operands.dst), command.size.eq(low[21:]),
+            command.gmem.eq(operands.main), command.core.eq(low[11:21]), command.imm.eq(low[11:19]),
+        ]
+
+    def _faults(self, m, fsm, op, operands, widths, pc, place, halting, flags, board, ledger):
+        """Which fault it is, in the order of section 6. A late one is of an older instruction, and goes before."""
+        low, (ibiw, _) = op.low, widths
+        found, late = Signal(), Signal()
+        late_pc, late_place = Signal(self.index_bits, reset_less=True), Signal(self.index_bits, reset_less=True)
+        code, detail = self.fault_code, self.fault_detail
+        rd, rs1, rs2, core = low[6:11], low[11:16], low[16:21], low[11:21]
+
+        def width(field):
+            return Cat(field, field == 0)
+
+        causes = [
+            (op.error, "bus_error", self.start.code + (place << 2)), (op.beyond, "code_end", place),
+            (op.illegal_opcode, "illegal_opcode", low), (op.illegal_field, "illegal_field", low),
+            (op.unsupported, "unsupported", low[:6]), (op.odd_pair, "odd_pair", Mux(op.st, rd, rs1)),
+            (op.wide_in, "width", width(rd)), (op.wide_out, "width", width(rs1)),
+            (flags["too_wide"], "width", ibiw), (flags["other_width"], "width", width(rs2)),
+            (flags["no_group"], "group", low[21:31]), (op.core_range, "core_range", core),
+            (operands.wrong_d, "lmem_range", operands.dst), (operands.wrong_s, "lmem_range", operands.src),
+            (operands.wrong_t, "lmem_range", operands.third), (operands.wrong_g, "gmem_range", operands.global_address),
+            (operands.overlap, "overlap", operands.dst), (flags["overflow"], "event_overflow", Cat(rd, Const(0, 3), core)),
+            (Const(1), "bus_error", operands.main),
+        ]
+        with m.If(fsm.ongoing("JUDGE") & ~late):
+            m.d.sync += found.eq(1)
+            for k, (condition, name, value) in enumerate(causes):
+                with m.If(condition) if k == 0 else m.Elif(condition):
+                    m.d.sync += [code.eq(_CODE[name]), detail.eq(value)]
+        with m.If(self.late & ~late):
+            m.d.sync += [late.eq(1), found.eq(1), halting.eq(1), code.eq(self.late_code), detail.eq(self.late_detail),
+                         late_pc.eq(ledger.head.pc), late_place.eq(ledger.head.place)]
+        m.d.comb += [self.pc.eq(Mux(late, late_pc, pc)), self.pc_offset.eq(Mux(late, late_place, place) << 2)]
+        m.d.sync += self.fault.eq(found & ~board.active.any() & ~self.late)
+
+    def _account(self, m, fsm, op, board, ledger, pc, place, here, retire, waits_for_event):
+        """Counters, and who waits for what."""
+        slots = board.slots["transfer"]
+        length = op.low[21:32]
+        kinds = Ledger.KINDS
+        done, head = self.transfer_progress.done & ~self.late, ledger.head
+        m.d.comb += [
+            ledger.push.eq(board.push_transfer), ledger.entry.pc.eq(pc), ledger.entry.place.eq(place), ledger.entry.size.eq(length),
+            ledger.entry.kind.eq(Mux(op.ld, kinds["ld"], Mux(op.st, kinds["st"], Mux(op.send, kinds["send"], kinds["other"])))),
+            ledger.pop.eq(self.transfer_progress.done),
+            self.done_matrix.eq(self.matrix_progress.done), self.done_vector.eq(self.vector_progress.done | retire & op.vector),
+            self.done_transfer.eq(done | retire & ~op.vector),
+            self.bytes_read.eq(Mux(done & (head.kind == kinds["ld"]), head.size, Mux(self.done_scalar & op.sld, 4, 0))),
+            self.bytes_written.eq(Mux(done & (head.kind == kinds["st"]), head.size, 0)),
+            self.comm_bytes.eq(Mux(done & (head.kind == kinds["send"]), head.size, 0)),
+        ]
+        active = board.active[slots[0]:slots[-1] + 1]
+        loads, stores = Signal(len(slots)), Signal(len(slots))
+        for k, slot in enumerate(slots):
+            with m.If(board.push_transfer & (board.tag_transfer == slot)):
+                m.d.sync += [loads[k].eq(op.ld), stores[k].eq(op.st)]
+        loading, storing = (loads & active).any(), (stores & active).any()
+        offers, meets = fsm.ongoing("OFFER"), fsm.ongoing("MEET")
+        m.d.sync += [self.stall.eq(Stall.OTHER), self.working.eq(board.active[:slots[0]].any())]
+        with m.If(~here & ~self.ended):
+            m.d.sync += self.stall.eq(Stall.FETCH)
+        with m.Elif(~here):
+            m.d.sync += self.stall.eq(Mux(storing, Stall.WRITE, Mux(loading, Stall.OPERAND, Stall.OTHER)))
+        with m.Elif((offers | meets) & op.recv | offers & op.sld | fsm.ongoing("LOAD")):
+            m.d.sync += self.stall.eq(Stall.OPERAND)
+        with m.Elif(offers | fsm.ongoing("SYNC") | fsm.ongoing("WAIT")):
+            with m.If(storing & ~loading):
+                m.d.sync += self.stall.eq(Stall.WRITE)
+            with m.Elif(offers & ~board.clear):
+                m.d.sync += self.stall.eq(Stall.OPERAND)
+        alone = (board.active & (board.active - 1)[:8]) == 0
+        m.d.sync += [self.blocked.eq(meets & self.waits & alone | waits_for_event & ~board.active.any()), self.blocked_read.eq(op.recv)]

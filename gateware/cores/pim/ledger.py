@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What must be known of a transfer when it ends, and how many multiplications an instruction was."""
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Ledger", "MacCount", "entry_layout"]
+
+
+def entry_layout(index_bits):
+    """``pc``: index of the instruction; ``place``: its first word of 32 bits in the code; ``size`` : bytes; ``kind``: of :class:`Ledger`."""
+    return data.StructLayout({"pc": index_bits, "place": index_bits, "size": 11, "kind": 2})
+
+
+class Ledger(wiring.Component):
+    """Transfers in flight, in order: they end in order.
+
+    Parameters
+    ----------
+    depth : int, a power of two; index_bits : int
+
+    Members
+    -------
+    push : In, one cycle; entry : In(:func:`entry_layout`). ``kind``: one of :attr:`KINDS`
+    pop : In, one cycle, at least three after its push; head : Out, the oldest entry
+    """
+    #: Kinds of transfer that differ in what they count.
+    KINDS = {"other": 0, "ld": 1, "st": 2, "send": 3}
+
+    def __init__(self, *, depth, index_bits):
+        self.depth, self.index_bits = depth, index_bits
+        layout = entry_layout(index_bits)
+        super().__init__({"push": In(1), "entry": In(layout), "pop": In(1), "head": Out(layout)})
+
+    def elaborate(self, platform):
+        m = Module()
+        layout = entry_layout(self.index_bits)
+        m.submodules.entries = entries = memory.Memory(shape=layout, depth=self.depth, init=[])
+        writer, reader = entries.write_port(), entries.read_port()
+        first, last, after = (Signal(range(self.depth), name=name) for name in ("first", "last", "after"))
+        m.d.comb += [
+            writer.en.eq(self.push), writer.addr.eq(last), writer.data.eq(self.entry),
+            after.eq(first + self.pop), reader.addr.eq(after), reader.en.eq(1), self.head.eq(reader.data),
+        ]
+        m.d.sync += [last.eq(last + self.push), first.eq(after)]
+        return m
+
+
+class MacCount(wiring.Component):
+    """MACs of each instruction: rows times columns, made bit by bit, or a vector's length.
+
+    Members
+    -------
+    matrix : In, one cycle, while not ``busy``: rows, cols : In(10), less one
+    vector : In, one cycle: length : In(11)
+    busy : Out; macs : Out(21), of this cycle
+    """
+    def __init__(self):
+        super().__init__({"matrix": In(1), "rows": In(10), "cols": In(10), "vector": In(1), "length": In(11), "busy": Out(1),
+                          "macs": Out(21)})
+
+    def elaborate(self, platform):
+        m = Module()
+        left, factor, total = Signal(11), Signal(21, reset_less=True), Signal(21, reset_less=True)
+        report = Signal()
+        m.d.comb += [self.busy.eq(left.any() | report), self.macs.eq(Mux(self.vector, self.length, Mux(report, total, 0)))]
+        with m.If(left.any()):
+            m.d.sync += [left.eq(left >> 1), factor.eq(factor << 1), total.eq(total + (factor & left[0].replicate(21))),
+                         report.eq(left == 1)]
+        with m.Elif(~self.vector):
+            m.d.sync += report.eq(0)
+        with m.If(self.matrix):
+            m.d.sync += [left.eq(self.cols + 1), factor.eq(self.rows + 1), total.eq(0)]
+        return m
