@@ -66,7 +66,7 @@ class Issue(wiring.Component):
         self.index_bits = bits_for(memory_size // 4)
         super().__init__({
             "ready": Out(1), "go": In(1), "start": In(StartLayout()), "gmem_base": In(32), "gmem_low": In(32),
-            "gmem_high": In(33), "cores": In(range(params["cores"] + 1)), "stop": In(1),
+            "gmem_high": In(32), "cores": In(range(params["cores"] + 1)), "stop": In(1),
             "words": In(stream.Signature(fetched_layout())), "ended": In(1),
             "group": Out(group_bits(params)), "entry": In(group_layout()),
             "matrix": Out(stream.Signature(matrix_layout(params))), "vector": Out(stream.Signature(vector_layout(params))),
@@ -368,7 +368,7 @@ class Issue(wiring.Component):
             (operands.wrong_d, "lmem_range", operands.dst), (operands.wrong_s, "lmem_range", operands.src),
             (operands.wrong_t, "lmem_range", operands.third), (operands.wrong_g, "gmem_range", operands.global_address),
             (operands.overlap, "overlap", operands.dst), (flags["overflow"], "event_overflow", Cat(rd, Const(0, 3), core)),
-            (Const(1), "bus_error", operands.main),
+            (Const(1), "bus_error", Mux(operands.main >= self.memory_size, operands.main, self.memory_size & 0xFFFF_FFFF)),
         ]
         with m.If(fsm.ongoing("JUDGE") & ~late):
             m.d.sync += found.eq(1)

@@ -22,7 +22,7 @@ class Ledger(wiring.Component):
     Members
     -------
     push : In, one cycle; entry : In(:func:`entry_layout`). ``kind``: one of :attr:`KINDS`
-    pop : In, one cycle, at least three after its push; head : Out, the oldest entry
+    pop : In, one cycle, after its push; head : Out, the oldest entry
     """
     #: Kinds of transfer that differ in what they count.
     KINDS = {"other": 0, "ld": 1, "st": 2, "send": 3}
@@ -36,7 +36,8 @@ class Ledger(wiring.Component):
         m = Module()
         layout = entry_layout(self.index_bits)
         m.submodules.entries = entries = memory.Memory(shape=layout, depth=self.depth, init=[])
-        writer, reader = entries.write_port(), entries.read_port()
+        writer = entries.write_port()
+        reader = entries.read_port(transparent_for=[writer])
         first, last, after = (Signal(range(self.depth), name=name) for name in ("first", "last", "after"))
         m.d.comb += [
             writer.en.eq(self.push), writer.addr.eq(last), writer.data.eq(self.entry),

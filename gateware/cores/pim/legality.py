@@ -71,7 +71,7 @@ class Operands(wiring.Component):
         super().__init__({
             "operation": In(operation_layout()), "step": In(4), "a": In(32), "b": In(32), "in_code": In(2), "out_code": In(2),
             "count": In(1), "rows": In(10), "cols": In(10), "stride": In(1), "stride_done": Out(1),
-            "gmem_base": In(32), "gmem_low": In(32), "gmem_high": In(33),
+            "gmem_base": In(32), "gmem_low": In(32), "gmem_high": In(32),
             "dst": Out(32), "src": Out(32), "third": Out(32), "global_address": Out(32), "main": Out(32),
             "ranges": Out(ranges_layout(params)),
             "wrong_d": Out(1), "wrong_s": Out(1), "wrong_t": Out(1), "wrong_g": Out(1), "overlap": Out(1), "risky": Out(1),
