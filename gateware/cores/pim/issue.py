@@ -377,7 +377,7 @@ class Issue(wiring.Component):
                     m.d.sync += [code.eq(_CODE[name]), detail.eq(value)]
         with m.If(self.late & ~late):
             m.d.sync += [late.eq(1), found.eq(1), halting.eq(1), code.eq(self.late_code), detail.eq(self.late_detail),
-                         late_pc.eq(ledger.head.pc), late_place.eq(ledger.head.place)]
+                         late_pc.eq(ledger.found.pc), late_place.eq(ledger.found.place)]
         m.d.comb += [self.pc.eq(Mux(late, late_pc, pc)), self.pc_offset.eq(Mux(late, late_place, place) << 2)]
         m.d.sync += self.fault.eq(found & ~board.active.any() & ~self.late)
 
@@ -386,16 +386,16 @@ class Issue(wiring.Component):
         slots = board.slots["transfer"]
         length = op.low[21:32]
         kinds = Ledger.KINDS
-        done, head = self.transfer_progress.done & ~self.late, ledger.head
+        done, of = self.transfer_progress.done & ~self.late, ledger.found
         m.d.comb += [
             ledger.push.eq(board.push_transfer), ledger.entry.pc.eq(pc), ledger.entry.place.eq(place), ledger.entry.size.eq(length),
             ledger.entry.kind.eq(Mux(op.ld, kinds["ld"], Mux(op.st, kinds["st"], Mux(op.send, kinds["send"], kinds["other"])))),
-            ledger.pop.eq(self.transfer_progress.done),
+            ledger.slot.eq(board.tag_transfer - slots[0]), ledger.look.eq(self.transfer_progress.tag - slots[0]),
             self.done_matrix.eq(self.matrix_progress.done), self.done_vector.eq(self.vector_progress.done | retire & op.vector),
             self.done_transfer.eq(done | retire & ~op.vector),
-            self.bytes_read.eq(Mux(done & (head.kind == kinds["ld"]), head.size, Mux(self.done_scalar & op.sld, 4, 0))),
-            self.bytes_written.eq(Mux(done & (head.kind == kinds["st"]), head.size, 0)),
-            self.comm_bytes.eq(Mux(done & (head.kind == kinds["send"]), head.size, 0)),
+            self.bytes_read.eq(Mux(done & (of.kind == kinds["ld"]), of.size, Mux(self.done_scalar & op.sld, 4, 0))),
+            self.bytes_written.eq(Mux(done & (of.kind == kinds["st"]), of.size, 0)),
+            self.comm_bytes.eq(Mux(done & (of.kind == kinds["send"]), of.size, 0)),
         ]
         active = board.active[slots[0]:slots[-1] + 1]
         loads, stores = Signal(len(slots)), Signal(len(slots))

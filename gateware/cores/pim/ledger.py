@@ -13,7 +13,7 @@ def entry_layout(index_bits):
 
 
 class Ledger(wiring.Component):
-    """Transfers in flight, in order: they end in order.
+    """Transfers in flight, by their slots.
 
     Parameters
     ----------
@@ -21,8 +21,8 @@ class Ledger(wiring.Component):
 
     Members
     -------
-    push : In, one cycle; entry : In(:func:`entry_layout`). ``kind``: one of :attr:`KINDS`
-    pop : In, one cycle, after its push; head : Out, the oldest entry
+    push : In, one cycle, with its ``slot``; entry : In(:func:`entry_layout`). ``kind``: one of :attr:`KINDS`
+    look : In, slot; found : Out, what is there, in the same cycle
     """
     #: Kinds of transfer that differ in what they count.
     KINDS = {"other": 0, "ld": 1, "st": 2, "send": 3}
@@ -30,20 +30,17 @@ class Ledger(wiring.Component):
     def __init__(self, *, depth, index_bits):
         self.depth, self.index_bits = depth, index_bits
         layout = entry_layout(index_bits)
-        super().__init__({"push": In(1), "entry": In(layout), "pop": In(1), "head": Out(layout)})
+        super().__init__({"push": In(1), "slot": In(range(depth)), "entry": In(layout), "look": In(range(depth)), "found": Out(layout)})
 
     def elaborate(self, platform):
         m = Module()
         layout = entry_layout(self.index_bits)
         m.submodules.entries = entries = memory.Memory(shape=layout, depth=self.depth, init=[])
-        writer = entries.write_port()
-        reader = entries.read_port(transparent_for=[writer])
-        first, last, after = (Signal(range(self.depth), name=name) for name in ("first", "last", "after"))
+        writer, reader = entries.write_port(), entries.read_port(domain="comb")
         m.d.comb += [
-            writer.en.eq(self.push), writer.addr.eq(last), writer.data.eq(self.entry),
-            after.eq(first + self.pop), reader.addr.eq(after), reader.en.eq(1), self.head.eq(reader.data),
+            writer.en.eq(self.push), writer.addr.eq(self.slot), writer.data.eq(self.entry), reader.addr.eq(self.look),
+            self.found.eq(reader.data),
         ]
-        m.d.sync += [last.eq(last + self.push), first.eq(after)]
         return m
 
 

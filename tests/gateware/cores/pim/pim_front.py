@@ -101,7 +101,7 @@ class Units:
         issue, rnd, queues = self.issue, self.rnd, self.queues
         streams = {unit: getattr(issue, unit) for unit in queues}
         ready = dict.fromkeys(queues, 0)
-        asked, shown = deque([0, 0]), 0
+        asked, shown = deque([0]), 0
         owed_product = None
         syncs = waits = 0
         while True:
@@ -137,7 +137,7 @@ class Units:
                     ctx.set(issue.late, error)
                     ctx.set(issue.late_code, 6)
                     ctx.set(issue.late_detail, command.gmem if error else 0)
-                ready[unit] = rnd.random() < 0.7 and len(queue) < 3
+                ready[unit] = (rnd.random() < 0.7 or not self.latest) and len(queue) < 3
                 ctx.set(streams[unit].ready, ready[unit])
             # Group store: two cycles
             group, multiply, operands = values[6], values[7], values[8]
