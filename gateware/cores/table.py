@@ -131,10 +131,12 @@ class Isa:
         element ``"error"`` refuse it.
     link : ``(assembler) -> bytes``: makes the image of what was assembled, if that is more than its words
         (docs/assembler.md).
-    listing : ``(isa, data, params) -> str``: the disassembly of such an image.
     frontend : class called with the assembler, for an ISA whose statements are more than operands by the table: its
         ``statement(name, cursor, place)`` gets every statement but the directives that all share, ``name`` with its dot where
         it is a directive; ``finish()`` emits the words, and gives a dict for ``Program.extra`` (docs/assembler.md).
+    listing : ``(isa, data, params, text) -> str``: the disassembly of such an image; ``text(word, stored, storage)`` gives the line
+        of a word that lies there as the bytes ``stored`` (``storage``: by default the usual one). Raises :class:`TableError` for
+        what is no image.
     check_job : ``(program, registers, params)``, raises ``ValueError`` for a job that this ISA cannot mean (an output area that
         overlaps the program), and may return warnings; ``registers`` holds those the job writes, ``program_address``,
         ``program_length`` and the window's bounds always among them.

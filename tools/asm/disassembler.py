@@ -24,10 +24,15 @@ def disassemble(isa, data, params=None):
     Raises
     ------
     AsmError
-        ``data`` ends inside a word.
+        ``data`` ends inside a word, or is no image of this ISA.
     """
     if isa.listing is not None:
-        return isa.listing(isa, data, params)
+        def text(word, stored, storage=isa.storage[0]):
+            return instruction_text(isa, word, stored, storage, params)
+        try:
+            return isa.listing(isa, data, params, text)
+        except TableError as error:
+            raise AsmError(str(error)) from None
     lines, offset, storage = [], 0, isa.storage[0]
     while offset < len(data):
         taken = storage.load(data, offset)

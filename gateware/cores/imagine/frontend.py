@@ -154,7 +154,7 @@ def write_export(isa, program, path):
     write_whole(path, text)
 
 
-def listing(isa, data, params):
+def listing(isa, data, params, text=None):
     """The disassembly: the parameters, and a statement a word; what the assembler would refuse is a ``.word``."""
     from .assembler import IMAGineAsm
     given = {"regCnt": 64}

@@ -324,7 +324,7 @@ def test_forms_of_an_isas_own(tmp_path):
 
 def test_images_of_an_isas_own():
     isa = own(link=lambda assembler: b"HEAD" + assembler.lay_out(assembler.section, 4),
-              listing=lambda isa, data, params: f"# {len(data)} bytes\n")
+              listing=lambda isa, data, params, text: f"# {len(data)} bytes\n")
     program = assemble_text(isa, "a 3\na 4")
     assert program.data == bytes.fromhex("4845414403100410")
     assert list(program.lines) == [4, 6]

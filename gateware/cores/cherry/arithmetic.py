@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sums of products, comparisons and reduces of Cherry floats (specification, sections 4.1 to 4.3), on numpy arrays of patterns."""
+import numpy as np
+
+from .numbers import BIAS, FRAC, INF, NAN, ONE, is_nan, pack, round_value, significand, split
+
+__all__ = ["add", "dot", "gtz", "maximum", "mul", "relu", "sub"]
+
+#: Bits by which the products' sum is wider than a product.
+GUARD = 4
+
+
+def dot(a, b, addend=None, frac=FRAC):
+    """The sum of the products a[..., i] * b[..., i] and ``addend``, rounded once (section 4.1).
+
+    Parameters
+    ----------
+    a, b : int arrays of elements, shape (..., 1 to 4), broadcast against each other
+    addend : int array of shape (...), or None where it is absent
+        Pattern with ``frac`` fraction bits.
+    frac : int
+        Fraction bits of addend and result: 9, or 17.
+
+    Returns
+    -------
+    int64 array of shape (...)
+    """
+    a, b = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(b, np.int64))
+    (sa, ea, _), (sb, eb, _) = split(a), split(b)
+    sign = sa ^ sb
+    infinite = ((ea == 255) | (eb == 255))
+    nan = is_nan(a) | is_nan(b) | (infinite & ((ea == 0) | (eb == 0)))
+    magnitude = significand(a) * significand(b)
+    exponent = ea + eb - 2 * BIAS
+    if addend is not None:
+        c = np.asarray(addend, np.int64)[..., None]
+        sc, ec, _ = split(c, frac)
+        # The same scale as a product: 2^(E - 18).
+        mc = significand(c, frac) << 2 * FRAC - frac
+        terms = [(sign, sc), (infinite, ec == 255), (nan, is_nan(c, frac)), (magnitude, mc), (exponent, ec - BIAS)]
+        sign, infinite, nan, magnitude, exponent = (_join(products, further) for products, further in terms)
+    plus, minus = (infinite & (sign == 0)).any(-1), (infinite & (sign == 1)).any(-1)
+
+    present = magnitude != 0
+    top = np.where(present, exponent, -1 << 20).max(-1)
+    shift = np.minimum(np.where(present, top[..., None] - exponent, 0), 62)
+    raised = magnitude << GUARD
+    # One bit lost anywhere sets the lowest bit of that term.
+    shifted = raised >> shift
+    shifted = shifted | (shifted << shift != raised)
+    total = np.where(sign == 1, -shifted, shifted).sum(-1)
+    rounded = round_value((total < 0).astype(np.int64), np.maximum(np.abs(total), 1), top - 2 * FRAC - GUARD, frac)
+
+    zero = pack((sign == 1).all(-1).astype(np.int64), 0, 0, frac)
+    result = np.where(total == 0, 0, rounded)
+    result = np.where(present.any(-1), result, zero)
+    result = np.where(plus, INF << frac - FRAC, result)
+    result = np.where(minus, (INF | 1 << 17) << frac - FRAC, result)
+    return np.where(nan.any(-1) | (plus & minus), NAN << frac - FRAC, result)
+
+
+def _join(terms, further):
+    """The addend's values beside the products'."""
+    shape = np.broadcast_shapes(terms.shape[:-1], further.shape[:-1])
+    return np.concatenate([np.broadcast_to(terms, (*shape, terms.shape[-1])), np.broadcast_to(further, (*shape, 1))], axis=-1)
+
+
+def add(x, y):
+    """x + y, correctly rounded."""
+    return dot(np.stack(np.broadcast_arrays(x, y), -1), ONE)
+
+
+def sub(x, y):
+    """x - y, correctly rounded."""
+    return dot(np.stack(np.broadcast_arrays(x, np.asarray(y) ^ 1 << 17), -1), ONE)
+
+
+def mul(x, y):
+    """x * y, correctly rounded."""
+    return dot(np.asarray(x)[..., None], np.asarray(y)[..., None])
+
+
+def relu(x):
+    """x where it is positive, else +0; NaN stays NaN."""
+    sign, exponent, _ = split(x)
+    return np.where(is_nan(x), NAN, np.where((sign == 1) | (exponent == 0), 0, x))
+
+
+def gtz(x):
+    """1.0 where x is positive, else +0, for NaN too."""
+    sign, exponent, _ = split(x)
+    return np.where(is_nan(x) | (sign == 1) | (exponent == 0), 0, ONE)
+
+
+def maximum(x, axis):
+    """IEEE maximum along ``axis``: NaN wins, +0 is above -0, an exponent of 0 is a zero of its sign."""
+    x = np.asarray(x, np.int64)
+    sign, exponent, _ = split(x)
+    clean = np.where(exponent == 0, sign << 17, x)
+    magnitude = clean & (1 << 17) - 1
+    # Order of patterns: negative ones by falling magnitude, -0 just below +0.
+    largest = np.where(sign == 1, -magnitude - 1, magnitude).max(axis)
+    result = np.where(largest < 0, -largest - 1 | 1 << 17, largest)
+    return np.where(is_nan(x).any(axis), NAN, result)

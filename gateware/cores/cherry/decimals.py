@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Decimal numbers to Cherry floats, exactly. Pure Python."""
+from fractions import Fraction
+
+__all__ = ["element", "value"]
+
+
+def element(number):
+    """The element nearest to ``number`` (anything that ``Fraction`` takes), ties to even; overflow to infinity, below the smallest
+    to zero (specification, section 2.1)."""
+    exact = Fraction(number)
+    sign = exact < 0
+    exact = abs(exact)
+    if not exact:
+        return 0
+    exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
+    if Fraction(2) ** exponent > exact:
+        exponent -= 1
+    # round() of a Fraction rounds halves to even.
+    kept = round(exact / Fraction(2) ** (exponent - 9))
+    if kept == 1024:
+        kept, exponent = 512, exponent + 1
+    if exponent > 127:
+        return sign << 17 | 0x1FE00
+    if exponent < -126:
+        return sign << 17
+    return sign << 17 | exponent + 127 << 9 | kept - 512
+
+
+def value(pattern):
+    """The number that a finite element is, as a ``Fraction``."""
+    sign, exponent, fraction = pattern >> 17, pattern >> 9 & 0xFF, pattern & 0x1FF
+    if not exponent:
+        return Fraction(0)
+    return (-1) ** sign * Fraction(512 + fraction) * Fraction(2) ** (exponent - 136)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sizes and presets of the Cherry core (specification, section 8). Pure Python."""
+from ..parameters import Parameter, ParameterError, ParameterSpace, Preset
+
+__all__ = ["SPACE", "cap_feature", "cap_size"]
+
+
+def _check(values):
+    """Combinations that no single range excludes."""
+    if values["banks"] > 1 << values["log_mem"]:
+        raise ParameterError(f"parameter banks must be at most {1 << values['log_mem']} elements of MEM, not {values['banks']}")
+
+
+def cap_size(params):
+    """Register ``cap_size`` of a build."""
+    return params["log_mem"] | params["contexts"] << 8 | params["macs"] << 16 | params["banks"] << 24
+
+
+def cap_feature(params, overlap):
+    """Register ``cap_feature`` of a build; ``overlap``: DMA runs beside programs."""
+    return (params["sfu_lanes"] | params["reduce_axes"] << 4 | (params["acc_frac"] == 17) << 5 | bool(overlap) << 6
+            | params["imem"] << 16)
+
+
+SPACE = ParameterSpace("cherry", (
+    Parameter("macs", int, (1, 4, 8, 16, 32, 64), 32, doc="multipliers: macs/4 dot units; 1: a serial one"),
+    Parameter("banks", int, (1, 2, 4, 8, 16), 16, doc="banks of MEM: at most so many elements a cycle"),
+    Parameter("log_mem", int, range(10, 18), 16, job="at_least", doc="log2 of the elements of MEM"),
+    Parameter("contexts", int, (1, 2, 4, 8, 16, 32), 16, job="at_least", doc="iterations of an independent loop at a time"),
+    Parameter("sfu_lanes", int, (0, 1, 2, 4), 2, job="at_least",
+              doc="special-function lanes; 0: exp, log, div and pow raise fault feature"),
+    Parameter("alu_lanes", int, (1, 4, 8, 16), 16, doc="lanes of relu, gtz, max, copy, zero"),
+    Parameter("reduce_axes", int, (0, 1), 1, job="at_least", doc="1: axes 1 and 2 of max and sum are built"),
+    Parameter("acc_frac", int, (9, 17), 9, job="equal", doc="fraction bits of an element of ACC"),
+    Parameter("imem", int, (256, 512, 1024, 2048), 1024, job="at_least", doc="instructions of a program"),
+    Parameter("slots", int, (1, 2), 2, doc="programs resident at a time"),
+), (
+    Preset("85f", {}, default=True, doc="32 MACs a cycle, 65,536 elements in 16 banks"),
+    Preset("85f-max", {"macs": 64}, doc="64 MACs a cycle"),
+    Preset("25f", {"macs": 16, "banks": 4, "log_mem": 14, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
+           doc="16 MACs a cycle, 16,384 elements in 4 banks"),
+    Preset("up5k", {"macs": 4, "banks": 1, "log_mem": 11, "contexts": 1, "sfu_lanes": 0, "alu_lanes": 1, "reduce_axes": 0,
+                    "imem": 256, "slots": 1}, doc="4 MACs a cycle, 2,048 elements, no special functions"),
+    Preset("hx8k", {"macs": 1, "banks": 1, "log_mem": 11, "contexts": 1, "sfu_lanes": 0, "alu_lanes": 1, "reduce_axes": 0,
+                    "imem": 256, "slots": 1}, doc="one multiplier in logic, 2,048 elements, no special functions"),
+    Preset("sim", {"macs": 8, "banks": 4, "log_mem": 12, "contexts": 4, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
+           doc="small, for tests"),
+), _check)

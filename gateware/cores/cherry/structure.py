@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Loops of an assembled program: bodies counted, nesting checked, registers followed (specification, sections 3.2, 4.6). Pure Python."""
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .operands import TILES
+
+__all__ = ["Checker", "sources"]
+
+_PAIRS = {"matmul": (0, 1, 3), "mulacc": (0, 1, 3), **dict.fromkeys(("add", "sub", "mul", "div", "pow"), (0, 1)),
+          **dict.fromkeys(("relu", "exp", "log", "gtz"), (0,)), "max": (2, 3), "sum": (2, 3)}
+_RESULT = {"matmul": 3, "mulacc": 3, "max": 3, "sum": 3}
+_DEEPEST = 8
+
+
+def sources(name, values):
+    """Tile registers whose private copies decide whether an instruction is uniform (rule 2 of section 4.6), and the one it writes.
+
+    ``name``: mnemonic; ``values``: its fields. The result register is ``None`` where there is none.
+    """
+    if name in _PAIRS:
+        return _PAIRS[name], _RESULT.get(name, 2)
+    if name == "copy":
+        same = values["src"] == values["dst"]
+        return (values["src"],), None if same else values["dst"]
+    if name == "zero":
+        return (), values["reg"]
+    if name == "load":
+        whole = values["zero"] or (values["len_y"] == 4 and values["len_x"] == 4)
+        return () if whole else (values["reg"],), values["reg"]
+    if name == "store":
+        return (values["reg"],), None
+    return (), None
+
+
+@dataclass
+class _Open:
+    loop: int
+    start: int
+    independent: bool
+
+
+@dataclass
+class Checker:
+    """Walks over one program's items.
+
+    ``items``: the assembler's, in order; ``loops``: index -> name; ``units``: index -> (name, loops with a coefficient, place);
+    ``persistent``: ``.needs contexts`` stands there; ``fail(place, message, expected)`` raises; ``warn(place, message)``.
+    """
+    items: list
+    loops: dict
+    units: dict
+    persistent: bool
+    fail: Callable
+    warn: Callable
+
+    def __post_init__(self):
+        self.bodies = {}
+        self._written = []
+        self._tree = self._nest()
+
+    # Nesting
+
+    def _nest(self):
+        """The program as nested lists: items, and (loop, independent, list) for what a loop encloses."""
+        opened, blocks = [], [[]]
+        for index, item in enumerate(self.items):
+            name = item.instruction.mnemonic if item.instruction is not None and not item.raw else None
+            if name in ("start_loop", "start_independent_loop"):
+                self._start(item, opened, index, name)
+                blocks.append([])
+            elif name == "end_loop_or_jump_if_needed":
+                self._end(item, opened, index)
+                ended = opened.pop()
+                body = blocks.pop()
+                blocks[-1].append((ended.loop, ended.independent, body))
+            else:
+                blocks[-1].append(item)
+        if opened:
+            self.fail(self.items[opened[-1].start].place, f"loop {self._loop(opened[-1].loop)} is never closed", "end_loop")
+        return blocks[0]
+
+    def _loop(self, index):
+        return self.loops.get(index, f"$d{index}")
+
+    def _start(self, item, opened, index, name):
+        loop = item.values["loop"]
+        if opened and opened[-1].independent:
+            self.fail(item.place, f"loop {self._loop(loop)} starts inside independent loop {self._loop(opened[-1].loop)}",
+                      "its end first")
+        if any(o.loop == loop for o in opened):
+            self.fail(item.place, f"loop {self._loop(loop)} is nested in itself", "another loop")
+        if len(opened) == _DEEPEST:
+            self.fail(item.place, f"loops nested {_DEEPEST + 1} deep", f"at most {_DEEPEST}")
+        opened.append(_Open(loop, index, name == "start_independent_loop"))
+
+    def _end(self, item, opened, index):
+        loop = item.values["loop"]
+        if not opened:
+            self.fail(item.place, f"end of loop {self._loop(loop)}, which was not started", "its start before it")
+        if opened[-1].loop != loop:
+            self.fail(item.place, f"end of loop {self._loop(loop)} inside loop {self._loop(opened[-1].loop)}",
+                      f"end_loop {self._loop(opened[-1].loop)}")
+        body = index - opened[-1].start - 1
+        before = self.bodies.setdefault(loop, body)
+        if before != body:
+            self.fail(item.place, f"body of loop {self._loop(loop)} has {body} instructions, an earlier one {before}",
+                      "another loop record")
+
+    # Registers and address units
+
+    def look(self):
+        """Warns of what is likely not meant."""
+        self._used = {}
+        self._walk_ordered(self._tree, [False] * 4, (), None)
+        for unit, (name, loops, place) in self.units.items():
+            never = [self._loop(k) for k in loops if unit in self._used and k not in self._used[unit]]
+            if never:
+                self.warn(place, f"address unit {name} has a coefficient of loop {', '.join(never)}, which never encloses its use")
+
+    def _walk_ordered(self, block, private, around, loop):
+        """Follows ``private``: whether a register may have private copies. Returns the state at the end."""
+        for entry in block:
+            if isinstance(entry, tuple):
+                inner_loop, independent, body = entry
+                walk = self._walk_body if independent else self._walk_ordered
+                after = walk(body, list(private), (*around, inner_loop), inner_loop)
+                # An ordered loop's next iteration begins where the last one ended.
+                if not independent and after != private:
+                    after = walk(body, [a or b for a, b in zip(after, private, strict=True)], (*around, inner_loop), inner_loop)
+                private = after
+            elif entry.instruction is not None and not entry.raw:
+                self._note_unit(entry, around)
+                read, written = sources(entry.instruction.mnemonic, entry.values)
+                for r in read:
+                    if private[r]:
+                        self.warn(entry.place, f"{TILES[r]} is read in ordered code after an independent loop wrote it: the uniform "
+                                               "copy is read")
+                if written is not None:
+                    private[written] = False
+        return private
+
+    def _walk_body(self, block, private, around, loop):
+        written_here = [False] * 4
+        for entry in block:
+            if entry.instruction is None or entry.raw:
+                continue
+            self._note_unit(entry, around)
+            name = entry.instruction.mnemonic
+            read, written = sources(name, entry.values)
+            for r in read:
+                if private[r] and not written_here[r] and not self.persistent:
+                    self.warn(entry.place, f"{TILES[r]} holds what an earlier independent loop wrote, context by context: the "
+                                           "result depends on the number of contexts, expected .needs contexts=N")
+            if written is None:
+                continue
+            moves = name == "load" and loop in self.units.get(entry.values["apu"], ("", ()))[1]
+            private[written] = moves or any(private[r] for r in read)
+            written_here[written] = True
+        return private
+
+    def _note_unit(self, entry, around):
+        if "apu" in entry.values:
+            self._used.setdefault(entry.values["apu"], set()).update(around)
