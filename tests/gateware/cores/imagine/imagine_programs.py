@@ -15,7 +15,7 @@ from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.params import levels, registers_of
 from quintet.gateware.cores.words import random_word
 
-__all__ = ["FAULTS", "WORD_FAULTS", "Case", "case_of", "random_case", "random_words"]
+__all__ = ["FAULTS", "WORD_FAULTS", "Case", "case_of", "random_case", "random_words", "state_words"]
 
 #: Faults that a word has by its own bits.
 WORD_FAULTS = ("illegal_submodule", "illegal_opcode", "reserved_bits", "register_range", "address_range", "field_range",
@@ -216,6 +216,20 @@ def random_words(seed, params, budget=3000):
                 break
             spent = before + 50
     writer.epilogue(rng.choice((0, 1, 1, 2, 3)))
+    return writer.words
+
+
+def state_words(rng, params):
+    """Words that show the state a run has left: columns first, then selection, previous multiplier bits, registers."""
+    writer = _Writer(rng, params)
+    writer.put("vv_parallelEn")
+    writer.put("mv_write", addr=writer.pool[0] * writer.width, data=rng.randrange(1 << 16))
+    others = [r for r in range(writer.count) if r not in (0, 1)]
+    if others:
+        writer.put("vv_serialEn")
+        writer.put("mv_updatepp", ppreg=0, multiplicand=others[-1], multiplier=rng.choice(others), bitNo=rng.randrange(writer.width))
+        writer.put("vv_parallelEn")
+    writer.epilogue(2)
     return writer.words
 
 
