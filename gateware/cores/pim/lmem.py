@@ -25,14 +25,17 @@ def local_memory(*, params, family=None):
     return (SharedMemory if in_spram(params, family) else LocalMemory)(params=params, family=family)
 
 
-def grant(m, wants, name):
-    """One of three who want: the first always goes first, the others take turns. Returns who goes, as a list of signals."""
+def grant(m, wants, leader, name):
+    """One of three who want: the ``leader`` always goes first, the others take turns. Returns who goes, as a list of signals."""
     turn = Signal(name=f"{name}_turn")
-    first, second, third = wants
-    goes = [first, ~first & second & ~(third & turn), ~first & third & ~(second & ~turn)]
-    with m.If(goes[1]):
+    second, third = (number for number in range(USERS) if number != leader)
+    goes = [None] * USERS
+    goes[leader] = wants[leader]
+    goes[second] = ~wants[leader] & wants[second] & ~(wants[third] & turn)
+    goes[third] = ~wants[leader] & wants[third] & ~(wants[second] & ~turn)
+    with m.If(goes[second]):
         m.d.sync += turn.eq(1)
-    with m.If(goes[2]):
+    with m.If(goes[third]):
         m.d.sync += turn.eq(0)
     return goes
 
@@ -57,7 +60,8 @@ def mask_rotated(value, places, lanes):
 class LocalMemory(wiring.Component):
     """A word read and a word written in each cycle, of any alignment.
 
-    The matrix unit goes first at both ports and so never waits; vector and transfer unit take turns.
+    The vector unit, whose pipeline does not stop, is first to write; while others wait for it to let them write, it reads in every
+    other cycle only. The matrix unit, whose steps wait for what it reads, is first to read. The two others take turns.
 
     Parameters
     ----------
@@ -89,20 +93,20 @@ class LocalMemory(wiring.Component):
         rows = bits - part
 
         def rows_of(address, name):
-            """Registers with each lane's row."""
+            """Each lane's row."""
             row, following = address[part:], Signal(rows, name=f"{name}_following")
             m.d.comb += following.eq(row + 1)
-            held = [Signal(rows, name=f"{name}_row_{k}", reset_less=True) for k in range(lanes)]
-            m.d.sync += [held[k].eq(Mux(address[:part] > k, following, row) if k < lanes - 1 else row) for k in range(lanes)]
-            return held
+            return [Mux(address[:part] > k, following, row) if k < lanes - 1 else row for k in range(lanes)]
 
         # Reads
-        goes = grant(m, [face.request.valid for face in self.read], "read")
+        starved = Signal()
+        goes = grant(m, [face.request.valid & (~starved if number == VECTOR else 1) for number, face in enumerate(self.read)],
+                     MATRIX, "read")
         address = Signal(bits, name="read_address")
         for face, go in zip(self.read, goes, strict=True):
             m.d.comb += face.request.ready.eq(go)
-            with m.If(go):
-                m.d.comb += address.eq(face.request.payload)
+        m.d.comb += address.eq(Mux(goes[MATRIX], self.read[MATRIX].request.payload,
+                                   Mux(goes[VECTOR], self.read[VECTOR].request.payload, self.read[TRANSFER].request.payload)))
         read_rows = rows_of(address, "read")
         places, owners = address[:part], Cat(*goes)
         for k in range(self.LATENCY):
@@ -112,13 +116,15 @@ class LocalMemory(wiring.Component):
 
         # Writes
         sweep = Signal(rows)
-        goes = grant(m, [face.request.valid & ~self.zeroing for face in self.write], "write")
+        goes = grant(m, [face.request.valid & ~self.zeroing for face in self.write], VECTOR, "write")
         request = Signal.like(self.write[0].request.payload, name="write_request")
         for face, go in zip(self.write, goes, strict=True):
             m.d.comb += face.request.ready.eq(go)
-            with m.If(go):
-                m.d.comb += request.eq(face.request.payload)
-        write_rows = rows_of(request.address, "write")
+        m.d.comb += request.eq(Mux(goes[VECTOR], self.write[VECTOR].request.payload,
+                                   Mux(goes[MATRIX], self.write[MATRIX].request.payload, self.write[TRANSFER].request.payload)))
+        m.d.sync += starved.eq(goes[VECTOR] & (self.write[MATRIX].request.valid | self.write[TRANSFER].request.valid) & ~starved)
+        write_rows = [Signal(rows, name=f"write_row_{k}", reset_less=True) for k in range(lanes)]
+        m.d.sync += [held.eq(row) for held, row in zip(write_rows, rows_of(request.address, "write"), strict=True)]
         data, enable = Signal(8 * lanes, name="write_data", reset_less=True), Signal(lanes, name="write_enable")
         m.d.sync += [
             data.eq(rotated(request.data, request.address[:part], lanes, left=True)),
@@ -135,7 +141,7 @@ class LocalMemory(wiring.Component):
 
         words = []
         for k in range(lanes):
-            m.submodules[f"lane_{k}"] = ram = BlockRAM(width=8, depth=1 << rows, latency=self.LATENCY - 1, family=self.family)
+            m.submodules[f"lane_{k}"] = ram = BlockRAM(width=8, depth=1 << rows, latency=self.LATENCY, family=self.family)
             m.d.comb += [
                 ram.read_addr.eq(read_rows[k]), ram.write_en.eq(enable[k]), ram.write_addr.eq(write_rows[k]),
                 ram.write_data.eq(data.word_select(k, 8)),

@@ -19,7 +19,7 @@ def in_spram(params, family):
 class SharedMemory(wiring.Component):
     """The faces of :class:`~.lmem.LocalMemory`, one access to 16 bits a cycle: a word at an odd address takes two.
 
-    Writes go before reads, among them matrix before vector before transfer unit. A word read comes in the cycle after the access.
+    Writes go before reads, among either matrix before vector before transfer unit. A word read comes in the cycle after the access.
     Parameters and members as :class:`~.lmem.LocalMemory`'s.
     """
     def __init__(self, *, params, family=None):

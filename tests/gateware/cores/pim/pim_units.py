@@ -9,9 +9,10 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.commands import CHUNK_BYTES
 from quintet.gateware.cores.pim.groups import GroupStore
-from quintet.gateware.cores.pim.lmem import MATRIX, TRANSFER, local_memory
+from quintet.gateware.cores.pim.lmem import MATRIX, TRANSFER, VECTOR, local_memory
 from quintet.gateware.cores.pim.matrix import MatrixUnit
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.vector import VectorUnit
 
 
 def signed(value, bits):
@@ -81,24 +82,29 @@ def mvmul(group, src, dst, ibiw, obiw, relu):
 
 class Units(wiring.Component):
     """All data units of a processor; the transfer unit's faces are the test's."""
-    def __init__(self, params, family=None):
+    def __init__(self, params, family=None, parts=("matrix", "vector")):
         self.params = params
         self.lmem = local_memory(params=params, family=family)
         self.groups = GroupStore(params=params, family=family)
-        self.matrix = MatrixUnit(params=params, family=family)
+        self.matrix = MatrixUnit(params=params, family=family) if "matrix" in parts else None
+        self.vector = VectorUnit(params=params, family=family) if "vector" in parts else None
         super().__init__({})
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.lmem = self.lmem
         m.submodules.groups = groups = self.groups
-        m.submodules.matrix = matrix = self.matrix
-        wiring.connect(m, matrix.read, self.lmem.read[MATRIX])
-        wiring.connect(m, matrix.write, self.lmem.write[MATRIX])
-        m.d.comb += [
-            groups.ids_group.eq(matrix.ids_group), groups.ids_index.eq(matrix.ids_index), matrix.ids.eq(groups.ids),
-            groups.bias_address.eq(matrix.bias_address), matrix.bias.eq(groups.bias),
-        ]
+        for number, name, unit in ((MATRIX, "matrix", self.matrix), (VECTOR, "vector", self.vector)):
+            if unit is not None:
+                m.submodules[name] = unit
+                wiring.connect(m, unit.read, self.lmem.read[number])
+                wiring.connect(m, unit.write, self.lmem.write[number])
+        if self.matrix is not None:
+            matrix = self.matrix
+            m.d.comb += [
+                groups.ids_group.eq(matrix.ids_group), groups.ids_index.eq(matrix.ids_index), matrix.ids.eq(groups.ids),
+                groups.bias_address.eq(matrix.bias_address), matrix.bias.eq(groups.bias),
+            ]
         return m
 
 
@@ -121,19 +127,19 @@ class UnitBench:
 
     ``traffic``: cycles of a hundred in which the transfer faces read, and write (the same bytes again), elsewhere.
     """
-    def __init__(self, preset="sim", family=None, **overrides):
+    def __init__(self, preset="sim", family=None, parts=("matrix", "vector"), **overrides):
         self.params = SPACE.resolve(preset, overrides)
-        self.dut = Units(self.params, family)
+        self.dut = Units(self.params, family, parts)
 
     def run(self, groups, memory, commands, *, rng=None, traffic=0, limit=200_000):
         dut, params = self.dut, self.params
         result = Result(bytearray(len(memory)))
         state = {"loaded": False, "done": 0, "cycle": 0}
-        units = {"matrix": dut.matrix, "vector": getattr(dut, "vector", None)}
+        units = {"matrix": dut.matrix, "vector": dut.vector}
 
         async def load(ctx):
-            weights = dut.matrix.weights_write
             for group in groups:
+                weights = dut.matrix.weights_write
                 entry = {"rows": group.rows - 1, "cols": group.cols - 1, "mbiw": 7, "shift": group.shift, "round": group.round,
                          "has_bias": int(group.bias is not None)}
                 ctx.set(dut.groups.group_write, {"valid": 1, "group": group.number, "entry": entry})

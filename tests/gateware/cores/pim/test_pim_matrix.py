@@ -20,7 +20,7 @@ def memory_of(rng, bench):
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (64, 64), (9, 8), (27, 5), (64, 33), (1, 64), (64, 1), (2, 7), (63, 4)])
 def test_shapes_of_one_array(rows, cols):
     rng = random.Random(rows * 100 + cols)
-    bench = UnitBench()
+    bench = UnitBench(parts=("matrix",))
     group = random_group(rng, 3, rows, cols, [1], shift=6)
     bench.check([group], memory_of(rng, bench), [mvmul(group, 5, 0x203, 16, 16, 0), mvmul(group, 0x81, 0x401, 7, 32, 1)])
 
@@ -28,7 +28,7 @@ def test_shapes_of_one_array(rows, cols):
 @pytest.mark.parametrize(("rows", "cols", "arrays"), [(40, 70, [3, 0, 5, 1, 2, 6, 7, 4, 9, 8, 11, 10, 13, 15, 12]), (33, 20, [2, 5, 0, 7, 1, 3])])
 def test_grids_of_arrays_in_scattered_order(rows, cols, arrays):
     rng = random.Random(rows)
-    bench = UnitBench(arrays=16, xb_rows=16, xb_cols=16)
+    bench = UnitBench(parts=("matrix",), arrays=16, xb_rows=16, xb_cols=16)
     group = random_group(rng, 0, rows, cols, arrays, shift=9, bias=True, bias_base=0, extreme=True) if cols <= 64 else \
         random_group(rng, 0, rows, cols, arrays, shift=9)
     bench.check([group], memory_of(rng, bench), [mvmul(group, 1, 0x300, 16, 20, 0)])
@@ -37,7 +37,7 @@ def test_grids_of_arrays_in_scattered_order(rows, cols, arrays):
 @pytest.mark.parametrize("seed", range(6))
 def test_random_commands_back_to_back(seed):
     rng = random.Random(seed)
-    bench = UnitBench(*[("sim", "sim", "85f", "up5k", "hx8k", "sim")[seed]], **({"arrays": 4, "lmem_bytes": 4096} if seed == 2 else {}))
+    bench = UnitBench(*[("sim", "sim", "85f", "up5k", "hx8k", "sim")[seed]], parts=("matrix",), **({"arrays": 4, "lmem_bytes": 4096} if seed == 2 else {}))
     p = bench.params
     groups, used = [], 0
     for number in range(min(4, p["groups"])):
@@ -65,7 +65,7 @@ def test_random_commands_back_to_back(seed):
 
 
 def test_halves_relu_and_saturation():
-    bench = UnitBench()
+    bench = UnitBench(parts=("matrix",))
     memory = bytearray(bench.params["lmem_bytes"])
     memory[0:4] = bytes((1, 0xFF, 127, 0x80))
     weights = [[3, -3, 1, -1], [0, 0, 5, -5], [127, -128, 0, 0], [-128, 127, 0, 0]]
@@ -80,7 +80,7 @@ def test_halves_relu_and_saturation():
 def test_cycles_of_64_by_64():
     """Section 10 with 32 lanes: 150 cycles alone, 132 each back to back."""
     rng = random.Random(0)
-    bench = UnitBench("85f", arrays=2, lmem_bytes=2048)
+    bench = UnitBench("85f", parts=("matrix",), arrays=2, lmem_bytes=2048)
     group = random_group(rng, 0, 64, 64, [0], shift=8)
     commands = [mvmul(group, 0, 1024, 16, 16, 0) for _ in range(4)]
     bench.check([group], memory_of(rng, bench), commands)

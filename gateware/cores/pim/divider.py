@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The division of ``vavg``: a sum by its number of elements, to the nearest, halves away from zero (section 4.3)."""
+from amaranth import Cat, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["AverageDivider"]
+
+
+class AverageDivider(wiring.Component):
+    """One bit of the quotient a cycle.
+
+    Parameters
+    ----------
+    bits : int
+        Of an element; the sum of ``count`` elements fits ``bits + 11``.
+
+    Members
+    -------
+    start : In, one cycle; total : In(signed), count : In, 1..2047: with it
+    done : Out, one cycle; quotient : Out(signed), with it: ``bits + 2`` cycles after ``start``
+    """
+    def __init__(self, *, bits):
+        if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 64:
+            raise ValueError(f"Bits of an element must be an integer from 1 to 64, not {bits!r}")
+        self.bits = bits
+        super().__init__({
+            "start": In(1), "total": In(signed(bits + 11)), "count": In(11), "done": Out(1), "quotient": Out(signed(bits + 1)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        negative, running, steps = Signal(reset_less=True), Signal(), Signal(range(self.bits + 1))
+        rest, low, divisor = Signal(11, reset_less=True), Signal(self.bits, reset_less=True), Signal(11, reset_less=True)
+        sign = self.total[-1]
+        # |total| + count / 2: its upper bits are below count, since the quotient fits its bits.
+        dividend = Signal(self.bits + 11)
+        m.d.comb += dividend.eq((self.total.as_unsigned() ^ sign.replicate(len(self.total))) + ((self.count >> 1) + sign))
+        difference = Signal(signed(13))
+        m.d.comb += difference.eq(Cat(low[-1], rest) - divisor)
+        finish = Signal()
+        m.d.sync += finish.eq(running & (steps == 1))
+        with m.If(running):
+            m.d.sync += [
+                steps.eq(steps - 1), low.eq(Cat(~difference[-1], low)), rest.eq(Mux(difference[-1], Cat(low[-1], rest), difference)),
+            ]
+            with m.If(steps == 1):
+                m.d.sync += running.eq(0)
+        with m.If(self.start):
+            m.d.sync += [
+                running.eq(1), steps.eq(self.bits), negative.eq(sign), divisor.eq(self.count), Cat(low, rest).eq(dividend),
+            ]
+        m.d.sync += [self.done.eq(finish), self.quotient.eq((low ^ negative.replicate(self.bits)) + negative)]
+        # -low in one bit more: of the complement's bits the topmost is the sign, which is not there where low is 0.
+        m.d.sync += self.quotient[-1].eq(negative & low.any())
+        return m

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The vector unit: one instruction at a time, as many elements a cycle as LMem has bytes for (specification, sections 4.3 and 9)."""
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...primitives.bram import check_family
+from .activation import Activation
+from .commands import LMemRead, LMemWrite, multiply_layout, progress_layout, vector_layout
+from .divider import AverageDivider
+from .lmem_shared import in_spram
+from .serial_multiply import SerialMultiply
+from .vector_fetch import VectorFetch
+from .vector_lanes import VectorAdders, VectorUnpack
+from .vector_plan import VectorClass, count_bits, multipliers, plan_command, plan_layout
+from .vector_products import VectorProducts
+from .vector_store import VectorStore, result_bits
+
+__all__ = ["VectorUnit"]
+
+
+class VectorUnit(wiring.Component):
+    """All vector instructions, with the result of capture where ranges overlap as section 4.4 allows.
+
+    Words of the sources are read in order and in turns, each before a result of its elements is written, and results are written in order: so
+    no element is overwritten before it is read where the destination begins at or below the sources and advances no faster.
+
+    ``vtanh`` and ``vsigm`` must not be sent where ``act_unit`` is 0.
+
+    Parameters
+    ----------
+    params : dict of ``SPACE.resolve``
+    family : as the primitives'
+
+    Members
+    -------
+    command : In(stream of :func:`~.commands.vector_layout`), taken when the one before is done
+    progress : Out, see :func:`~.commands.progress_layout`; busy : Out: a command is under way
+    read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the vector unit
+    multiply : In(stream of :func:`~.commands.multiply_layout`), product_valid, product : Out: scalar products modulo 2**32, in order; they go
+        between the unit's own, but wait for a ``vtanh`` or ``vsigm`` to end
+    """
+    def __init__(self, *, params, family=None):
+        check_family(family)
+        self.params, self.family = params, family
+        super().__init__({
+            "command": In(stream.Signature(vector_layout(params))), "progress": Out(progress_layout()), "busy": Out(1),
+            "read": Out(LMemRead(params)), "write": Out(LMemWrite(params)),
+            "multiply": In(stream.Signature(multiply_layout())), "product_valid": Out(1), "product": Out(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        params, bits = self.params, self.params["max_biw"]
+        m.submodules.fetch = fetch = VectorFetch(params=params)
+        m.submodules.unpack = unpack = VectorUnpack(params=params)
+        m.submodules.adders = adders = VectorAdders(params=params)
+        m.submodules.products = products = VectorProducts(params=params, family=self.family)
+        m.submodules.divider = divider = AverageDivider(bits=bits)
+        m.submodules.store = store = VectorStore(params=params)
+        connect(m, fetch.read, flipped(self.read))
+        connect(m, store.write, flipped(self.write))
+
+        # A command
+        start, busy = Signal(), Signal()
+        planned, plan = Signal(plan_layout(params)), Signal(plan_layout(params), reset_less=True)
+        plan_command(m, params, self.command.payload, planned)
+        m.d.comb += [
+            self.command.ready.eq(~busy), start.eq(self.command.valid & ~busy), self.busy.eq(busy | self.progress.done),
+            fetch.start.eq(start), fetch.command.eq(self.command.payload), fetch.next_plan.eq(planned), fetch.plan.eq(plan),
+            store.start.eq(start), store.dst.eq(self.command.payload.dst), store.plan.eq(plan),
+            unpack.plan.eq(plan), adders.plan.eq(plan), products.plan.eq(plan), self.progress.eq(store.progress),
+        ]
+        with m.If(store.finish):
+            m.d.sync += busy.eq(0)
+        with m.If(start):
+            m.d.sync += [busy.eq(1), plan.eq(planned)]
+
+        # Elements; a scalar multiplication takes the place of a step.
+        scalar, tables = Signal(), params["act_unit"] == 1
+        m.d.comb += [unpack.a_word.eq(fetch.a), unpack.b_word.eq(fetch.b), unpack.count.eq(fetch.count)]
+        waits = 0
+        if bits == 32:
+            operands = self.multiply.payload
+            m.d.comb += [
+                self.multiply.ready.eq(~fetch.step & ~(busy & (plan.way == VectorClass.TABLE))), unpack.scalar_a.eq(operands.a),
+                unpack.scalar_b.eq(operands.b), unpack.scalar.eq(self.multiply.valid & self.multiply.ready),
+            ]
+            m.d.sync += scalar.eq(unpack.scalar)
+            waits = self.multiply.valid & plan.again
+            under_way = scalar
+            for k in range(products.TOTAL):
+                later = Signal(name=f"scalar_{k}")
+                m.d.sync += later.eq(under_way)
+                under_way = later
+            m.d.comb += [self.product_valid.eq(under_way), self.product.eq(products.total)]
+        else:
+            m.submodules.scalar = serial = SerialMultiply()
+            connect(m, flipped(self.multiply), serial.multiply)
+            m.d.comb += [self.product_valid.eq(serial.product_valid), self.product.eq(serial.product)]
+        for lane in range(len(unpack.bits)):
+            a, b = getattr(unpack, f"a_{lane}"), getattr(unpack, f"b_{lane}")
+            m.d.comb += [getattr(adders, f"a_{lane}").eq(a), getattr(adders, f"b_{lane}").eq(b)]
+            if lane < multipliers(params):
+                m.d.comb += [getattr(products, f"a_{lane}").eq(a), getattr(products, f"b_{lane}").eq(b)]
+        m.d.comb += [products.long.eq(plan.long | scalar), products.scalar.eq(scalar)]
+
+        # What goes along with the elements: k cycles after they stand behind the unpacking.
+        length = max(products.TOTAL + 2, Activation.LATENCY + 1 if tables else 0)
+        along = []
+        before = fetch.step, fetch.last, fetch.count
+        for k in range(length):
+            after = Signal(name=f"valid_{k}"), Signal(name=f"last_{k}", reset_less=True), \
+                Signal(count_bits(params), name=f"count_{k}", reset_less=True)
+            m.d.sync += [now.eq(value) for now, value in zip(after, before, strict=True)]
+            with m.If(start):                       # what left the pipeline by a nearer tap
+                m.d.sync += after[0].eq(0)
+            along.append(after)
+            before = after
+
+        # Sums
+        total = Signal.like(products.total, reset_less=True)
+        ended = Signal()
+        valid, last, _ = along[products.TOTAL]
+        with m.If(start):
+            m.d.sync += total.eq(0)
+        with m.Elif(valid):
+            m.d.sync += total.eq(total + products.total)
+        m.d.sync += ended.eq(valid & last & (plan.way == VectorClass.SUM))
+        m.d.comb += [divider.start.eq(ended & plan.average), divider.total.eq(total), divider.count.eq(plan.len)]
+
+        y = 0
+        if tables:
+            m.submodules.table = table = Activation(bits=bits)
+            m.d.comb += [
+                table.fi.eq(plan.fi), table.fo.eq(plan.fo), table.sigmoid.eq(plan.sigmoid), table.x.eq(unpack.b_0),
+                products.table.eq(plan.way == VectorClass.TABLE), products.table_a.eq(table.slope), products.table_b.eq(table.fraction),
+                table.product.eq(products.table_product),
+            ]
+            y = table.y
+
+        # Results, as they come out of the ways
+        taps = {VectorClass.ALU: 0, VectorClass.SHORT: products.SHORT, VectorClass.LONG: products.TOTAL}
+        if bits < 32:
+            del taps[VectorClass.LONG]
+        if tables:
+            taps[VectorClass.TABLE] = Activation.LATENCY
+        with m.Switch(plan.way):
+            for way, tap in taps.items():
+                with m.Case(way):
+                    m.d.sync += [store.valid.eq(along[tap][0]), store.last.eq(along[tap][1]), store.count.eq(along[tap][2])]
+            with m.Default():
+                m.d.sync += [store.valid.eq(Mux(plan.average, divider.done, ended)), store.last.eq(1), store.count.eq(1)]
+        for lane, wide in enumerate(result_bits(params)):
+            result = Signal(wide, name=f"result_{lane}", reset_less=True)
+            simple = getattr(adders, f"result_{lane}")
+            choices = {VectorClass.ALU: simple}
+            if lane < multipliers(params):
+                choices[VectorClass.SHORT] = getattr(products, f"short_{lane}")
+            if lane == 0:
+                choices[VectorClass.SUM] = Mux(plan.average, divider.quotient, total)
+                if bits == 32:
+                    choices[VectorClass.LONG] = Mux(plan.multiply, products.total, products.shifted)
+                if tables:
+                    choices[VectorClass.TABLE] = y
+            with m.Switch(plan.way):
+                for way, value in choices.items():
+                    with m.Case(way):
+                        m.d.sync += result.eq(value)
+            m.d.comb += getattr(store, f"result_{lane}").eq(result)
+
+        # Where LMem cannot take a result in every cycle, one fetch is under way at a time.
+        if in_spram(params, self.family):
+            waits = waits | fetch.outstanding | Cat(valid for valid, _, _ in along).any() | store.valid | store.busy
+        m.d.comb += fetch.hold.eq(waits)
+        return m

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Results of the vector unit: saturated, packed into bytes, written."""
+from amaranth import Cat, Const, Module, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .commands import LMemWrite, address_bits, lmem_word_bytes, progress_layout
+from .saturation import byte_sources, pick, saturate
+from .vector_plan import accumulator_bits, count_bits, lane_bits, multipliers, plan_layout
+
+__all__ = ["VectorStore", "result_bits"]
+
+
+def result_bits(params):
+    """Bits of a result before saturation, in each lane."""
+    bits = [lane + 1 for lane in lane_bits(params)]
+    for lane in range(multipliers(params)):
+        bits[lane] = max(bits[lane], 32)
+    bits[0] = max(bits[0], accumulator_bits(params))
+    return bits
+
+
+class VectorStore(wiring.Component):
+    """Two stages: saturation, write. It does not wait: whoever sends results knows that LMem takes them, or sends one at a time.
+
+    Parameters
+    ----------
+    params : dict of ``SPACE.resolve``
+
+    Members
+    -------
+    start : In, dst : In, with it: where the first result goes
+    plan : In
+    valid, count, last : In; result_k : In: of all lanes
+    write : Out(LMemWrite); progress : Out; finish : Out: the last result is written now
+    busy : Out: a result waits
+    """
+    def __init__(self, *, params):
+        self.params = params
+        self.results = result_bits(params)
+        super().__init__({
+            "start": In(1), "dst": In(address_bits(params)), "plan": In(plan_layout(params)),
+            "valid": In(1), "count": In(count_bits(params)), "last": In(1),
+            **{f"result_{lane}": In(signed(bits)) for lane, bits in enumerate(self.results)},
+            "write": Out(LMemWrite(params)), "progress": Out(progress_layout()), "finish": Out(1), "busy": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        plan, word = self.plan, lmem_word_bytes(self.params)
+        valid, last = Signal(), Signal(reset_less=True)
+        count, whole = self.count, Signal(word, reset_less=True)
+        values = []
+        for lane, (bits, wide) in enumerate(zip(lane_bits(self.params), self.results, strict=True)):
+            mask = Cat(plan.upper, Const(-1, 64))[:wide]
+            value = Signal(bits, name=f"value_{lane}", reset_less=True)
+            m.d.sync += value.eq(saturate(m, getattr(self, f"result_{lane}"), mask, bits, f"lane_{lane}"))
+            values.append(value)
+        request = self.write.request
+        accepted = Signal()
+        m.d.comb += accepted.eq(request.valid & request.ready)
+        m.d.sync += valid.eq(self.valid | valid & ~accepted)
+        with m.If(self.valid):
+            m.d.sync += [last.eq(self.last), whole.eq(Cat(count > lane for lane in range(word)))]
+
+        dst, data, masks = Signal(address_bits(self.params), reset_less=True), {}, {}
+        for byw in range(1, self.params["max_biw"] // 8 + 1):
+            sources = byte_sources(word, word // byw, byw)
+            data[byw - 1] = Cat(Const(0, 8) if s is None else values[s[0]].word_select(s[1], 8) for s in sources)
+            masks[byw - 1] = Cat(Const(0, 1) if s is None else whole[s[0]] for s in sources)
+        m.d.comb += [
+            request.valid.eq(valid), request.payload.address.eq(dst), request.payload.data.eq(pick(data, plan.ob)),
+            request.payload.mask.eq(pick(masks, plan.ob)), self.finish.eq(accepted & last), self.busy.eq(valid),
+        ]
+        with m.If(accepted):
+            m.d.sync += dst.eq(dst + plan.advance)
+        with m.If(self.start):
+            m.d.sync += dst.eq(self.dst)
+        m.d.sync += [self.progress.done.eq(self.finish), self.progress.tag.eq(plan.tag)]
+        return m

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The vector unit against the specification's section 4.3: all instructions, widths, overlaps, and its cycles."""
+import random
+
+import pytest
+from pim_units import UnitBench, put
+from pim_vector_oracle import OPS, random_vector, vector
+
+
+def make(preset="sim", **overrides):
+    return UnitBench(preset, parts=("vector",), **{"lmem_bytes": 1024, **overrides})
+
+
+def in_turn(commands):
+    for k in range(1, len(commands)):
+        commands[k].after = (k - 1,)
+    return commands
+
+
+@pytest.mark.parametrize(("preset", "overrides"), [
+    ("sim", {}), ("sim", {"vec_bytes": 8}), ("hx8k", {}), ("up5k", {"lmem_bytes": 16384}), ("sim", {"max_biw": 16, "vec_bytes": 8}),
+    ("sim", {"max_biw": 8, "vec_bytes": 1, "x_bits": 8}),
+], ids=["sim", "wide", "hx8k", "up5k", "16 bits", "bytes"])
+def test_random_instructions(preset, overrides):
+    rng = random.Random(f"{preset} {overrides}")
+    bench = make(preset, **overrides)
+    ops = OPS if bench.params["act_unit"] else [op for op in OPS if op not in ("vtanh", "vsigm")]
+    commands = in_turn([random_vector(rng, bench.params, rng.choice(ops)) for _ in range(120)])
+    bench.check([], bytearray(rng.randbytes(bench.params["lmem_bytes"])), commands, rng=rng, traffic=20)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_instruction_at_all_widths(op):
+    rng = random.Random(op)
+    bench = make(vec_bytes=8)
+    widths = (1, 7, 8, 9, 10, 15, 16, 17, 20, 24, 31, 32)
+    commands = in_turn([random_vector(rng, bench.params, op, longest=24, widths=widths) for _ in range(40)])
+    bench.check([], bytearray(rng.randbytes(1024)), commands)
+
+
+def test_named_values():
+    bench = make()
+    memory = bytearray(1024)
+    commands, at, to = [], 0, 512
+
+    def one(op, a, b, ibiw, obiw, operand=0, **formats):
+        nonlocal at, to
+        a, b = ([value] if isinstance(value, int) else value for value in (a, b))
+        for base, values in ((at, a), (at + 32, b)):
+            for k, value in enumerate(values):
+                put(memory, base + k * -(-ibiw // 8), value, ibiw)
+        commands.append(vector(op, at, at + 32, to, len(a), operand, ibiw, obiw, **formats))
+        at, to = (at + 36) % 400, to + 4
+    for n in (0, 7, 8, 200, 255):
+        one("vvsll", 3, n, 8, 8)
+        one("vvsra", -1, n, 8, 8)
+        one("vvsra", -128, n, 8, 16)
+    in_turn(commands)
+    bench.check([], memory, commands)
+    commands.clear()
+    one("vavg", [1, 2], 0, 8, 8, 1)
+    one("vavg", [-1, -2], 0, 8, 8, 1)
+    one("vavg", [5, 0, 0], 0, 8, 8, 0)
+    one("vrsu", -7, 0, 8, 4, 1000)
+    one("vrsl", -7, 0, 8, 4, -1000)
+    one("vrsu", 100, 0, 8, 4, -100_000)
+    one("vvmul", -2**31, -2**31, 32, 32)
+    one("vtanh", 1000, 0, 16, 16, fi=12, fo=15)
+    one("vsigm", -32768, 0, 16, 16, fi=12, fo=15)
+    in_turn(commands)
+    bench.check([], memory, commands)
+
+
+def test_cycles_of_section_10():
+    """Words of eight bytes, as the preset 85f has them."""
+    bench = make("85f", lmem_bytes=16384)
+    rng = random.Random(3)
+    cases = [
+        (vector("vvadd", 0, 4096, 8192, 1024, 0, 16, 16), 2 * 256 + 12), (vector("vrelu", 0, 0, 8192, 1024, 0, 16, 16), 256 + 12),
+        (vector("vvdmul", 0, 4096, 8192, 2047, 0, 16, 16), 2 * 512 + 36), (vector("vavg", 0, 0, 8192, 64, 3, 16, 16), 64 + 50),
+        (vector("vmv", 5, 0, 8192, 50, 2, 16, 16), 50 + 50), (vector("vvmul", 0, 4096, 8192, 100, 0, 16, 16), 2 * 25 + 12),
+        (vector("vvmul", 0, 4096, 8192, 100, 0, 32, 32), 2 * 50 + 12), (vector("vvmul", 0, 4096, 8192, 100, 0, 20, 20), 2 * 50 + 12),
+        (vector("vvadd", 0, 4096, 8192, 8, 0, 16, 16), 16), (vector("vvmax", 0, 4096, 8192, 8, 0, 16, 16), 12),
+        (vector("vtanh", 0, 0, 8192, 64, 0, 16, 16, 12, 15), 64 + 16), (vector("vvsra", 0, 4096, 8192, 64, 0, 16, 16), 2 * 16 + 12),
+        (vector("vrsu", 0, 0, 8192, 64, 100, 16, 8), 64 // 4 + 12), (vector("vvadd", 0, 4096, 8192, 64, 0, 24, 24), 64 + 12),
+    ]
+    commands = in_turn([command for command, _ in cases])
+    bench.check([], bytearray(rng.randbytes(16384)), commands)
+    for command, bound in cases:
+        assert command.done - command.taken <= bound, (command.fields, command.done - command.taken, bound)
