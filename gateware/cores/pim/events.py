@@ -21,6 +21,8 @@ class EventFile(wiring.Component):
     ----------
     sources : int
         Cores that may sync to this one.
+    events : int
+        Event registers, 2 to 32.
 
     Members
     -------
@@ -31,21 +33,23 @@ class EventFile(wiring.Component):
     ready : Out
     look : In(5), value : Out(10): register ``look``, two cycles later, while nothing asks
     """
-    def __init__(self, *, sources):
+    def __init__(self, *, sources, events=EVENTS):
         if not isinstance(sources, int) or isinstance(sources, bool) or not 1 <= sources <= 32:
             raise ValueError(f"Number of sources must be an integer from 1 to 32, not {sources!r}")
-        self.sources = sources
+        if not isinstance(events, int) or isinstance(events, bool) or not 2 <= events <= EVENTS:
+            raise ValueError(f"Number of events must be an integer from 2 to {EVENTS}, not {events!r}")
+        self.sources, self.events = sources, events
         super().__init__({
             "sync": In(sources), "event": In(5).array(sources), "synced": Out(sources), "overflow": Out(1),
             "wait": In(1), "wait_event": In(5), "wait_value": In(EVENT_BITS), "wait_count": In(1), "granted": Out(1),
             "clear": In(1), "ready": Out(1), "look": In(5), "value": Out(EVENT_BITS),
         })
         # State that the proofs look at.
-        self._sweep = Signal(range(EVENTS + 1), init=EVENTS)     # next register to clear
+        self._sweep = Signal(range(events + 1), init=events)     # next register to clear
         self._serving = Signal(sources + 1)                      # one-hot: whose request is in the second cycle; the wait is last
         self._register = Signal(5)                               # it is about
         self._turn = Signal(bits_for(sources), init=sources)     # served last
-        self.registers = memory.Memory(shape=EVENT_BITS, depth=EVENTS, init=[])
+        self.registers = memory.Memory(shape=EVENT_BITS, depth=events, init=[])
 
     def elaborate(self, platform):
         m = Module()
@@ -58,7 +62,7 @@ class EventFile(wiring.Component):
         asks, choice = Signal(n + 1), Signal(n + 1)
         clearing = Signal()
         m.d.comb += [
-            clearing.eq(sweep != EVENTS), self.ready.eq(~clearing & ~self.clear),
+            clearing.eq(sweep != self.events), self.ready.eq(~clearing & ~self.clear),
             asks.eq(Cat(self.sync & ~self.synced, self.wait & ~self.granted) & (self.ready & (serving == 0)).replicate(n + 1)),
         ]
         with m.Switch(turn):
