@@ -13,7 +13,7 @@ END = "<!-- end boards and cores -->"
 
 def rows():
     """Lines of the table: the default preset of each core on each board, all that fit in brackets."""
-    rooms = [open_room(name) for name in room_names()]
+    rooms = [room for room in map(open_room, room_names()) if room.has_core]
     yield "| board | FPGA | memory | " + " | ".join(room.isa.ISA.title for room in rooms) + " | state |"
     yield "|---" * (len(rooms) + 4) + "|"
     for board in map(open_board, board_names()):

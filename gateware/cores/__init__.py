@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Finds the cores: every folder here with an ``isa.py``, and every entry point of the group ``quintet.cores``."""
 import importlib
+import importlib.util
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -21,7 +22,8 @@ class Room:
     isa : module ``isa`` (``ISA``: encoding, registers, faults, program forms)
     params : module ``params`` (``SPACE``: parameters and presets)
     model : module ``model`` (``Model``: the golden model)
-    core : module ``core`` (``Engine``: the gateware)
+    core : module ``core`` (``Engine``: the gateware). Raises :class:`RoomError` where there is none
+    has_core : bool, whether there is gateware: a room may begin with its golden model
     """
     def __init__(self, name, package):
         self.name = name
@@ -33,7 +35,16 @@ class Room:
     isa = cached_property(lambda self: self._module("isa"))
     params = cached_property(lambda self: self._module("params"))
     model = cached_property(lambda self: self._module("model"))
-    core = cached_property(lambda self: self._module("core"))
+
+    @cached_property
+    def has_core(self):
+        return importlib.util.find_spec(f"{self.package}.core") is not None
+
+    @cached_property
+    def core(self):
+        if not self.has_core:
+            raise RoomError(f"{self.name} has no gateware, only a golden model; its programs run on model:{self.name}")
+        return self._module("core")
 
 
 @cache

@@ -10,7 +10,7 @@ def arguments(parser):
 def run(args, console):
     from ...boards import board_names, open_board
     from ...gateware.cores import open_room, room_names
-    rooms = [open_room(name) for name in room_names()]
+    rooms = [room for room in map(open_room, room_names()) if room.has_core]
     names = [open_board(args.board).name] if args.board else board_names()
     boards = [describe(open_board(name), rooms) for name in names]
     console.result({"boards": boards})

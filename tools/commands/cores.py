@@ -15,8 +15,8 @@ def run(args, console):
     if args.core:
         _show_one(cores[0], console)
     else:
-        console.table(("core", "title", "presets", "parameters"),
-                      [(c["name"], c["title"], ", ".join(p["name"] + ("*" if p["default"] else "") for p in c["presets"]),
+        console.table(("core", "title", "gateware", "presets", "parameters"),
+                      [(c["name"], c["title"], "yes" if c["gateware"] else "model only", ", ".join(p["name"] + ("*" if p["default"] else "") for p in c["presets"]),
                         ", ".join(p["name"] for p in c["parameters"])) for c in cores])
         console.out("* default. quintet cores CORE says what each parameter means.")
     return Exit.OK
@@ -27,7 +27,7 @@ def describe(room):
     isa, space = room.isa.ISA, room.params.SPACE
     return {
         "name": isa.name, "title": isa.title, "tag": isa.tag, "version": ".".join(map(str, isa.version)),
-        "program_align": isa.program_align, "forms": list(isa.forms),
+        "program_align": isa.program_align, "forms": list(isa.forms), "gateware": room.has_core,
         "parameters": [{"name": p.name, "kind": p.kind.__name__, "legal": p.expected, "default": p.default, "job": p.job,
                         "doc": p.doc} for p in space.parameters.values()],
         "presets": [{"name": p.name, "default": p.default, "doc": p.doc, "params": space.resolve(p.name)}

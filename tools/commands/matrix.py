@@ -23,7 +23,7 @@ def run(args, console):
     if args.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {args.seeds}")
     chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]
-    todo = cells(chosen_boards, [open_room(name) for name in args.isa or room_names()], range(1, args.seeds + 1))
+    todo = cells(chosen_boards, [room for room in map(open_room, args.isa or room_names()) if room.has_core], range(1, args.seeds + 1))
     if args.preset:
         todo = [cell for cell in todo if cell.preset in args.preset]
     if not todo:
