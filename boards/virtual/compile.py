@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .cache import BuildCache
+from .quicken import copy_registers, join_edges, one_chunk
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 
 __all__ = ["CompileError", "Library", "ToolMissing", "build_library"]
@@ -18,11 +19,14 @@ __all__ = ["CompileError", "Library", "ToolMissing", "build_library"]
 HERE = Path(__file__).resolve().parent
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"
+#: Of the runtime; the design's folder has its own.
+_HEADER = Path("cxxrtl", "cxxrtl.h")
 _PORT = re.compile(r"^\t/\*(input|output)\*/ (?:value|wire)<(\d+)> (p_\w+);", re.M)
 # `proc` makes processes into cells; `flatten` gives one module, whose evaluation order needs no second pass;
 # `opt_clean` drops what no output depends on; nets are split by driver so that no false loop runs through a bundle.
 _SCRIPT = "read_rtlil design.il; hierarchy -top top; proc; flatten; opt_expr; opt_clean; {split}write_cxxrtl -header {flags} design.cc"
-_FLAGS = ["-std=c++17", "-O2", "-shared", "-fPIC", "-DCXXRTL_NDEBUG", "-DNDEBUG", "-w"]
+# -O1 takes three fifths of the compiler's time of -O2, and the simulation is as fast within a tenth (docs/performance.md).
+_FLAGS = ["-std=c++17", "-O1", "-shared", "-fPIC", "-DCXXRTL_NDEBUG", "-DNDEBUG", "-w"]
 
 
 class CompileError(RuntimeError):
@@ -58,14 +62,16 @@ def _mangle(name):
     return "p_" + "".join(c if c.isalnum() else "__" if c == "_" else f"_{ord(c):02x}_" for c in name)
 
 
-def _quicken(folder):
-    """Registers are copied without asking whether they changed: nothing needs that answer where one pass settles a cycle.
-
-    A quarter of the time is saved. Memories keep their queue of writes.
-    """
-    path = folder / "design.h"
-    path.write_text(re.sub(r"\bif \((?!memory_)(\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;",
-                           path.read_text()))
+def _quicken(folder, runtime, registers):
+    """Makes the design and its copy of the runtime's header fast (:mod:`.quicken`)."""
+    header = (runtime / _HEADER).read_text()
+    (folder / _HEADER).parent.mkdir()
+    (folder / _HEADER).write_text(one_chunk(header))
+    path = folder / "design.cc"
+    path.write_text(join_edges(path.read_text()))
+    if registers:
+        path = folder / "design.h"
+        path.write_text(copy_registers(path.read_text()))
 
 
 def _write_ports(folder):
@@ -103,14 +109,14 @@ def _write_ports(folder):
 def _generate(rtlil_text, trace, cache):
     yosys = find_yosys()
     script = _SCRIPT.format(flags="-g4" if trace else "-g0", split="" if trace else "splitnets -driver; ")
-    key = "cxx-" + digest(rtlil_text, yosys.identity, script, Path(__file__).read_bytes())
+    key = "cxx-" + digest(rtlil_text, yosys.identity, script, Path(__file__).read_bytes(), (HERE / "quicken.py").read_bytes())
 
     def build(folder):
         (folder / "design.il").write_text(rtlil_text)
         _run([*yosys.command, "-q", "-p", script], folder, "yosys")
         (folder / "design.il").unlink()
-        if _write_ports(folder) and not trace:
-            _quicken(folder)
+        one_pass = _write_ports(folder)
+        _quicken(folder, yosys.runtime, registers=one_pass and not trace)
     folder, _ = cache.entry(key, build)
     return folder, yosys.runtime
 
@@ -166,7 +172,7 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
             (folder / name).write_bytes(data)
         for name in ("design.h", "design.cc", "features.hpp", "ports.hpp"):
             (folder / name).write_bytes((generated / name).read_bytes())
-        _run([*compiler.command, *flags, "-I.", f"-I{runtime}", harness.name, "-o", "library.so"], folder,
+        _run([*compiler.command, *flags, "-I.", f"-I{generated}", f"-I{runtime}", harness.name, "-o", "library.so"], folder,
              compiler.command[0])
         for path in folder.iterdir():
             if path.name != "library.so":

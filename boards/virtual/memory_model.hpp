@@ -60,7 +60,7 @@ struct Memory {
 
 struct PortModel {
 	struct Request { uint64_t address; uint32_t left; bool write, error; uint64_t from; };
-	struct Beat { uint64_t at; uint64_t address; bool error, last; std::vector<uint8_t> data; };
+	struct Answer { uint64_t at; bool write, error, last; std::vector<uint8_t> data; };
 
 	int index = 0;
 	Memory *memory = nullptr;
@@ -73,11 +73,11 @@ struct PortModel {
 
 	std::deque<Request> requests;
 	std::deque<std::vector<uint8_t>> writes;    // beats taken, data then mask
-	std::deque<Beat> reads;
-	std::deque<Beat> acks;
+	std::deque<Answer> answers;                 // on their way, reads and writes together in order, one a cycle
+	uint32_t reads = 0;                         // read beats among them
 	uint64_t wait = 0;                          // cycles until the next beat may be served
 	bool drawn = false;                         // its gap was drawn
-	uint64_t last_read = 0, last_ack = 0;       // when the last answer put on its way is due
+	uint64_t last_answer = 0;                   // when the last answer put on its way is due
 	// what the other side offered and was not yet taken
 	std::vector<uint8_t> offered_req, offered_w;
 	// totals since `clear`
@@ -87,15 +87,16 @@ struct PortModel {
 
 	// Forget everything under way; the design's side was reset.
 	void drop() {
-		requests.clear(), writes.clear(), reads.clear(), acks.clear();
+		requests.clear(), writes.clear(), answers.clear();
 		offered_req.clear(), offered_w.clear();
 		beats_asked = beats_offered = 0;
+		reads = 0;
 		wait = 0;
 		drawn = false;
 		*r_valid = *ack_valid = 0;
 	}
 
-	bool idle() const { return requests.empty() && writes.empty() && reads.empty() && acks.empty() && beats_asked == beats_offered; }
+	bool idle() const { return requests.empty() && writes.empty() && answers.empty() && beats_asked == beats_offered; }
 
 	std::string what(const char *text, uint64_t address) const {
 		std::ostringstream s;
@@ -141,8 +142,8 @@ struct PortModel {
 			writes.emplace_back(p, p + payload_bytes(beat * 9));
 			beats_offered++;
 		}
-		if (*r_valid && (*r_ready & 1)) reads.pop_front(), read_beats++;
-		if (*ack_valid && (*ack_ready & 1)) acks.pop_front();
+		if (*r_valid && (*r_ready & 1)) answers.pop_front(), reads--, read_beats++;
+		if (*ack_valid && (*ack_ready & 1)) answers.pop_front();
 		serve(now);
 		return error;
 	}
@@ -151,7 +152,7 @@ struct PortModel {
 		if (requests.empty()) return;
 		Request &r = requests.front();
 		const unsigned beat = memory->beat;
-		if (r.write ? writes.empty() : reads.size() >= how.answers) return;
+		if (r.write ? writes.empty() : reads >= how.answers) return;
 		if (wait) { wait--; return; }
 		// Drawn once for a beat.
 		if (!drawn && how.gap && random.percent(how.gap_percent)) {
@@ -161,6 +162,7 @@ struct PortModel {
 		}
 		drawn = false;
 		uint64_t due = r.from > now + 1 ? r.from : now + 1;
+		if (due <= last_answer) due = last_answer + 1;
 		bool error = memory->fails(index, r.write, r.address);
 		bool last = --r.left == 0;
 		if (r.write) {
@@ -171,17 +173,12 @@ struct PortModel {
 			writes.pop_front();
 			write_beats++;
 			r.error |= error;
-			if (last) {
-				if (due <= last_ack) due = last_ack + 1;
-				last_ack = due;
-				acks.push_back({due, r.address, r.error, true, {}});
-			}
+			if (last) answers.push_back({last_answer = due, true, r.error, true, {}});
 		} else {
-			Beat b{due <= last_read ? last_read + 1 : due, r.address, error, last, {}};
-			last_read = b.at;
+			Answer b{last_answer = due, false, error, last, {}};
 			if (!error) b.data.assign(memory->data + r.address, memory->data + r.address + beat);
 			else b.data.assign(beat, uint8_t(random.next()));
-			reads.push_back(std::move(b));
+			answers.push_back(std::move(b)), reads++;
 		}
 		r.address += beat;
 		if (last) requests.pop_front();
@@ -193,17 +190,17 @@ struct PortModel {
 		*req_ready = !stall && requests.size() < how.depth;
 		// A write beat may come before its request: a few are held.
 		*w_ready = !random.percent(how.stall_percent) && writes.size() < 4;
-		bool valid = !reads.empty() && reads.front().at <= now;
+		bool due = !answers.empty() && answers.front().at <= now;
+		bool valid = due && !answers.front().write, done = due && answers.front().write;
 		*r_valid = valid;
 		if (valid) {
 			const unsigned beat = memory->beat;
 			uint8_t *p = reinterpret_cast<uint8_t *>(r_payload);
-			std::memcpy(p, reads.front().data.data(), beat);
-			p[beat] = uint8_t(reads.front().error | reads.front().last << 1);
+			std::memcpy(p, answers.front().data.data(), beat);
+			p[beat] = uint8_t(answers.front().error | answers.front().last << 1);
 		}
-		bool done = !acks.empty() && acks.front().at <= now;
 		*ack_valid = done;
-		if (done) *ack_payload = acks.front().error;
+		if (done) *ack_payload = answers.front().error;
 	}
 };
 

@@ -7,6 +7,8 @@ import opu_programs
 import pytest
 from campaigns import Campaign, random_behaviour
 
+from quintet.boards.virtual.simulation import SimulationError
+
 pytestmark = pytest.mark.long
 
 #: Share of QUINTET_MINUTES that the campaigns of one build may take.
@@ -22,11 +24,14 @@ def test_opu_campaign(build):
             rng = random.Random(f"campaign {seed}")
             behaviour, kind = random_behaviour(seed), seed % 6
             case = opu_programs.random_case(seed, bench.params, legal=kind != 0, budget=rng.choice((4000, 8000, 20000)))
-            if kind < 4:
-                problems, _ = compare.check_case(bench, case, behaviour, seed)
-            elif kind == 4:
-                problems, _ = compare.check_aborted(bench, case, rng.randrange(8000), behaviour, seed)
-            else:
-                problems, _ = compare.check_bus_error(bench, case, compare.some_address(case, rng),
-                                                      rng.choice((True, False, None)), behaviour, seed)
+            try:
+                if kind < 4:
+                    problems, _ = compare.check_case(bench, case, behaviour, seed)
+                elif kind == 4:
+                    problems, _ = compare.check_aborted(bench, case, rng.randrange(8000), behaviour, seed)
+                else:
+                    problems, _ = compare.check_bus_error(bench, case, compare.some_address(case, rng),
+                                                          rng.choice((True, False, None)), behaviour, seed)
+            except SimulationError as error:
+                problems = [str(error)]
             assert not problems, (build, seed, case.name, problems)
