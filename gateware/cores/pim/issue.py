@@ -80,7 +80,7 @@ class Issue(wiring.Component):
             "fault": Out(1), "fault_code": Out(8), "fault_detail": Out(32), "pc": Out(32), "pc_offset": Out(32),
             "working": Out(1), "stall": Out(Stall),
             "done_scalar": Out(1), "done_matrix": Out(1), "done_vector": Out(1), "done_transfer": Out(1),
-            "macs": Out(21), "bytes_read": Out(12), "bytes_written": Out(12), "comm_bytes": Out(12),
+            "macs": Out(21),
             "debug_index": In(7), "debug_value": Out(32),
         })
 
@@ -384,18 +384,11 @@ class Issue(wiring.Component):
     def _account(self, m, fsm, op, board, ledger, pc, place, here, retire, waits_for_event):
         """Counters, and who waits for what."""
         slots = board.slots["transfer"]
-        length = op.low[21:32]
-        kinds = Ledger.KINDS
-        done, of = self.transfer_progress.done & ~self.late, ledger.found
         m.d.comb += [
-            ledger.push.eq(board.push_transfer), ledger.entry.pc.eq(pc), ledger.entry.place.eq(place), ledger.entry.size.eq(length),
-            ledger.entry.kind.eq(Mux(op.ld, kinds["ld"], Mux(op.st, kinds["st"], Mux(op.send, kinds["send"], kinds["other"])))),
+            ledger.push.eq(board.push_transfer), ledger.entry.pc.eq(pc), ledger.entry.place.eq(place),
             ledger.slot.eq(board.tag_transfer - slots[0]), ledger.look.eq(self.transfer_progress.tag - slots[0]),
             self.done_matrix.eq(self.matrix_progress.done), self.done_vector.eq(self.vector_progress.done | retire & op.vector),
-            self.done_transfer.eq(done | retire & ~op.vector),
-            self.bytes_read.eq(Mux(done & (of.kind == kinds["ld"]), of.size, Mux(self.done_scalar & op.sld, 4, 0))),
-            self.bytes_written.eq(Mux(done & (of.kind == kinds["st"]), of.size, 0)),
-            self.comm_bytes.eq(Mux(done & (of.kind == kinds["send"]), of.size, 0)),
+            self.done_transfer.eq(self.transfer_progress.done & ~self.late | retire & ~op.vector),
         ]
         active = board.active[slots[0]:slots[-1] + 1]
         loads, stores = Signal(len(slots)), Signal(len(slots))

@@ -8,12 +8,12 @@ __all__ = ["Ledger", "MacCount", "entry_layout"]
 
 
 def entry_layout(index_bits):
-    """``pc``: index of the instruction; ``place``: its first word of 32 bits in the code; ``size`` : bytes; ``kind``: of :class:`Ledger`."""
-    return data.StructLayout({"pc": index_bits, "place": index_bits, "size": 11, "kind": 2})
+    """``pc``: index of the instruction; ``place``: its first word of 32 bits in the code."""
+    return data.StructLayout({"pc": index_bits, "place": index_bits})
 
 
 class Ledger(wiring.Component):
-    """Transfers in flight, by their slots.
+    """Transfers in flight, by their slots: where they stand in the program, should they fail.
 
     Parameters
     ----------
@@ -21,12 +21,9 @@ class Ledger(wiring.Component):
 
     Members
     -------
-    push : In, one cycle, with its ``slot``; entry : In(:func:`entry_layout`). ``kind``: one of :attr:`KINDS`
+    push : In, one cycle, with its ``slot``; entry : In(:func:`entry_layout`)
     look : In, slot; found : Out, what is there, in the same cycle
     """
-    #: Kinds of transfer that differ in what they count.
-    KINDS = {"other": 0, "ld": 1, "st": 2, "send": 3}
-
     def __init__(self, *, depth, index_bits):
         self.depth, self.index_bits = depth, index_bits
         layout = entry_layout(index_bits)

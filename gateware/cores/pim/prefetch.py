@@ -53,7 +53,7 @@ class Prefetch(wiring.Component):
     idle : Out, no burst is outstanding
     words : Out(stream) of :func:`fetched_layout`. Packed code that is too short or too long ends with one ``beyond``
     ended : Out, all instructions were taken
-    bytes : Out(12), bytes of code asked for in this cycle
+    bytes : Out(4), bytes of code that came in this cycle
     memory : Out(MemoryPort); answers are taken as they come
     """
     def __init__(self, *, params, beat_bytes, family=None):
@@ -63,7 +63,7 @@ class Prefetch(wiring.Component):
         self.beat_bytes, self.family = beat_bytes, family
         super().__init__({
             "start": In(1), "code": In(32), "code_bytes": In(32), "count": In(32), "mode": In(2), "stop": In(1),
-            "idle": Out(1), "words": Out(stream.Signature(fetched_layout())), "ended": Out(1), "bytes": Out(12),
+            "idle": Out(1), "words": Out(stream.Signature(fetched_layout())), "ended": Out(1), "bytes": Out(4),
             "memory": Out(MemoryPort(beat_bytes)),
         })
 
@@ -92,7 +92,7 @@ class Prefetch(wiring.Component):
             port.r.ready.eq(1), port.ack.ready.eq(1), arrived.eq(port.r.valid & port.r.payload.last),
             self.idle.eq(~asking & (flying == 0)),
         ]
-        m.d.sync += [flying.eq(flying + asked - arrived), self.bytes.eq(Mux(asked, length << 3, 0))]
+        m.d.sync += [flying.eq(flying + asked - arrived), self.bytes.eq(Mux(port.r.valid, size, 0))]
         with m.If(begin):
             m.d.sync += [asking.eq(1), length.eq(Mux(left < most, left, most))]
         with m.Elif(asked):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One processor: code buffer, issue, local memory, matrix, vector and transfer unit (sections 2 and 9)."""
-from amaranth import Module, ResetInserter
+from amaranth import Module, Mux, ResetInserter
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -22,8 +22,7 @@ __all__ = ["CODE_PORT", "DATA_PORT", "Processor"]
 CODE_PORT, DATA_PORT = 0, 1
 
 _STATE = ("finished", "blocked", "blocked_read", "fault", "fault_code", "fault_detail", "pc", "pc_offset", "working", "stall",
-          "done_scalar", "done_matrix", "done_vector", "done_transfer", "macs", "bytes_read", "bytes_written", "comm_bytes",
-          "debug_value")
+          "done_scalar", "done_matrix", "done_vector", "done_transfer", "macs", "debug_value")
 
 
 class Processor(wiring.Component):
@@ -39,7 +38,7 @@ class Processor(wiring.Component):
 
     Members
     -------
-    start : In(:class:`~.links.StartPort`), state : Out(:class:`~.links.StatePort`)
+    start : Out(:class:`~.links.StartPort`), state : Out(:class:`~.links.StatePort`)
     group, ids, bias : In; weights : In(stream): what LOAD writes, layouts of :mod:`.commands`
     memory : array of Out(MemoryPort): :data:`CODE_PORT`, :data:`DATA_PORT`
     crossbar : Out(:class:`~.links.CrossbarPort`), events : Out(:class:`~.links.EventPort`)
@@ -55,7 +54,7 @@ class Processor(wiring.Component):
         self.transfer = TransferUnit(params=params, beat_bytes=beat_bytes, memory_size=memory_size)
         self.load = WordLoad(beat_bytes=beat_bytes)
         super().__init__({
-            "start": In(StartPort(params)), "state": Out(StatePort()),
+            "start": Out(StartPort(params)), "state": Out(StatePort()),
             "group": In(group_write_layout(params)), "ids": In(ids_write_layout(params)), "bias": In(bias_layout(params)),
             "weights": In(stream.Signature(weights_layout(params))),
             "memory": Out(MemoryPort(beat_bytes)).array(2),
@@ -81,7 +80,8 @@ class Processor(wiring.Component):
             *(getattr(issue, name).eq(getattr(start, name)) for name in (
                 "go", "start", "gmem_base", "gmem_low", "gmem_high", "cores", "stop")),
             issue.debug_index.eq(state.debug_index), *(getattr(state, name).eq(getattr(issue, name)) for name in _STATE),
-            state.code_bytes.eq(prefetch.bytes),
+            state.code_bytes.eq(prefetch.bytes), state.bytes_written.eq(transfer.bytes_written),
+            state.comm_bytes.eq(transfer.comm_bytes), state.bytes_read.eq(Mux(load.done, 4, transfer.bytes_read)),
             state.quiet.eq(issue.idle & prefetch.idle & transfer.quiet & ~load.busy & ~matrix.busy & ~vector.busy),
         ]
         connect(m, prefetch.words, issue.words)
