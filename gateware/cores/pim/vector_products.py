@@ -109,7 +109,7 @@ class VectorProducts(wiring.Component):
             with m.If(plan.multiply):
                 m.d.comb += result.eq(product)
             with m.Elif(plan.left):
-                m.d.comb += result.eq(self._wrapped(left, keep))
+                m.d.comb += result.eq(self._wrapped(m, left, keep, f"wrapped_{lane}"))
             with m.Else():
                 m.d.comb += result.eq(Mux(far, sign.replicate(32).as_signed(), product >> SHORT_SHIFT))
 
@@ -132,7 +132,7 @@ class VectorProducts(wiring.Component):
         m.d.sync += total.eq(outer + (Mux(is_long, inner << 16, inner) if wide else inner))
         m.d.comb += self.total.eq(total)
         if wide:
-            m.d.comb += self.shifted.eq(Mux(plan.left, self._wrapped(total[:32], keep), total[32:].as_signed()))
+            m.d.comb += self.shifted.eq(Mux(plan.left, self._wrapped(m, total[:32], keep, "wrapped"), total[32:].as_signed()))
         return m
 
     def _long_factor(self, m, lane, high):
@@ -152,8 +152,9 @@ class VectorProducts(wiring.Component):
         return half
 
     @staticmethod
-    def _wrapped(value, upper):
+    def _wrapped(m, value, upper, name):
         """``value`` modulo 2**obiw, its sign extended; ``upper`` has the bits from the sign on."""
         size = min(len(value), len(upper))
-        sign = Cat(value[b] & upper[b] & (~upper[b - 1] if b else 1) for b in range(size)).any()
+        sign = Signal(name=f"{name}_sign")          # once, not once a bit
+        m.d.comb += sign.eq(Cat(value[b] & upper[b] & (~upper[b - 1] if b else 1) for b in range(size)).any())
         return Cat(Mux(upper[b], sign, value[b]) for b in range(size)).as_signed()
