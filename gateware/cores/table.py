@@ -82,6 +82,9 @@ class Syntax:
     named : operands may be given as ``name=value``.
     multiline : an open bracket carries the statement to the next line.
     macros, directives : tuples of :class:`Macro`, :class:`Directive`.
+    bulk : callable giving an object that reads long runs of plain lines at once: ``read(lines, begin)`` gives ``(value,
+        lines)``, a value of ``None`` where the next ``lines`` lines are to be read one by one; ``emit(assembler, value, place)``
+        appends it to the current section.
     """
     comments: tuple = ("#",)
     fold: bool = False
@@ -89,6 +92,7 @@ class Syntax:
     multiline: bool = False
     macros: tuple = ()
     directives: tuple = ()
+    bulk: Callable | None = None
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,9 @@ class Assembler(Source):
     def execute(self, statement):
         cursor = Cursor(statement, self.symbols, assembler=self)
         first = statement.tokens[0]
+        if first.kind == "bulk":
+            self.isa.syntax.bulk().emit(self, first.value, Place(statement.file, first.line, first.column))
+            return
         if first.kind == "name" and first.text.startswith("."):
             if not self.common_directive(first.text, cursor):
                 if self.frontend is not None:

@@ -27,7 +27,9 @@ _LONGEST_NUMBER = 4000
 
 
 class Token(NamedTuple):
-    """``kind`` is ``float``, ``number``, ``name``, ``string`` or ``sign``; a bad number has ``value`` ``None``."""
+    """``kind`` is ``float``, ``number``, ``name``, ``string`` or ``sign``; a bad number has ``value`` ``None``.
+
+    A run of lines that an ISA read at once (``Syntax.bulk``) is one token of kind ``bulk``."""
     kind: str
     text: str
     line: int
@@ -87,7 +89,18 @@ def statements(text, file, syntax):
     """
     found, held, depth = [], [], 0
     opened = None
-    for number, line in enumerate(text.split("\n"), 1):
+    lines = text.split("\n")
+    bulk, single = (syntax.bulk() if syntax.bulk is not None else None), 0
+    number = 0
+    while number < len(lines):
+        if bulk is not None and not depth and number >= single:
+            value, count = bulk.read(lines, number)
+            if value is not None:
+                found.append(Statement(file, (Token("bulk", "", number + 1, 1, value),), (number + count, 1)))
+                number += count
+                continue
+            single = number + count
+        line, number = lines[number], number + 1
         tokens = _tokens(line, number, syntax.comments)
         if syntax.multiline:
             for token in tokens:

@@ -84,7 +84,8 @@ class Source:
             index += 1
 
     def _count(self, statement):
-        self._copied += 1
+        first = statement.tokens[0]
+        self._copied += statement.end[0] - first.line + 1 if first.kind == "bulk" else 1
         if self._copied > _MOST_STATEMENTS:
             raise AsmError("the program is too long", place=_begin(statement),
                            expected=f"at most {_MOST_STATEMENTS} statements from .rept and repeated .include")

@@ -28,7 +28,7 @@ def run(args, console):
     program = load_program(room.isa.ISA, Path(args.source), params)
     for warning in program.warnings:
         console.note(str(warning))
-    save_program(room.isa.ISA, program, Path(args.out))
+    save_program(room.isa.ISA, program, args.out)    # a slash at the end says that a folder is meant
     console.out(f"{args.out}: {len(program.data):,} bytes")
     console.result({"isa": room.name, "source": args.source, "output": args.out, "bytes": len(program.data),
                     "warnings": [str(w) for w in program.warnings]})

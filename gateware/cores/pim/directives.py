@@ -165,7 +165,7 @@ def _inline(what):
     def handle(assembler, cursor):
         place = cursor.place
         core, number = assembler.state.get("last group", (None, None))
-        if core != core_of(assembler.section):
+        if core != core_of(assembler.section) or number is None:
             cursor.fail(f".{what} without .group", place=place)
         group = drafts(assembler)[core].groups[number]
         values = getattr(group, what)
@@ -180,6 +180,16 @@ def _inline(what):
     return handle
 
 
+def _import(assembler, cursor):
+    from .importing import import_directive
+    import_directive(assembler, cursor)
+
+
+def _groups(assembler, cursor):
+    from .importing import groups_directive
+    groups_directive(assembler, cursor)
+
+
 DIRECTIVES = (
     Directive(".arrays", _arrays, "`ROWS, COLS`: geometry of an array; default 64, 64"),
     Directive(".gmem", _gmem, "`BASE, SIZE`: main-memory address of GMem 0, and its size (0: up to the window's limit)"),
@@ -191,5 +201,7 @@ DIRECTIVES = (
     Directive(".group", _group, "`N, rows=R, cols=C[, arrays=A,B..][, mbiw=8][, shift=0][, round=1][, weights=\"f.npy\"]"
               "[, bias=\"f.npy\"]`: declares a group of this core"),
     Directive(".weights", _inline("weights"), "`V, V, ..`: weights of the last group, row after row"),
+    Directive(".groups", _groups, "`\"FILE\"`: groups of all cores from a companion, `.json` or `.json.gz`"),
+    Directive(".import", _import, "`\"PATH\"[, raw]`: core programs of a JSON program, a `.pim` file or a folder"),
     Directive(".bias", _inline("bias"), "`V, V, ..`: biases of the last group"),
 )

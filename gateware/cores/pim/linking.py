@@ -73,8 +73,18 @@ def bad_words(words, core, groups, cores):
             (peers & (other == core), lambda k: f"core {other[k]} is the core itself: fault core_range"))
 
 
+def _not_built(words, isa, params):
+    """As :func:`bad_words`: instructions that this build lacks."""
+    places = np.flatnonzero(np.isin((words & np.uint64(63)).astype(np.int64), (8, 19, 20))) if params is not None else ()
+    faults = {int(k): isa.decode(int(words[k]), params).fault for k in places}
+    bad = np.zeros(len(words), bool)
+    bad[[k for k, fault in faults.items() if fault is not None]] = True
+    return bad, lambda k: f"this build cannot carry it out: fault {faults[k]}"
+
+
 def _check_block(assembler, core, block, groups, cores):
-    for bad, sentence in bad_words(block.words, core, groups, cores):
+    for bad, sentence in (*bad_words(block.words, core, groups, cores),
+                          _not_built(block.words, assembler.isa, assembler.params)):
         if bad.any():
             k = int(bad.argmax())
             place = block.place._replace(line=block.place.line + k) if block.lines else block.place
@@ -129,6 +139,9 @@ def link(assembler):
             assembler.fail(error.place or assembler.last_place, str(error))
         code, count, places[number] = _pieces(assembler, number, found.get(number, ()), draft.groups, total)
         cores.append(CoreProgram(code, count, draft.mode, draft.wait_mode, draft.ibiw, draft.obiw, draft.fi, draft.fo, groups))
+    if "maps" in assembler.state:
+        from .importing import check_maps
+        check_maps(assembler, {number: core.groups for number, core in enumerate(cores)})
     base, size = assembler.state.get("gmem", (0, 0))
     writer = Writer(Image(cores, rows, cols, base, size))
     for number, own in places.items():

@@ -12,7 +12,7 @@ from .model_core import zero_masks
 from .operands import SELECTS
 from .storage import MODE_NAMES, STORAGES
 
-__all__ = ["core_lines", "image_of", "listing"]
+__all__ = ["core_lines", "fields_of", "image_of", "listing", "undefined"]
 
 _DEFINED = np.isin(np.arange(64), [i.opcode for i in ISA.instructions])
 _LINE = 24      # inline values in a line
@@ -136,6 +136,19 @@ _form((29, 30), lambda m: lambda a, b, c, d, h: f"{m} ${a}, {b | c << 5}, {d}{_p
 _form((31, 32), lambda m: lambda a, b, c, d, h: f"{m} {a}, {b | c << 5}")
 
 
+def fields_of(words):
+    """Opcode, the fields at bits 6, 11, 16 and 21, and the signed high half of each word: six lists."""
+    fields = [((words >> np.uint64(lo)) & np.uint64((1 << n) - 1)).tolist()
+              for lo, n in ((0, 6), (6, 5), (11, 5), (16, 5), (21, 11))]
+    return (*fields, (words >> np.uint64(32)).astype(np.uint32).view(np.int32).tolist())
+
+
+def undefined(words):
+    """Where a word is no legal instruction by its bits."""
+    op = (words & np.uint64(63)).astype(np.int64)
+    return ~_DEFINED[op] | (words & zero_masks()[op] != 0)
+
+
 def _refused(words, core, number, cores, params):
     """``(mask, {index: why})`` of words that the assembler would not take as text."""
     op = (words & np.uint64(63)).astype(np.int64)
@@ -174,12 +187,9 @@ def core_lines(core, number, cores, params=None):
         usual = np.where(fits, 4, 8)
         for k in np.flatnonzero(~bad & (np.diff(offsets) != usual)):
             why[k], bad[k] = "not as it is assembled", True
-    fields = [((words >> np.uint64(lo)) & np.uint64((1 << n) - 1)).tolist()
-              for lo, n in ((0, 6), (6, 5), (11, 5), (16, 5), (21, 11))]
-    high = (words >> np.uint64(32)).astype(np.uint32).view(np.int32).tolist()
     # Undefined opcodes are replaced below.
     table = [_MACHINE.get(op, _MACHINE[0]) for op in range(64)]
-    lines = [table[op](a, b, c, d, h) for op, a, b, c, d, h in zip(*fields, high, strict=True)]
+    lines = [table[op](a, b, c, d, h) for op, a, b, c, d, h in zip(*fields_of(words), strict=True)]
     for k in np.flatnonzero(bad):
         raw = int.from_bytes(core.code[offsets[k]:offsets[k + 1]], STORAGES[core.mode].order)
         digits = 2 * int(offsets[k + 1] - offsets[k])

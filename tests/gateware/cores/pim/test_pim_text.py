@@ -9,11 +9,14 @@ import numpy as np
 import pim_programs
 import pytest
 
+from quintet.gateware.cores.pim import quicktext
+from quintet.gateware.cores.pim.codes import code_of
 from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.listing import image_of
 from quintet.gateware.cores.pim.model import Model
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.words import random_word
 from quintet.tools.asm import AsmError, assemble_text, disassemble
 from quintet.tools.asm.assembler import assemble
 
@@ -200,3 +203,53 @@ def test_words_that_have_no_text():
             f".word {w if mode == '64' or w & 63 > 32 else w & 0xFFFFFFFF:#x}" for w in words)
         data = assembled(text)
         assert assembled(disassemble(ISA, data)) == data
+
+
+def canonical_words(count, seed=1):
+    """Legal words that the assembler takes in a program of one core with group 0."""
+    rng, words = random.Random(seed), []
+    while len(words) < count:
+        word = random_word(ISA, rng)
+        if word & 63 == 9:
+            word = 9 | word & 0x8000FFC0 | 8 << 16
+        if ISA.decode(word).fault is None and word & 63 not in (29, 30, 32):
+            words.append(word)
+    return np.array(words, np.uint64)
+
+
+@pytest.mark.parametrize("mode", [0, 2])
+def test_long_runs_are_read_at_once(mode):
+    words = canonical_words(quicktext.LEAST + 500)
+    data = Image([CoreProgram(code_of(words, mode), len(words), mode=mode, groups=[Group(4, 4, (0,))])]).data()
+    text = disassemble(ISA, data)
+    quick = assemble_text(ISA, text)
+    assert quick.data == data and len(quick.lines) < 10
+    # The same text with a comment in every thousandth line goes the usual way.
+    lines = text.split("\n")
+    for k in range(0, len(lines), 1000):
+        lines[k] += " ; here"
+    slow = assemble_text(ISA, "\n".join(lines))
+    assert slow.data == data and len(slow.lines) == len(words)
+
+
+@pytest.mark.parametrize("bad, message", [
+    ("sldi $32, 1", "rd of sldi is 32, expected 0 to 31"), ("sldi $1, 4294967296", "imm of sldi is 4294967296, expected"),
+    ("ld $1, $3, 4", "$3 is odd, expected the even register"), ("vrelu $1, $2, 4, @1:2", "'2' selects no operands"),
+    ("setbw 0, 8", "ibiw of setbw is 0"), ("sync 1, 3", "the program has no core 3"), ("hop", "unknown mnemonic 'hop'"),
+    ("mvmul $1, $2, 8, 0, 1", "core 0 has no group 1"), ("setbw 17, 8", "fault width"), ("vtanh $1, $2, 3", "unit"),
+])
+@pytest.mark.parametrize("place", [100, quicktext.LEAST + 50])
+def test_errors_within_long_runs(bad, message, place):
+    words = canonical_words(quicktext.LEAST + 100)
+    words = words[~np.isin(words & np.uint64(63), [8, 19, 20])]
+    words = np.resize(words, quicktext.LEAST + 100)
+    text = disassemble(ISA, Image([CoreProgram(code_of(words, 0), len(words), groups=[Group(4, 4, (0,))])]).data())
+    lines = text.split("\n")
+    lines[place] = bad
+    params = SPACE.resolve("up5k") if "17" in bad or "tanh" in bad else None
+    if params and place > quicktext.LEAST:
+        message = f"this build cannot carry it out: fault {'width' if '17' in bad else 'unsupported'}"
+    with pytest.raises(AsmError) as info:
+        assembled("\n".join(lines), params)
+    assert info.value.place.line == place + 1
+    assert message in str(info.value) or "cannot carry it out" in str(info.value)
