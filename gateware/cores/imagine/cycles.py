@@ -95,6 +95,6 @@ def estimate(words, params):
             if mnemonic != "vv_nop":
                 now, serial = max(now, captured_until), mnemonic == "vv_serialEn"
             if mnemonic == "vv_parallelEn":
-                shift_free = now + FIRST_WORD + rows - 1
+                shift_free = now + FIRST_WORD + rows
         now += 1
-    return max(now, array_free, shift_free)
+    return max(now, array_free, shift_free - 1)

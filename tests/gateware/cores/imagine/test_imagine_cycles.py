@@ -61,6 +61,6 @@ def test_estimate_of_overlap():
         ("vv_nop", {})))
     assert cycles.estimate([parallel], params) == 19
     assert cycles.estimate([parallel, add], params) == 34
-    assert cycles.estimate([parallel, nop, add], params) == 20 + 33
+    assert cycles.estimate([parallel, nop, add], params) == 21 + 33
     assert cycles.estimate([serial, add, off, off], params) == 1 + 33 + 2
     assert cycles.estimate([add, off, off], params) == 33

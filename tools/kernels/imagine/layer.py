@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A layer in fixed point, and what it must give in integers."""
+import numpy as np
+
+from .errors import KernelError
+
+__all__ = ["Layer", "decode", "from_fixed", "to_fixed"]
+
+
+def to_fixed(values, fraction, width):
+    """Numbers to integers of ``width`` bits with ``fraction`` fraction bits: rounded to the nearest, saturated."""
+    limit = 1 << width - 1
+    return np.clip(np.rint(np.asarray(values, np.float64) * 2.0 ** fraction), -limit, limit - 1).astype(np.int64)
+
+
+def from_fixed(values, fraction):
+    """Integers to the numbers they stand for, float64."""
+    return np.asarray(values) / 2.0 ** fraction
+
+
+def decode(data, rows):
+    """FIFO-out words as they lie in memory -> integers [vectors, rows].
+
+    Raises
+    ------
+    KernelError
+        Words without the marks of whole vectors.
+    """
+    words = np.frombuffer(data, "<i2").reshape(-1, rows, 2) if len(data) % (4 * rows) == 0 else None
+    if words is None or (words[:, :-1, 1] != 0x100).any() or (words[:, -1, 1] != 0x300).any():
+        raise KernelError(f"{len(data)} bytes that are no vectors of {rows} results")
+    return words[..., 0].astype(np.int64)
+
+
+class Layer:
+    """y = W_0 x_0 + W_1 x_1 + ... + b, every number an integer with ``fraction`` fraction bits.
+
+    Parameters
+    ----------
+    weights : integer array [m, n], or a sequence of them [m, n_k], one for each input vector
+    bias : integer array [m], or ``None``
+    fraction : fraction bits of all numbers, inputs and results included
+    width : bits of a register: 4, 8 or 16
+    name : for messages
+
+    Raises
+    ------
+    KernelError
+        Shapes that do not go together, numbers outside ``width`` bits.
+    """
+    def __init__(self, weights, bias=None, *, fraction, width=16, name="layer"):
+        given = weights if isinstance(weights, (list, tuple)) else [weights]
+        self.weights = tuple(self._integers(w, 2, width, f"weights of {name}") for w in given)
+        if not self.weights or len({len(w) for w in self.weights}) != 1:
+            raise KernelError(f"weights of {name} have {', '.join(str(w.shape) for w in self.weights) or 'no'} rows and columns, "
+                              "expected the same rows for every input")
+        self.bias = None if bias is None else self._integers(bias, 1, width, f"bias of {name}")
+        self.height = len(self.weights[0])
+        if self.bias is not None and len(self.bias) != self.height:
+            raise KernelError(f"bias of {name} has {len(self.bias)} elements, expected {self.height}")
+        if width not in (4, 8, 16):
+            raise KernelError(f"width of {name} is {width}, expected 4, 8 or 16")
+        if not 0 <= fraction <= width:
+            raise KernelError(f"fraction of {name} is {fraction}, expected 0 to {width}")
+        self.fraction, self.width, self.name = fraction, width, name
+
+    @staticmethod
+    def _integers(values, dimensions, width, what):
+        values = np.asarray(values)
+        if values.ndim != dimensions or values.size == 0 or values.dtype.kind not in "iu":
+            raise KernelError(f"{what} are {values.dtype} {values.shape}, expected integers of {dimensions} dimension"
+                              f"{'s' * (dimensions > 1)}")
+        values = values.astype(np.int64)
+        if (values < -(1 << width - 1)).any() or (values >= 1 << width - 1).any():
+            raise KernelError(f"{what} reach from {values.min()} to {values.max()}, expected {width} bits")
+        return values
+
+    @property
+    def lengths(self):
+        """Elements of each input vector."""
+        return tuple(w.shape[1] for w in self.weights)
+
+    def check_inputs(self, vectors):
+        """``vectors``, one for each input, as integers [n_k]."""
+        if len(vectors) != len(self.weights):
+            raise KernelError(f"{self.name} takes {len(self.weights)} vectors, not {len(vectors)}")
+        found = [self._integers(v, 1, self.width, f"inputs of {self.name}") for v in vectors]
+        for vector, length in zip(found, self.lengths, strict=True):
+            if len(vector) != length:
+                raise KernelError(f"an input of {self.name} has {len(vector)} elements, expected {length}")
+        return found
+
+    def reference(self, *vectors, wrap=True):
+        """What the array gives, int64 [m]: each product shifted down (toward minus infinity), sums modulo 2^width; without
+        ``wrap`` exact sums, to see whether they fit."""
+        total = np.zeros(self.height, np.int64) if self.bias is None else self.bias.copy()
+        for weights, vector in zip(self.weights, self.check_inputs(vectors), strict=True):
+            products = weights * vector >> self.fraction
+            if wrap:
+                products = self._wrapped(products)
+            total += products.sum(axis=1)
+        return self._wrapped(total) if wrap else total
+
+    def _wrapped(self, values):
+        half = 1 << self.width - 1
+        return (values + half & 2 * half - 1) - half

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An LSTM cell: the four gates' sums in the array, their functions on the host."""
+import numpy as np
+
+from .layer import Layer, from_fixed, to_fixed
+
+__all__ = ["LSTMCell"]
+
+
+def _sigmoid(values):
+    return 1 / (1 + np.exp(-values))
+
+
+class LSTMCell:
+    """One cell: i, f, g, o = W x + U h + b; c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c').
+
+    Parameters
+    ----------
+    w, u, b : integer arrays [4*hidden, inputs], [4*hidden, hidden], [4*hidden]: gates i, f, g, o one below the other, as usual
+    fraction, width : as :class:`Layer`
+
+    Attributes
+    ----------
+    layer : Layer
+        Two inputs: x, then h. Run it resident, and only vectors move.
+    hidden : int
+    """
+    def __init__(self, w, u, b, *, fraction, width=16, name="lstm"):
+        self.layer = Layer((w, u), b, fraction=fraction, width=width, name=name)
+        self.hidden = self.layer.height // 4
+
+    def start(self):
+        """State (h integer [hidden], c float [hidden]) before the first step."""
+        return np.zeros(self.hidden, np.int64), np.zeros(self.hidden)
+
+    def host(self, sums, c):
+        """State after a step, from the gates' sums [4*hidden] (integers) and the cell's old ``c``."""
+        i, f, g, o = from_fixed(sums, self.layer.fraction).reshape(4, self.hidden)
+        c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
+        return to_fixed(_sigmoid(o) * np.tanh(c), self.layer.fraction, self.layer.width), c
+
+    def step(self, run, x, state):
+        """One step; ``run(x, h)`` gives the gates' sums (a :class:`~.session.Session`'s, or ``layer.reference``)."""
+        h, c = state
+        return self.host(run(x, h), c)

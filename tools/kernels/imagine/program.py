@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A program as calls of the assembler, which can be made words of, or text with its arrays in an .npz file."""
+from fractions import Fraction
+
+import numpy as np
+
+from quintet.gateware.cores.imagine.assembler import IMAGineAsm
+from quintet.gateware.cores.imagine.cycles import estimate
+from quintet.gateware.cores.imagine.params import levels, registers_of
+
+__all__ = ["Program", "RESERVED", "setup_of"]
+
+#: Registers kept for ``mv_MULTFXP``.
+RESERVED = 2
+
+
+def setup_of(params, fraction):
+    """Keywords of ``setupParams`` for a build: all of its registers."""
+    return {"regCnt": registers_of(params) - RESERVED, "regWidth": params["reg_width"], "maxLevel": levels(params["cols"]) - 1,
+            "fracWidth": fraction, "mvBlockDim": (params["rows"], params["cols"]), "resvRegCnt": RESERVED,
+            "pimDepth": params["depth"]}
+
+
+class Program:
+    """Calls for a build of ``params``, numbers with ``fraction`` fraction bits; ``vectors`` counts the shift-outs."""
+    def __init__(self, params, fraction):
+        self.params, self.fraction = params, fraction
+        self.calls = []
+        self.arrays = {}
+        self.vectors = 0
+
+    def call(self, method, *arguments):
+        """Appends a mnemonic or macro with integer arguments."""
+        self.calls.append((method, arguments))
+        self.vectors += method == "vv_parallelEn"
+
+    def load(self, method, register, integers, name):
+        """Appends a LOAD macro of ``integers``, an array that the text calls ``name``."""
+        values = np.asarray(integers)
+        known = self.arrays.get(name)
+        if known is not None and not np.array_equal(known, values):
+            raise ValueError(f"two arrays are called {name}")
+        self.arrays[name] = values
+        self.calls.append((method, (register, name)))
+
+    def row(self, terms, accumulator, work, bias, overlap=True):
+        """One row of tiles: the sum of products of ``terms`` (pairs of a vector's and a weight's register), all PEs of
+        a row added up, ``bias`` (a register or ``None``), and the result out.
+
+        ``overlap``: the columns take the last result alone, so that the shift-out before it runs beside all that comes first.
+        """
+        if not overlap:
+            self.call("vv_serialEn")
+        for index, (vector, weight) in enumerate(terms):
+            self.call("mv_MULTFXP", work if index else accumulator, vector, weight)
+            if index:
+                self.call("mv_add", accumulator, accumulator, work)
+        self.finish(accumulator, bias, overlap)
+
+    def finish(self, accumulator, bias, overlap=True):
+        """The end of :meth:`row`, where the sum of products is in ``accumulator``."""
+        self.call("mv_ALLACCUM", accumulator, accumulator)
+        if overlap:
+            self.call("vv_serialEn")
+        if bias is not None:
+            self.call("mv_add", accumulator, accumulator, bias)
+        elif overlap:
+            self.call("mv_mov", accumulator, accumulator)
+        self.call("mv_SYNC")
+        self.call("vv_parallelEn")
+
+    def assembler(self):
+        """An :class:`IMAGineAsm` with the program."""
+        asm = IMAGineAsm(overflow="raise")
+        asm.setupParams(**setup_of(self.params, self.fraction))
+        scale = 2.0 ** self.fraction
+        for method, arguments in self.calls:
+            if isinstance(arguments[-1] if arguments else None, str):
+                arguments = arguments[0], self.arrays[arguments[1]] / scale
+            getattr(asm, method)(*arguments)
+        return asm
+
+    def words(self):
+        """All words, a list of integers."""
+        return self.assembler().words()
+
+    @property
+    def data(self):
+        """The binary form."""
+        return b"".join(word.to_bytes(4, "little") for word in self.words())
+
+    @property
+    def cycles(self):
+        """Array cycles by the formulas of section 10, one word a cycle at best."""
+        return estimate(self.words(), self.params)
+
+    @property
+    def output_bytes(self):
+        """Bytes that the program writes."""
+        return 4 * self.params["rows"] * self.vectors
+
+    def text(self, archive, comment=""):
+        """The textual form; arrays are ``archive``'s, an .npz file of :meth:`saved_arrays`."""
+        setup = ", ".join(f"{name}={value}" for name, value in setup_of(self.params, self.fraction).items())
+        lines = [*(f"# {line}" for line in comment.splitlines()), f".setupParams {setup}"]
+        for method, arguments in self.calls:
+            shown = [f'"{archive}:{a}"' if isinstance(a, str) else str(a) for a in arguments]
+            lines.append(f"{method} {', '.join(shown)}".rstrip())
+        return "\n".join(lines) + "\n"
+
+    def saved_arrays(self):
+        """Arrays for the .npz file: the numbers that the integers stand for, in float32, which holds all of them exactly."""
+        scale = Fraction(1, 1 << self.fraction)
+        return {name: (values * float(scale)).astype(np.float32) for name, values in self.arrays.items()}
