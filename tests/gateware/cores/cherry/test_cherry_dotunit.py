@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The dot unit against the golden model's sum of products."""
+import random
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+
+from quintet.gateware.cores.cherry import arithmetic
+from quintet.gateware.cores.cherry.dotunit import ABSENT, DotUnit
+
+SPECIAL = (0, 0x20000, 0x1FE00, 0x3FE00, 0x1FF00, 0x1FE01, 0x001, 0x20155, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200, 0x0FE00, 0x2FE00)
+
+
+def element(rnd, spread):
+    if rnd.random() < 0.06:
+        return rnd.choice(SPECIAL)
+    exponent = rnd.randrange(127 - spread, 128 + spread) if spread < 120 else rnd.randrange(1, 255)
+    return rnd.randrange(2) << 17 | exponent << 9 | rnd.choice((0, 1, 510, 511, 256, rnd.randrange(512), rnd.randrange(512)))
+
+
+def vectors(seed, count, frac):
+    """Rows of a[0..3], b[0..3], c: random ones near and far, cancellations, absent terms."""
+    rnd = random.Random(seed)
+    for _ in range(count):
+        spread = rnd.choice((1, 3, 8, 20, 127))
+        a, b = ([element(rnd, spread) for _ in range(4)] for _ in range(2))
+        c = element(rnd, spread)
+        kind = rnd.randrange(6)
+        if kind == 0:
+            # A product and its negative: what is left decides.
+            a[1], b[1] = a[0] ^ 0x20000, b[0]
+        elif kind == 1:
+            for i in range(rnd.randrange(4), 4):
+                a[i], b[i] = ABSENT
+        elif kind == 2:
+            a[0], b[0], c = c, 0x2FE00, c
+        c = c << frac - 9 | rnd.choice((0, rnd.randrange(1 << frac - 9)))
+        yield (*a, *b, 1 << frac + 8 if rnd.random() < 0.2 else c)
+
+
+def run(dut, rows):
+    got = []
+
+    async def bench(ctx):
+        for k in range(len(rows) + DotUnit.LATENCY):
+            if k < len(rows):
+                for i in range(4):
+                    ctx.set(dut.a[i], rows[k][i])
+                    ctx.set(dut.b[i], rows[k][4 + i])
+                ctx.set(dut.c, rows[k][8])
+            if k >= DotUnit.LATENCY:
+                got.append(ctx.get(dut.result))
+            await ctx.tick()
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(bench)
+    sim.run()
+    return got
+
+
+@pytest.mark.parametrize("frac", [9, 17])
+def test_sums_of_products(frac):
+    rows = list(vectors(frac, 2500, frac))
+    if frac == 9:
+        rows += [(0x10E58, 0x30E58, 0x0EA0C, 0, 0x10E58, 0x10E58, 0x0EA0C, 0x10280, 0), (*[ABSENT[0]] * 4, *[ABSENT[1]] * 4, 0x20000),
+                 (*[ABSENT[0]] * 4, *[ABSENT[1]] * 4, 0x1FDFF), (0x1FDFF, *[ABSENT[0]] * 3, 0x0FE00, *[ABSENT[1]] * 3, 0x1F400)]
+    table = np.array(rows)
+    want = arithmetic.dot(table[:, :4], table[:, 4:8], table[:, 8], frac)
+    got = run(DotUnit(frac=frac), rows)
+    wrong = [(k, [hex(v) for v in rows[k]], hex(g), hex(int(w))) for k, (g, w) in enumerate(zip(got, want, strict=True)) if g != w]
+    assert not wrong, wrong[:3]
+
+
+def test_arguments():
+    with pytest.raises(ValueError, match="Fraction bits must be 9 or 17, not 10"):
+        DotUnit(frac=10)
