@@ -122,6 +122,7 @@ class InputSelect(wiring.Component):
         m.d.sync += [
             keep.eq(Cat(self.width >= b for b in range(bits))), sign.eq(Cat(self.width == b for b in range(bits))),
         ]
-        negative = (element & sign).any()
+        negative = Signal()
+        m.d.comb += negative.eq((element & sign).any())
         m.d.comb += self.x.eq(Cat(Mux(keep[b], element[b], negative) for b in range(bits)).as_signed())
         return m

@@ -15,10 +15,9 @@ def saturate(m, value, mask, bits, name, *, floor=None):
 
     Where ``floor`` is true, negative values become 0.
     """
-    sign = value[-1]
-    beyond = Signal(name=f"{name}_beyond")
-    m.d.comb += beyond.eq((mask & (value ^ sign.replicate(len(value)))).any())
-    result = Cat(Mux(beyond, ~(sign ^ mask[b]), value[b]) for b in range(bits))
+    sign, beyond = Signal(name=f"{name}_sign"), Signal(name=f"{name}_beyond")
+    m.d.comb += [sign.eq(value[-1]), beyond.eq((mask & (value ^ sign.replicate(len(value)))).any())]
+    result = Mux(beyond, ~(sign.replicate(bits) ^ mask[:bits]), value[:bits])
     if floor is not None:
         result = Mux(floor & sign, 0, result)
     return result

@@ -38,7 +38,8 @@ class VectorUnpack(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         plan, size = self.plan, lmem_word_bytes(self.params)
-        shifts = plan.two & ~plan.multiply & (plan.way.as_value() != 0)
+        shifts = Signal()
+        m.d.comb += shifts.eq(plan.two & ~plan.multiply & (plan.way.as_value() != 0))
         for lane, bits in enumerate(self.bits):
             values = {}
             for name, word in (("a", self.a_word), ("b", self.b_word)):
@@ -50,9 +51,8 @@ class VectorUnpack(wiring.Component):
                         choices = {0: word.word_select(byte, 8)}
                     value = next(iter(choices.values())) if len(choices) == 1 else pick(choices, plan.ib)
                     m.d.comb += raw.word_select(byte, 8).eq(value)
-                sign = (raw & plan.sign[:bits]).any()
-                if name == "b":
-                    sign = sign & ~shifts
+                sign = Signal(name=f"{name}_sign_{lane}")
+                m.d.comb += sign.eq((raw & plan.sign[:bits]).any() & ~(shifts if name == "b" else 0))
                 extended = Signal(bits, name=f"{name}_extended_{lane}")
                 m.d.comb += extended.eq(Cat(Mux(plan.keep[b], raw[b], sign) for b in range(bits)))
                 values[name] = extended

@@ -234,6 +234,8 @@ class UnitBench:
 
     async def _fetch(self, ctx, memory):
         face, step = self.dut.lmem.read[TRANSFER], self.params["vec_bytes"]
+        for _ in range(12):                 # until the traffic has ended
+            await ctx.tick()
         asked = got = 0
         ctx.set(face.request.valid, 1)
         while got < len(memory):
