@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """``vtanh`` and ``vsigm``: one table, a multiplier between its entries, rounding, all of it pipelined (section 4.3)."""
-import math
-
 from amaranth import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...primitives.multipliers import PipelinedMultipliers
+from .tanh_table import STEPS, TANH
 
-__all__ = ["Activation", "tanh_table"]
-
-
-def tanh_table():
-    """The 513 entries T[i] = floor(tanh(i/64) * 65536 + 0.5)."""
-    return [math.floor(math.tanh(i / 64) * 65536 + 0.5) for i in range(513)]
+__all__ = ["Activation"]
 
 
 class Activation(wiring.Component):
@@ -56,12 +50,11 @@ class Activation(wiring.Component):
         u = Signal(19)
         m.d.comb += u.eq(coarse >> places[:3])
 
-        table = tanh_table()
-        entry = data.StructLayout({"value": 16, "slope": 11})
+        entry = data.StructLayout({"value": 17, "slope": 11})
         m.submodules.table = rom = memory.Memory(
-            shape=entry, depth=512, init=[{"value": table[i], "slope": table[i + 1] - table[i]} for i in range(512)])
+            shape=entry, depth=STEPS, init=[{"value": TANH[i], "slope": TANH[i + 1] - TANH[i]} for i in range(STEPS)])
         read = rom.read_port()
-        fraction, value = Signal(10, reset_less=True), Signal(16, reset_less=True)
+        fraction, value = Signal(10, reset_less=True), Signal(17, reset_less=True)
         m.d.comb += read.addr.eq(u[10:])
         m.d.sync += [
             fraction.eq(u[:10]), self.fraction.eq(fraction), self.slope.eq(read.data.slope), value.eq(read.data.value),

@@ -10,14 +10,19 @@ def above(biw, bits):
     return Cat(biw <= b + 1 for b in range(bits))
 
 
-def saturate(m, value, mask, bits, name, *, floor=None):
+def saturate(m, value, mask, bits, name, *, floor=None, wrap=None, top=None):
     """``value`` (signed) clamped to the width that ``mask`` (see :func:`above`, of the value's width) stands for, in ``bits`` bits.
 
-    Where ``floor`` is true, negative values become 0.
+    Where ``floor`` is true, negative values become 0. Where ``wrap`` is, the value is not clamped but taken modulo 2**width, its sign
+    extended; ``top`` has the one bit at ``width - 1``.
     """
     sign, beyond = Signal(name=f"{name}_sign"), Signal(name=f"{name}_beyond")
-    m.d.comb += [sign.eq(value[-1]), beyond.eq((mask & (value ^ sign.replicate(len(value)))).any())]
-    result = Mux(beyond, ~(sign.replicate(bits) ^ mask[:bits]), value[:bits])
+    clamp = ((mask & value).any() & (mask & ~value).any())
+    if wrap is None:
+        m.d.comb += [sign.eq(value[-1]), beyond.eq(clamp)]
+    else:
+        m.d.comb += [sign.eq(Mux(wrap, (top & value).any(), value[-1])), beyond.eq(clamp & ~wrap)]
+    result = Cat(Mux(mask[b], sign, Mux(beyond, ~sign, value[b])) for b in range(bits))
     if floor is not None:
         result = Mux(floor & sign, 0, result)
     return result

@@ -60,13 +60,13 @@ def plan_layout(params):
     ``way``: its class. ``two``: two sources. ``long``: factors of more than 16 bits. ``minus``, ``least``, ``most``: what the adders do (none: add). ``multiply``,
     ``left``: an operation of the multipliers is a product, or a shift to the left. ``average``, ``sigmoid``.
     ``ib``, ``ob``: bytes of an input and an output element, less one. ``keep``, ``sign``: bits of an input element, its sign's place.
-    ``upper``: bits above those of a result. ``constant``: the first operand where there is one source.
+    ``upper``: bits of a result from its sign on; ``top``: the sign's. ``constant``: the first operand where there is one source.
     ``elements``: of a step; ``again``: a fetch has two steps. ``advance``: bytes from step to step of the result.
     """
     count, address, bits = count_bits(params), address_bits(params), params["max_biw"]
     return data.StructLayout({
         "way": VectorClass, "two": 1, "long": 1, "minus": 1, "least": 1, "most": 1, "multiply": 1, "left": 1, "average": 1, "sigmoid": 1,
-        "ib": 2, "ob": 2, "keep": bits, "sign": bits, "upper": bits, "constant": signed(bits),
+        "ib": 2, "ob": 2, "keep": bits, "sign": bits, "upper": bits, "top": bits, "constant": signed(bits),
         "elements": count, "fetched": count, "again": 1, "stride": address, "advance": count + 1, "fi": 5, "fo": 5, "len": 11,
         "tag": TAG_BITS,
     })
@@ -140,7 +140,7 @@ def plan_command(m: Module, params, command, plan):
         plan.multiply.eq((op == VectorOp.VVMUL) | sums), plan.left.eq(op == VectorOp.VVSLL), plan.average.eq(average),
         plan.sigmoid.eq(op == VectorOp.VSIGM), plan.ib.eq(ib), plan.ob.eq(ob),
         plan.keep.eq(Cat(command.ibiw > b for b in range(bits))), plan.sign.eq(Cat(command.ibiw == b + 1 for b in range(bits))),
-        plan.upper.eq(above(obiw, bits)), plan.elements.eq(1 << step), plan.fetched.eq(1 << fetch), plan.again.eq(again),
+        plan.upper.eq(above(obiw, bits)), plan.top.eq(Cat(obiw == b + 1 for b in range(bits))), plan.elements.eq(1 << step), plan.fetched.eq(1 << fetch), plan.again.eq(again),
         plan.stride.eq(stride), plan.advance.eq((ob + 1) << step), plan.fi.eq(command.fi), plan.fo.eq(command.fo),
         plan.len.eq(command.len), plan.tag.eq(command.tag),
     ]

@@ -60,34 +60,30 @@ class VectorProducts(wiring.Component):
             lanes=self.number, a_width=bits, b_width=bits, kind=multiplier_kind(self.params, self.family), family=self.family)
 
         # Operands: lane by lane, or the four pairs of halves of the first lane's.
+        long_factors = self._long_factors(m) if wide else ()
         kept = []
         for lane in range(self.number):
             a, b = getattr(self, f"a_{lane}"), getattr(self, f"b_{lane}")
             low = min(16, len(a))
             factor, sign, far = Signal(signed(bits), name=f"factor_{lane}"), Signal(name=f"sign_{lane}"), Signal(name=f"far_{lane}")
+            power, none = Signal(4, name=f"power_{lane}"), Signal(name=f"none_{lane}")
             beyond = b[5:low].any() if low > 5 else 0
-            places = b[:4]
-            m.d.comb += sign.eq(a[low - 1])
+            m.d.comb += [
+                sign.eq(a[low - 1]), power.eq(Mux(plan.left, b[:4], SHORT_SHIFT - b[:4])), none.eq(plan.left & beyond),
+                far.eq(b[4] | ~plan.left & (beyond | b[:4].all())),
+            ]
             with m.If(plan.multiply):
                 m.d.comb += factor.eq(b[:low].as_signed())
-            with m.Elif(plan.left):
-                m.d.comb += [factor.eq(Mux(beyond, 0, 1 << places)), far.eq(b[4])]
             with m.Else():
-                m.d.comb += [
-                    factor.eq(Cat((places == SHORT_SHIFT - k) & ~b[4] for k in range(SHORT_SHIFT + 1))),
-                    far.eq(beyond | b[4] | (places > SHORT_SHIFT)),
-                ]
+                m.d.comb += factor.eq(Cat((power == k) & ~none for k in range(16)))
             left, right = Signal(signed(bits), name=f"left_{lane}"), Signal(signed(bits), name=f"right_{lane}")
             m.d.comb += [left.eq(a[:low].as_signed()), right.eq(factor)]
             if wide:
-                halves = Signal(signed(18), name=f"half_a_{lane}"), Signal(signed(18), name=f"half_b_{lane}")
-                high = lane in (1, 3), lane in (2, 3)
-                m.d.comb += [
-                    halves[0].eq(self.a_0[16:].as_signed() if high[0] else self.a_0[:16]),
-                    halves[1].eq(self._long_factor(m, lane, high[1])),
-                ]
                 with m.If(self.long):
-                    m.d.comb += [left.eq(halves[0]), right.eq(halves[1])]
+                    m.d.comb += [
+                        left.eq(self.a_0[16:].as_signed() if lane in (1, 3) else self.a_0[:16]),
+                        right.eq(long_factors[lane // 2]),
+                    ]
             if lane == 0:
                 with m.If(self.table):
                     m.d.comb += [left.eq(self.table_a), right.eq(self.table_b)]
@@ -100,16 +96,13 @@ class VectorProducts(wiring.Component):
         m.d.comb += self.table_product.eq(array.p[0])
 
         # Results of 16 bits
-        keep, top = plan.upper, self.params["max_biw"]
         for lane in range(self.number):
             product, (sign, far) = array.p[lane], kept[lane]
-            left = Signal(top, name=f"to_left_{lane}")
-            m.d.comb += left.eq(Mux(far, product[:32] << 16, product[:32]))
             result = getattr(self, f"short_{lane}")
             with m.If(plan.multiply):
                 m.d.comb += result.eq(product)
             with m.Elif(plan.left):
-                m.d.comb += result.eq(self._wrapped(m, left, keep, f"wrapped_{lane}"))
+                m.d.comb += result.eq(Mux(far, product[:32] << 16, product[:32]))
             with m.Else():
                 m.d.comb += result.eq(Mux(far, sign.replicate(32).as_signed(), product >> SHORT_SHIFT))
 
@@ -132,29 +125,21 @@ class VectorProducts(wiring.Component):
         m.d.sync += total.eq(outer + (Mux(is_long, inner << 16, inner) if wide else inner))
         m.d.comb += self.total.eq(total)
         if wide:
-            m.d.comb += self.shifted.eq(Mux(plan.left, self._wrapped(m, total[:32], keep, "wrapped"), total[32:].as_signed()))
+            m.d.comb += self.shifted.eq(Mux(plan.left, total[:32], total[32:]))
         return m
 
-    def _long_factor(self, m, lane, high):
-        """A half of the second factor of 32 bits: of ``b``, or of 2**b, or of 2**(32 - b); the upper half may be 2**16."""
+    def _long_factors(self, m):
+        """Both halves of the second factor of 32 bits: ``b``, or 2**b, or 2**(32 - b); the upper half may be 2**16."""
         plan, b = self.plan, self.b_0
         beyond = b[5:].any()
-        half = Signal(signed(18), name=f"long_factor_{lane}")
-        first = 16 if high else 0
+        power, none = Signal(6), Signal()
+        # 2**32 is for no places, 1 for 32 and more.
+        m.d.comb += [power.eq(Mux(plan.left, b[:5], Mux(beyond, 0, 32 - b[:5]))), none.eq(plan.left & beyond)]
+        halves = Signal(signed(18), name="long_factor_0"), Signal(signed(18), name="long_factor_1")
         with m.If(plan.multiply | self.scalar):
-            m.d.comb += half.eq(b[16:].as_signed() if high else b[:16])
-        with m.Elif(plan.left):
-            m.d.comb += half.eq(Cat((b[:5] == first + k) & ~beyond for k in range(16)))
+            m.d.comb += [halves[0].eq(b[:16]), halves[1].eq(b[16:].as_signed())]
         with m.Else():
-            # 2**(32 - n): bit 32 is for n = 0, bit 0 for n of 32 and more.
-            bits = [(b[:5] == 32 - first - k) & ~beyond if first + k else beyond for k in range(17 if high else 16)]
-            m.d.comb += half.eq(Cat(bits))
-        return half
-
-    @staticmethod
-    def _wrapped(m, value, upper, name):
-        """``value`` modulo 2**obiw, its sign extended; ``upper`` has the bits from the sign on."""
-        size = min(len(value), len(upper))
-        sign = Signal(name=f"{name}_sign")          # once, not once a bit
-        m.d.comb += sign.eq(Cat(value[b] & upper[b] & (~upper[b - 1] if b else 1) for b in range(size)).any())
-        return Cat(Mux(upper[b], sign, value[b]) for b in range(size)).as_signed()
+            m.d.comb += [
+                halves[0].eq(Cat((power == k) & ~none for k in range(16))), halves[1].eq(Cat((power == 16 + k) & ~none for k in range(17))),
+            ]
+        return halves

@@ -54,7 +54,8 @@ class VectorStore(wiring.Component):
         for lane, (bits, wide) in enumerate(zip(lane_bits(self.params), self.results, strict=True)):
             mask = Cat(plan.upper, Const(-1, 64))[:wide]
             value = Signal(bits, name=f"value_{lane}", reset_less=True)
-            m.d.sync += value.eq(saturate(m, getattr(self, f"result_{lane}"), mask, bits, f"lane_{lane}"))
+            wraps = {"wrap": plan.left, "top": plan.top[:bits]} if lane < multipliers(self.params) else {}
+            m.d.sync += value.eq(saturate(m, getattr(self, f"result_{lane}"), mask, bits, f"lane_{lane}", **wraps))
             values.append(value)
         request = self.write.request
         accepted = Signal()
