@@ -3,10 +3,14 @@
 import importlib
 from dataclasses import dataclass, field
 
-__all__ = ["FPGA_FAMILY", "SDRAM", "SPRAM", "SRAM", "BlockRAM", "Board", "UARTLink"]
+__all__ = ["FPGA_FAMILY", "LINKS", "SDRAM", "SPRAM", "SRAM", "BlockRAM", "Board", "UARTLink"]
 
 #: FPGA code of presets -> family of primitives.
 FPGA_FAMILY = {"85f": "ecp5", "45f": "ecp5", "25f": "ecp5", "up5k": "ice40", "hx8k": "ice40"}
+
+
+#: What the serial line of a board can speak.
+LINKS = ("uart", "uartbone")
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ class Board:
         """Whether the PLL makes a clock of ``ratio`` times the main clock beside it: an ECP5's any, an iCE40's its double."""
         return self.family == "ecp5" or ratio == 2
 
-    def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None):
+    def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None, link="uart"):
         """The SoC of this board, without its pins.
 
         Parameters
@@ -189,12 +193,16 @@ class Board:
             ``"own"``: the board's primitives; ``None``: their twins, for simulation.
         size : int, optional
             Bytes of main memory, where a simulation wants less than there is.
+        link : str
+            ``"uart"``: our protocol; ``"uartbone"``: LiteX's, on the same wires.
 
         Raises
         ------
         ParameterError
             No preset fits, or a parameter is wrong.
         """
+        if link not in LINKS:
+            raise ValueError(f"Link must be one of {', '.join(LINKS)}, not {link!r}")
         from ..gateware.cores.domains import requested_domain
         from ..gateware.cores.parameters import ParameterError
         from ..gateware.soc import SoC
@@ -210,5 +218,6 @@ class Board:
         family = self.family if family == "own" else family
         memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
         return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
-                   family=family, link=self.link.info, pipelined=self.family == "ecp5",
+                   family=family, link=self.link.info | {"kind": link}, uartbone=link == "uartbone",
+                   pipelined=self.family == "ecp5",
                    shared_clock=domain is not None and not self.makes_beside_main(domain.ratio))

@@ -14,6 +14,7 @@ from .cores.core import CoreShell
 from .cores.parameters import params_hash
 from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
 from .link.bridge import LinkBridge
+from .link.uartbone import UARTBone
 from .memory.arbiter import MemoryArbiter
 from .memory.front import WishboneFront
 from .memory.partial import PartialWrites
@@ -50,6 +51,8 @@ class SoC(wiring.Component):
         ``None``: behavioural twins of all primitives.
     link : dict or None
         What the info text says of the link.
+    uartbone : bool
+        The link speaks LiteX's UARTBone instead of our protocol.
     pipelined : bool
         Registers for clocks above some 60 MHz: in the link, and between the core and the memory (requests, data and answers each
         take a cycle more).
@@ -75,13 +78,13 @@ class SoC(wiring.Component):
     domain : DomainRequest or None, the core's own clock domain, which the design around must drive
     """
     def __init__(self, *, board_name, clock_hz, memory, room=None, preset=None, params=None, family=None, link=None,
-                 pipelined=False, shared_clock=False, watchdog=2048):
+                 uartbone=False, pipelined=False, shared_clock=False, watchdog=2048):
         if not isinstance(clock_hz, int) or isinstance(clock_hz, bool) or not 0 < clock_hz < 1 << 32:
             raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
         if room is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
         self.board_name, self.clock_hz, self.backing, self.room = board_name, clock_hz, memory, room
-        self.family, self.pipelined = family, bool(pipelined)
+        self.family, self.pipelined, self.uartbone = family, bool(pipelined), bool(uartbone)
         tag, self.params, self.preset, self.core = None, {}, None, None
         if room is not None:
             space = room.params.SPACE
@@ -117,7 +120,10 @@ class SoC(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        bridge = m.submodules.link = LinkBridge(info_address=INFO_BASE, pipelined=self.pipelined, family=self.family)
+        if self.uartbone:
+            bridge = m.submodules.link = UARTBone(clock_hz=self.clock_hz)
+        else:
+            bridge = m.submodules.link = LinkBridge(info_address=INFO_BASE, pipelined=self.pipelined, family=self.family)
         watchdog = m.submodules.watchdog = self._watchdog
         memory = m.submodules.memory = self.backing
         registers = m.submodules.registers = SoCRegisters()

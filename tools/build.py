@@ -40,18 +40,18 @@ def _platform(board):
     return Platform()
 
 
-def _prepare(board, room, preset, params, freq):
+def _prepare(board, room, preset, params, freq, link="uart"):
     from ..boards.top import BoardTop
     from ..gateware.primitives.pll import PLLError
     hz = None if freq is None else round(freq * 1e6)
     try:
-        soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=hz)
+        soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=hz, link=link)
         return soc, BoardTop(board=board, soc=soc)
     except PLLError as error:
         raise BuildError(str(error)) from None
 
 
-def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None):
+def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link="uart"):
     """Build a bitstream.
 
     Parameters
@@ -70,11 +70,13 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         Folder for all files; else ``out/build/<board>-<isa>-<preset>-<seed>``.
     progress : callable(str)
         Told what happens, a line at a time.
+    link : str
+        ``"uart"`` or ``"uartbone"``.
 
     Returns
     -------
     dict
-        ``board``, ``isa``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``, ``clock_reached_mhz`` (main clock),
+        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``, ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its name, others by those of
         the netlist), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
         has, ``available`` (the same of the FPGA), ``clock_met`` (main and the core's own), ``critical_path``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
@@ -96,7 +98,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     board = open_board(board)
     room = open_room(isa) if isa else None
     environment = tool_environment(board.family)
-    soc, top = _prepare(board, room, preset, params, freq)
+    soc, top = _prepare(board, room, preset, params, freq, link)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = _platform(board).prepare(
@@ -109,7 +111,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     progress("synthesis, place and route (minutes for a large core)")
     _run_script(plan.script, folder, environment)
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
-    report = {"board": board.name, "isa": isa, "preset": soc.preset, "params": soc.params, "seed": seed,
+    report = {"board": board.name, "isa": isa, "link": link, "preset": soc.preset, "params": soc.params, "seed": seed,
               "clock_asked_mhz": round(soc.clock_hz / 1e6, 3), **_figures(board.family, folder, soc.clock_hz, domains),
               "seconds": round(time.monotonic() - started, 1),
               "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}

@@ -22,6 +22,7 @@ COMMANDS = {
     "build": "build a bitstream",
     "flash": "load a bitstream into a board",
     "verilog": "write readable Verilog of a SoC or a core",
+    "csr": "write the memory map of a SoC for other tools",
     "matrix": "build every board and core that fit together",
     "doctor": "say what is missing on this machine, and how to get it",
 }

@@ -117,8 +117,8 @@ class VirtualBoard:
     library : :class:`~.compile.Library`
     """
     def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None):
-        if link not in ("bytes", "wire"):
-            raise ValueError(f"link must be bytes or wire, not {link!r}")
+        if link not in ("bytes", "wire", "uartbone"):
+            raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
         baud = board.link.baud if link == "wire" else None
         self.soc, self.clock_hz = soc, soc.clock_hz
         top = VirtualTop(soc=soc, baud=baud)
@@ -221,7 +221,7 @@ def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None,
     isa : name of an ISA, a Room, or ``None`` for a SoC without a core
     preset, params : of the core; without ``preset`` the board's default
     link : ``"bytes"``: the host's bytes go straight to the link; ``"wire"``: through the UART, bit by bit, at the
-        board's rate
+        board's rate; ``"uartbone"``: straight to a link that speaks LiteX's UARTBone
     trace : path of a VCD (or, ending in ``.fst``, of an FST), or (path, first cycle)
     clock_hz : main clock, for the memory chip's timing; by default the board's
     cache, progress : as of :func:`~.compile.build_library`
@@ -239,5 +239,6 @@ def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None,
     """
     board = open_board(board) if isinstance(board, str) else board
     room = open_room(isa) if isinstance(isa, str) else isa
-    soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=clock_hz, family=None)
+    soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=clock_hz, family=None,
+                         link="uartbone" if link == "uartbone" else "uart")
     return VirtualBoard(board=board, soc=soc, link=link, trace=trace, cache=cache, progress=progress)

@@ -52,7 +52,7 @@ def test_names():
     ("model:opentpu?", "nothing behind the question mark"), ("model:opentpu?n", "name=value"),
     ("model:opentpu?n=4&n=8", "n is given twice"), ("model:opentpu?preset=a&preset=b", "preset is given twice"),
     ("sim:", "sim:<board>/<isa>"), ("sim:ulx3s-85f", "sim:<board>/<isa>"), ("sim:/opentpu", "sim:<board>/<isa>"),
-    ("sim:ulx3s-85f/none", "no ISA named 'none'"), ("sim:ulx3s-85f/opentpu?link=usb", "expected pipe or wire"),
+    ("sim:ulx3s-85f/none", "no ISA named 'none'"), ("sim:ulx3s-85f/opentpu?link=usb", "expected pipe, wire or uartbone"),
     ("sim:ulx3s-85f/opentpu?trace_from=x", "a number of cycles"),
 ])
 def test_bad_names(text, word):

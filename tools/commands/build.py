@@ -13,6 +13,8 @@ def arguments(parser):
     add_sizes(parser)
     parser.add_argument("--freq", type=float, metavar="MHZ", help="main clock (default: the preset's or the board's)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the placement (default: 1)")
+    parser.add_argument("--link", choices=("uart", "uartbone"), default="uart",
+                        help="protocol on the serial line: ours (default), or LiteX's UARTBone for its tools")
     parser.add_argument("-o", dest="out", metavar="DIR", help="folder (default: out/build/BOARD-ISA-PRESET-SEED)")
 
 
@@ -33,7 +35,7 @@ def run(args, console):
             console.note(text)
             progress(text)
         report = build(args.board, args.isa, preset=args.preset, params=given, freq=args.freq, seed=args.seed, dir=args.out,
-                       progress=say)
+                       progress=say, link=args.link)
     _show(report, console)
     console.result(report)
     return Exit.OK if report["clock_met"] else Exit.NO

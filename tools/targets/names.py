@@ -84,8 +84,8 @@ def _parse_sim(text):
     if not board or not slash or not isa:
         raise TargetError(f"target {text}: expected sim:<board>/<isa>, as in sim:ulx3s-85f/opentpu")
     preset, params, options = _query(text, query, SIM_OPTIONS)
-    if options.get("link", "pipe") not in ("pipe", "wire"):
-        raise TargetError(f"target {text}: link = {options['link']}: expected pipe or wire")
+    if options.get("link", "pipe") not in ("pipe", "wire", "uartbone"):
+        raise TargetError(f"target {text}: link = {options['link']}: expected pipe, wire or uartbone")
     if "trace_from" in options and not options["trace_from"].isdigit():
         raise TargetError(f"target {text}: trace_from = {options['trace_from']}: expected a number of cycles")
     return TargetName(text, "sim", isa=_known_isa(text, isa), board=board, preset=preset, params=params, options=options)

@@ -50,7 +50,7 @@ def open_board_of(parsed, progress=None):
     if "trace" in parsed.options:
         trace = (parsed.options["trace"], int(parsed.options.get("trace_from", 0)))
     virtual = open_virtual(board, room, preset=preset, params=parsed.params, trace=trace,
-                           link="wire" if parsed.options.get("link") == "wire" else "bytes", progress=progress)
+                           link=parsed.options.get("link", "pipe").replace("pipe", "bytes"), progress=progress)
     # A host finds a board that has been on for a while.
     virtual.pipe.sleep(getattr(virtual.soc.backing, "powerup_ns", 0) * 1e-9 + 20e-6)
     return virtual
@@ -59,6 +59,8 @@ def open_board_of(parsed, progress=None):
 def open_sim(parsed, progress=None):
     """The :class:`SimTarget` of a name; errors as :func:`open_board_of`, and ``LinkError`` if it does not answer."""
     from ..link.client import LinkClient
+    if parsed.options.get("link") == "uartbone":
+        raise TargetError(f"target {parsed.text}: programs are not loaded over UARTBone; it can be served (quintet serve)")
     board = open_board_of(parsed, progress)
     try:
         # Sessions are drawn by a fixed seed: a run is the same every time.

@@ -85,7 +85,7 @@ def test_wires_carry_the_same_bytes_at_the_rate_of_the_line():
 
 
 def test_link_must_be_one_of_two():
-    with pytest.raises(ValueError, match="link must be bytes or wire, not 'usb'"):
+    with pytest.raises(ValueError, match="link must be bytes, wire or uartbone, not 'usb'"):
         open_virtual("icebreaker", None, link="usb")
 
 
