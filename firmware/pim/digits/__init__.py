@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Handwritten digits on PIM: an MLP 64-32-10 and a CNN in the manner of LeNet, on 1 or 4 cores, on the held-out images.
+
+* ``job(name)`` -> Path of a job that ships: ``"mlp1"``, ``"mlp4"``, ``"cnn1"``, ``"cnn4"``, the network and the cores, and
+  ``"mlp_up5k"``, the first images in 32 KiB.
+* ``make_job(folder, params, network=..., images=..., cores=...)`` -> the same for any build.
+* ``program(params, network, images=..., cores=...)`` -> the compiled program.
+* ``evaluate(saved)`` -> :class:`Result`: predictions and accuracy from what the job saved.
+* ``network(name)`` -> the network for the kernel library; ``inputs(name, images)``; ``logits(name, images)`` by plain numpy.
+"""
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from quintet.firmware.opentpu.digits import images as held_out
+from quintet.firmware.opentpu.digits import labels
+from quintet.firmware.opentpu.train_digits import prepare
+from quintet.gateware.cores.pim.params import SPACE
+from quintet.tools.kernels.pim import Conv, Dense, KernelError, Network, Pool, compile_network, run_network, write_job
+
+__all__ = ["IMAGES", "NETWORKS", "Result", "SHIPPED", "accuracy_of", "evaluate", "inputs", "job", "labels", "logits", "make_job",
+           "network", "program", "write_shipped"]
+
+FOLDER = Path(__file__).resolve().parent
+IMAGES = 540
+NETWORKS = ("mlp", "cnn")
+#: Main-memory addresses: the program image, and GMem.
+PROGRAM, GMEM = 0, 0x0100_0000
+#: Name of a shipped job -> (network, cores, preset, images, address of GMem). The MLP on one core fits every build with two
+#: arrays of 64 x 64; "mlp_up5k" fits 32 KiB of main memory, too.
+SHIPPED = {"mlp1": ("mlp", 1, "up5k", IMAGES, GMEM), "mlp4": ("mlp", 4, "85f", IMAGES, GMEM),
+           "cnn1": ("cnn", 1, "25f", IMAGES, GMEM), "cnn4": ("cnn", 4, "85f", IMAGES, GMEM),
+           "mlp_up5k": ("mlp", 1, "up5k", 90, 0x3000)}
+
+
+@dataclass(frozen=True)
+class Result:
+    """``predictions`` uint8 [images], ``logits`` int16 [images, 10], ``correct`` of ``total``."""
+    predictions: np.ndarray
+    logits: np.ndarray
+    correct: int
+    total: int
+
+    @property
+    def accuracy(self):
+        return self.correct / self.total
+
+
+@cache
+def _data():
+    with np.load(FOLDER / "weights.npz", allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def network_of(data, name):
+    """The :class:`Network` ``"mlp"`` or ``"cnn"`` of the arrays that ``quantise_digits`` makes."""
+    def layer(kind, part, **more):
+        return kind(part, data[f"{part}_w"], data.get(f"{part}_b"), int(data[f"{part}_shift"]), **more)
+    if name == "mlp":
+        return Network((64,), [layer(Dense, "mlp1", relu=True), layer(Dense, "mlp2", bits=16)])
+    if name == "cnn":
+        return Network((8, 8, 1), [
+            layer(Conv, "conv1", relu=True, padding=1), Pool("pool1"), layer(Conv, "conv2", relu=True, padding=1), Pool("pool2"),
+            layer(Dense, "dense1", relu=True), layer(Dense, "dense2", bits=16)])
+    raise ValueError(f"no network {name!r}, only {', '.join(NETWORKS)}")
+
+
+def network(name):
+    """The quantised network."""
+    return network_of(_data(), name)
+
+
+def inputs_of(name, images):
+    """uint8 [images, 64] of 0 to 16 -> int8 inputs of a network; the MLP's pixel 0 is the constant that its bias hangs on."""
+    if name == "mlp":
+        return prepare(images, norm=True)
+    return np.asarray(images).astype(np.int8).reshape(-1, 8, 8, 1)
+
+
+def inputs(name, images=IMAGES):
+    """The first ``images`` of the held-out images as the network takes them."""
+    return inputs_of(name, held_out()[:images])
+
+
+def logits(name, images=IMAGES):
+    """Results by plain numpy, int16 [images, 10]."""
+    return run_network(network(name), inputs(name, images)).astype(np.int16)
+
+
+def accuracy_of(data, name, images, answers):
+    """Accuracy of the arrays ``data`` on ``images``."""
+    values = run_network(network_of(data, name), inputs_of(name, images))
+    return float((values.argmax(axis=1) == answers).mean())
+
+
+def program(params, name, *, images=IMAGES, cores=1, chunk=None, mode="packed", gmem=GMEM):
+    """The :class:`Compiled` program for a build of ``params``; ``chunk``: images loaded at once, by default what divides."""
+    if chunk is None:
+        share = images // cores
+        chunk = next((n for n in (9, 5, 3) if share % n == 0), 1) if name == "mlp" else 1
+    return compile_network(network(name), params, images=images, cores=cores, chunk=chunk, mode=mode, gmem=gmem)
+
+
+def make_job(folder, params, *, network="mlp", name=None, images=IMAGES, cores=1, gmem=GMEM):
+    """Write the job for a build of ``params`` into ``folder`` and return its path.
+
+    Parameters
+    ----------
+    network : "mlp" or "cnn"
+    name : of the job's files
+    images : how many of the held-out images, from the first on; a multiple of ``cores``
+    cores : that share them out
+    gmem : main-memory address of the images, behind the program
+    """
+    what = {"mlp": "an MLP 64-32-10", "cnn": "a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10"}[network]
+    comment = (f"Handwritten digits, {what}: {images} held-out images on {cores} core{'s' if cores > 1 else ''}.\n"
+               "Written by python -m quintet.firmware.pim.digits")
+    compiled = program(params, network, images=images, cores=cores, gmem=gmem)
+    if PROGRAM + len(compiled.data) > gmem:
+        raise KernelError(f"the program takes {len(compiled.data)} bytes from {PROGRAM:#x} on and GMem begins at {gmem:#x}")
+    return write_job(folder, name or f"{network}{cores}", compiled, inputs(network, images), params, at=PROGRAM, comment=comment)
+
+
+def job(name="mlp1"):
+    """Path of a shipped job."""
+    if name not in SHIPPED:
+        raise ValueError(f"no digits job {name!r} ships, only {', '.join(SHIPPED)}; make_job() writes one for any build")
+    return FOLDER / f"{name}.toml"
+
+
+def evaluate(saved):
+    """Predictions of a run, from the array that the job saved (int16 [images, 10]) or the path of its .npy.
+
+    Returns
+    -------
+    Result
+    """
+    values = saved if isinstance(saved, np.ndarray) else np.load(saved, allow_pickle=False)
+    predictions = values.argmax(axis=1).astype(np.uint8)
+    return Result(predictions, values, int((predictions == labels()[:len(values)]).sum()), len(values))
+
+
+def write_shipped(folder=FOLDER):
+    """Write all shipped jobs into ``folder``."""
+    return [make_job(folder, SPACE.resolve(preset), network=name, name=key, images=images, cores=cores, gmem=gmem)
+            for key, (name, cores, preset, images, gmem) in SHIPPED.items()]

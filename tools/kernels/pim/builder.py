@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes the instructions of one core: registers are found for addresses, local memory is given out."""
+from quintet.gateware.cores.pim.image import Group
+from quintet.gateware.cores.pim.isa import ISA, LENGTH_MOST
+
+from .errors import KernelError
+
+__all__ = ["CoreBuilder"]
+
+_LOW32 = (1 << 32) - 1
+
+
+class CoreBuilder:
+    """One core's program under construction.
+
+    A value once in a register is used again; where one operand alone differs from what registers hold, the instruction's
+    offset reaches it. :meth:`loop` begins a stretch that may be repeated: it relies on pinned registers alone.
+
+    Parameters
+    ----------
+    params : dict, build parameters
+    number : of the core
+    """
+    def __init__(self, params, number):
+        self.params, self.number = params, number
+        self.words, self.groups = [], []
+        self.arrays = self.biases = self.used = 0
+        self._known = {}            # register -> value, the least recently used first
+        self._pinned = set()
+        self._widths = None
+
+    # Resources
+
+    def allocate(self, size, what):
+        """Address of ``size`` bytes of local memory."""
+        address = self.used
+        self.used += size
+        if self.used > self.params["lmem_bytes"]:
+            raise KernelError(f"{what}: {self.used} bytes of local memory are needed, there are {self.params['lmem_bytes']} "
+                              "(lmem_bytes)")
+        return address
+
+    def fits(self, rows, cols, biased):
+        """Whether another group fits this core."""
+        p = self.params
+        arrays = -(-rows // p["xb_rows"]) * -(-cols // p["xb_cols"])
+        return (rows <= 1024 and cols <= 1024 and arrays <= min(16, p["arrays"] - self.arrays)
+                and self.biases + (cols if biased else 0) <= p["bias_words"] and len(self.groups) < p["groups"])
+
+    def group(self, weights, bias, shift, what):
+        """Number of a new group with ``weights`` (rows, cols)."""
+        rows, cols = weights.shape
+        if not self.fits(rows, cols, bias is not None):
+            raise KernelError(f"{what}: a group of {rows} x {cols}{' with bias' if bias is not None else ''} does not fit what is "
+                              f"left of the core ({self.params['arrays'] - self.arrays} arrays of {self.params['xb_rows']} x "
+                              f"{self.params['xb_cols']}, {self.params['bias_words'] - self.biases} biases)")
+        count = -(-rows // self.params["xb_rows"]) * -(-cols // self.params["xb_cols"])
+        ids = tuple(range(self.arrays, self.arrays + count))
+        self.arrays += count
+        self.biases += cols if bias is not None else 0
+        self.groups.append(Group(rows, cols, ids, 8, shift, 1, weights, bias))
+        return len(self.groups) - 1
+
+    # Registers
+
+    def emit(self, mnemonic, **values):
+        self.words.append(ISA.encode(mnemonic, **values))
+
+    def pin(self, value):
+        """A register that keeps ``value``."""
+        register = self.register(value)
+        self._pinned.add(register)
+        return register
+
+    def pointer(self, address):
+        """A pinned pair (its even register) with a global address, which :meth:`advance` may move."""
+        even = next((r for r in range(0, 32, 2) if r not in self._pinned and r + 1 not in self._pinned), None)
+        if even is None:
+            raise KernelError("no registers are left")
+        for register, value in ((even, 0), (even + 1, address)):
+            self._known.pop(register, None)
+            self._pinned.add(register)
+            self.emit("sldi", rd=register, imm=value)
+        return even
+
+    def advance(self, pointer, size):
+        """Moves a pointer."""
+        self.emit("saddi", rd=pointer + 1, rs1=pointer + 1, imm=size)
+
+    def loop(self):
+        """What follows may be repeated: only pinned registers are known."""
+        self._known = {r: v for r, v in self._known.items() if r in self._pinned}
+        self._widths = None
+
+    def register(self, value, avoid=()):
+        """A register with ``value``."""
+        value &= _LOW32
+        for register, held in self._known.items():
+            if held == value:
+                self._known[register] = self._known.pop(register)
+                return register
+        free = next((r for r in range(32) if r not in self._known and r not in self._pinned), None)
+        if free is None:
+            free = next((r for r in self._known if r not in self._pinned and r not in avoid), None)
+            if free is None:
+                raise KernelError("no registers are left")
+            del self._known[free]
+        self._known[free] = value
+        self.emit("sldi", rd=free, imm=value)
+        return free
+
+    def _operands(self, *wanted):
+        """``(registers, offset_value, offset_select)`` for operands (address, select bit, scale), 0 where the offset does
+        not reach."""
+        held = set(self._known.values())
+        missing = [w for w in wanted if w[0] & _LOW32 not in held]
+        if missing and all(bit for _, bit, _ in missing):
+            address, _, scale = missing[0]
+            for base in reversed(list(self._known.values())):
+                if (address - base) % scale:
+                    continue
+                offset = (address - base) // scale
+                if abs(offset) < 1 << 28 and all((a - offset * s) & _LOW32 in held for a, _, s in missing):
+                    values = [a - offset * s if (a, b, s) in missing else a for a, b, s in wanted]
+                    select = sum({b for a, b, s in missing})
+                    return [self.register(v) for v in values], offset, select
+        registers = []
+        for address, _, _ in wanted:
+            registers.append(self.register(address, registers))
+        return registers, 0, 0
+
+    # Instructions; addresses are local ones unless said
+
+    def widths(self, ibiw, obiw):
+        if self._widths != (ibiw, obiw):
+            self.emit("setbw", ibiw=ibiw, obiw=obiw)
+            self._widths = ibiw, obiw
+
+    def mvmul(self, target, source, group, relu=False):
+        rs1 = self.register(source)
+        self.emit("mvmul", rd=self.register(target, (rs1,)), rs1=rs1, mbiw=8, relu=int(relu), group=group)
+
+    def vector2(self, mnemonic, target, first, second, count, *, size=1, out=None):
+        """``vvadd``, ``vvmax`` ...; ``size``, ``out``: bytes of an element."""
+        for k in range(0, count, LENGTH_MOST):
+            (rd, rs1, rs2), offset, select = self._operands(
+                (target + k * (out or size), 1, out or size), (first + k * size, 2, size), (second + k * size, 4, size))
+            self.emit(mnemonic, rd=rd, rs1=rs1, rs2=rs2, len=min(LENGTH_MOST, count - k), offset_value=offset,
+                      offset_select=select)
+
+    def vector1(self, mnemonic, target, source, count, *, size=1, out=None):
+        """``vrelu``, ``vtanh``, ``vsigm``."""
+        for k in range(0, count, LENGTH_MOST):
+            (rd, rs1), offset, select = self._operands((target + k * (out or size), 1, out or size), (source + k * size, 2, size))
+            self.emit(mnemonic, rd=rd, rs1=rs1, len=min(LENGTH_MOST, count - k), offset_value=offset, offset_select=select)
+
+    def move(self, target, source, size):
+        for k in range(0, size, LENGTH_MOST):
+            (rd, rs1), offset, select = self._operands((target + k, 1, 1), (source + k, 2, 1))
+            self.emit("lmv", rd=rd, rs1=rs1, size=min(LENGTH_MOST, size - k), offset_value=offset, offset_select=select)
+
+    def fill(self, target, value, size):
+        for k in range(0, size, LENGTH_MOST):
+            self.emit("lldi", rd=self.register(target + k), imm=value, size=min(LENGTH_MOST, size - k))
+
+    def load(self, target, pointer, size, offset=0):
+        """From global memory at ``pointer`` + ``offset``."""
+        for k in range(0, size, LENGTH_MOST):
+            at = offset + k
+            self.emit("ld", rd=self.register(target + k), rs1=pointer, size=min(LENGTH_MOST, size - k), offset_value=at,
+                      offset_select=2 if at else 0)
+
+    def store(self, pointer, source, size, offset=0):
+        for k in range(0, size, LENGTH_MOST):
+            at = offset + k
+            self.emit("st", rd=pointer, rs1=self.register(source + k), size=min(LENGTH_MOST, size - k), offset_value=at,
+                      offset_select=1 if at else 0)
+
+    def send(self, source, core, size):
+        for k in range(0, size, LENGTH_MOST):
+            self.emit("send", rs1=self.register(source + k), core=core, size=min(LENGTH_MOST, size - k))
+
+    def recv(self, target, core, size):
+        for k in range(0, size, LENGTH_MOST):
+            self.emit("recv", rd=self.register(target + k), core=core, size=min(LENGTH_MOST, size - k))
