@@ -18,7 +18,7 @@ class CrossingFIFO(wiring.Component):
     """An asynchronous FIFO that a core reset empties: one entry a cycle of either clock.
 
     All its state is in the domains' resets, inserted ones too, provided that the resets of both overlap for three cycles of
-    each, as the shell's do. (The read side of ``amaranth.lib.fifo.AsyncFIFO`` knows the reset of its write domain only, and keeps
+    each, as the shell's do, or that both domains are one. (The read side of ``amaranth.lib.fifo.AsyncFIFO`` knows the reset of its write domain only, and keeps
     its place when a reset is inserted.)
 
     Parameters
@@ -32,6 +32,7 @@ class CrossingFIFO(wiring.Component):
     -------
     i : In(stream), in ``w_domain``; o : Out(stream), in ``r_domain``
     level : Out, in ``r_domain``: entries that may be taken, at least
+    room : Out, in ``w_domain``: entries that may be put, at least
 
     Latency: an edge of ``w_domain`` and two or three of ``r_domain``.
     """
@@ -40,7 +41,7 @@ class CrossingFIFO(wiring.Component):
             raise ValueError(f"Depth must be a power of two from 4 to 4096, not {depth!r}")
         self.depth, self._w, self._r = depth, w_domain, r_domain
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape)),
-                          "level": Out(range(depth + 1))})
+                          "level": Out(range(depth + 1)), "room": Out(range(depth + 1))})
 
     def elaborate(self, platform):
         m = Module()
@@ -51,8 +52,8 @@ class CrossingFIFO(wiring.Component):
         written, written_gray, written_there = (Signal(bits, name=f"written_{n}") for n in ("bin", "gray", "there"))
         taken, taken_gray, taken_there = (Signal(bits, name=f"taken_{n}") for n in ("bin", "gray", "there"))
         next_written, next_taken = Signal(bits), Signal(bits)
-        m.submodules.written_sync = FFSynchronizer(written_gray, written_there, o_domain=self._r)
-        m.submodules.taken_sync = FFSynchronizer(taken_gray, taken_there, o_domain=self._w)
+        m.submodules.written_sync = FFSynchronizer(written_gray, written_there, o_domain=self._r, reset_less=False)
+        m.submodules.taken_sync = FFSynchronizer(taken_gray, taken_there, o_domain=self._w, reset_less=False)
 
         m.d.comb += [
             # Full: as many written as taken, and once round.
@@ -63,7 +64,9 @@ class CrossingFIFO(wiring.Component):
         m.d[self._w] += [written.eq(next_written), written_gray.eq(next_written ^ (next_written >> 1))]
 
         there, decode = _binary(written_there)
+        back, decode_back = _binary(taken_there)
         m.d.comb += [
+            *decode_back, self.room.eq((back + self.depth - written)[:bits]),
             *decode, self.level.eq((there - taken)[:bits]), self.o.valid.eq(written_there != taken_gray),
             next_taken.eq(taken + (self.o.valid & self.o.ready)),
             # What is read now is what comes out after the next edge.
@@ -116,13 +119,13 @@ class CountCrossing(wiring.Component):
             m.d.comb += after.eq(count + event)
             m.d[self._domain] += [count.eq(after), gray.eq(after ^ (after >> 1))]
             near, last = Signal(self._bits, name=f"near_{i}"), Signal(self._bits, name=f"last_{i}")
-            m.submodules[f"sync_{i}"] = FFSynchronizer(gray, near)
+            m.submodules[f"sync_{i}"] = FFSynchronizer(gray, near, reset_less=False)
             seen, decode = _binary(near)
             m.d.comb += decode
             m.d.sync += [last.eq(seen), self.increment[i].eq(seen - last)]
         # Two cycles more than an event, of which one may see its change a cycle later than another.
         level, near_level, later = Signal(), Signal(), Signal()
         m.d[self._domain] += level.eq(self.mark)
-        m.submodules.sync_mark = FFSynchronizer(level, near_level)
+        m.submodules.sync_mark = FFSynchronizer(level, near_level, reset_less=False)
         m.d.sync += [later.eq(near_level), self.marked.eq(later)]
         return m

@@ -79,7 +79,7 @@ class BlockRAM(wiring.Component):
 
     def _twin(self):
         m = Module()
-        m.submodules.memory = mem = memory.Memory(shape=self.width, depth=self.depth, init=[])
+        m.submodules.memory = self.memory = mem = memory.Memory(shape=self.width, depth=self.depth, init=[])
         write, read = mem.write_port(), mem.read_port()
         clash = Signal()
         m.d.comb += [

@@ -36,6 +36,7 @@ SPACE = ParameterSpace("imagine", (
     Parameter("fifo_in", int, _FIFO, 512, doc="words of FIFO-in"),
     Parameter("fifo_out", int, _FIFO, 256, doc="words of FIFO-out"),
     Parameter("own_clock", bool, (False, True), True, doc="the array has a clock of its own"),
+    Parameter("clock_ratio", int, range(1, 17), 8, doc="that clock over the main clock, in quarters (8 on an iCE40)"),
 ), (
     Preset("85f", {}, default=True, doc="192 of 208 block RAMs, 3072 PEs"),
     Preset("85f-tall", {"rows": 64, "cols": 3}, doc="the same, 64 results of 48 columns"),

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The IMAGine engine.
+
+::
+
+      main clock                 array clock
+    memory -> Fetch -> FIFO-in -> Decoder -> Issue -> Controller -> Array
+    memory <- Drain <- FIFO-out <------------ column registers <------+
+
+A run is a level that crosses to the array's clock, where :mod:`.dispatch` makes it; its words cross in FIFO-in with a mark behind
+the last one, its results in FIFO-out with a mark behind theirs, so each side knows that nothing is under way. How the run ended stands
+still in registers of the array's side before its mark arrives.
+"""
+from fractions import Fraction
+
+from amaranth import DomainRenamer, Module, Mux, Signal
+from amaranth.lib import enum, wiring
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.wiring import Out
+
+from ...memory.port import MemoryPort
+from ...primitives.bram import check_family
+from ..crossing import CountCrossing, CrossingFIFO
+from ..engine import EngineControl
+from .decode import WordLayout
+from .dispatch import EVENTS, ROOM, Dispatch, ItemLayout
+from .drain import Drain
+from .fetch import Fetch
+from .isa import ISA
+from .mapping import Mapping
+from .params import geometry, register_file
+
+__all__ = ["Engine"]
+
+_CODE = ISA.fault_codes
+_FAR = "array"
+
+
+class _State(enum.Enum):
+    IDLE = 0
+    CHECK = 1
+    JUDGE = 2
+    RUN = 3
+    CLOSE = 4
+    FINISH = 5
+
+
+class Engine(wiring.Component):
+    """IMAGine engine (docs/isa/imagine.md).
+
+    Parameters
+    ----------
+    params : dict of ``SPACE.resolve``
+    beat_bytes : int
+        Beat of the memory port: 1, 2, 4, 8 or 16 bytes.
+    memory_size : int
+        Bytes of main memory (the engine itself relies on the window alone).
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
+
+    Members
+    -------
+    control : Out, :class:`~quintet.gateware.cores.engine.EngineControl`
+    memory : Out, one memory port
+    """
+    def __init__(self, *, params, beat_bytes, memory_size, family=None):
+        if beat_bytes not in (1, 2, 4, 8, 16):
+            raise ValueError(f"Beat size must be 1, 2, 4, 8 or 16 bytes, not {beat_bytes!r}")
+        check_family(family)
+        if family == "ice40" and params["ram"] == "tdp":
+            raise ValueError("parameter ram = tdp needs block RAMs with two ports: not family ice40")
+        self.params, self.beat_bytes, self.family = params, beat_bytes, family
+        self.mapping = mapping = Mapping.of(params)
+        ratio = params["clock_ratio"] / 4 if params["own_clock"] else 1
+        self._bits = max(2, (int(ratio * 1.06 + 2.99)).bit_length())
+        super().__init__({
+            "control": Out(EngineControl(
+                registers=ISA.registers, cycle_bits=self._bits, bytes_bits=self._bits + 2,
+                operations_bits=(mapping.pes * ((1 << self._bits) - 1)).bit_length())),
+            "memory": Out(MemoryPort(beat_bytes)).array(1)})
+
+    @staticmethod
+    def domains(params):
+        """The array's clock, if it has one of its own."""
+        return {_FAR: Fraction(params["clock_ratio"], 4)} if params["own_clock"] else {}
+
+    def elaborate(self, platform):
+        m = Module()
+        self._marked = Signal()
+        mapping, params, control, memory = self.mapping, self.params, self.control, self.memory[0]
+        dispatch = Dispatch(mapping=mapping, family=self.family)
+        m.submodules.dispatch = DomainRenamer(_FAR)(dispatch)
+        inward = m.submodules.fifo_in = CrossingFIFO(shape=WordLayout(), depth=params["fifo_in"], w_domain="sync", r_domain=_FAR)
+        outward = m.submodules.fifo_out = CrossingFIFO(
+            shape=ItemLayout(), depth=max(2 * ROOM, params["fifo_out"]), w_domain=_FAR, r_domain="sync")
+        fetch = m.submodules.fetch = Fetch(beat_bytes=self.beat_bytes, depth=params["fifo_in"])
+        drain = m.submodules.drain = Drain(rows=mapping.rows, width=mapping.width, beat_bytes=self.beat_bytes)
+        wiring.connect(m, fetch.words, inward.i)
+        wiring.connect(m, inward.o, dispatch.words)
+        wiring.connect(m, dispatch.items, outward.i)
+        wiring.connect(m, outward.o, drain.items)
+        m.d.comb += [
+            fetch.room.eq(inward.room), dispatch.room.eq(outward.room >= ROOM),
+            # One port: whoever asks first; answers tell themselves apart.
+            memory.req.valid.eq(fetch.request.valid | drain.request.valid),
+            memory.w.valid.eq(drain.beats.valid), memory.w.payload.eq(drain.beats.payload), drain.beats.ready.eq(memory.w.ready),
+            drain.answer.valid.eq(memory.ack.valid), drain.answer.payload.eq(memory.ack.payload),
+            memory.ack.ready.eq(drain.answer.ready),
+            fetch.answer.valid.eq(memory.r.valid), fetch.answer.payload.eq(memory.r.payload), memory.r.ready.eq(fetch.answer.ready)]
+        turn, waits = Signal(), Signal()
+        mine = Signal()      # the drain's request is offered
+        m.d.comb += mine.eq(Mux(waits, turn, drain.request.valid))
+        m.d.sync += [waits.eq(memory.req.valid & ~memory.req.ready), turn.eq(mine)]
+        with m.If(mine):
+            m.d.comb += [memory.req.payload.eq(drain.request.payload), drain.request.ready.eq(memory.req.ready)]
+        with m.Else():
+            m.d.comb += [memory.req.payload.eq(fetch.request.payload), fetch.request.ready.eq(memory.req.ready)]
+        self._run(m, dispatch, fetch, drain)
+        self._counts(m, dispatch, drain)
+        m.d.comb += [control.val.output_count.eq(drain.words), control.val.vectors.eq(drain.vectors),
+                     control.val.geometry.eq(geometry(params)), control.val.register_file.eq(register_file(params))]
+        # The one register of the engine's own: set wins.
+        ended = Signal()
+        with m.If(control.bus.write & control.bus.write_data[0]):
+            m.d.sync += ended.eq(0)
+        with m.If(drain.vector):
+            m.d.sync += ended.eq(1)
+        m.d.sync += control.bus.read_data.eq(ended)
+        return m if params["own_clock"] else DomainRenamer({_FAR: "sync"})(m)
+
+    def _run(self, m, dispatch, fetch, drain):
+        """A run, from start to finish."""
+        control = self.control
+        state, run, stop = Signal(_State), Signal(), Signal()
+        swept = Signal()
+        code, pc, detail = Signal(8), Signal(32, reset_less=True), Signal(32, reset_less=True)
+        m.submodules.run_far = FFSynchronizer(run, dispatch.run, o_domain=_FAR, reset_less=False)
+        m.submodules.stop_far = FFSynchronizer(stop, dispatch.stop, o_domain=_FAR, reset_less=False)
+        m.submodules.swept_near = FFSynchronizer(dispatch.swept, swept, reset_less=False)
+        address, length = control.program_address, control.program_length
+        outside, below = Signal(), Signal(reset_less=True)
+        ends = Signal(33, reset_less=True)
+        start = Signal()
+        m.d.comb += [
+            control.ready.eq((state == _State.IDLE) & swept), control.finish.eq(state == _State.FINISH),
+            control.fault_code.eq(code), control.fault_pc.eq(pc), control.fault_detail.eq(detail),
+            fetch.start.eq(start), fetch.address.eq(address), fetch.length.eq(length), fetch.stop.eq(stop),
+            drain.start.eq(start), drain.address.eq(control.reg.output_at), drain.stop.eq(stop),
+            dispatch.output_at.eq(control.reg.output_at), dispatch.output_limit.eq(control.reg.output_limit),
+            dispatch.window_base.eq(control.window_base), dispatch.window_limit.eq(control.window_limit)]
+        m.d.sync += [ends.eq(address + length), below.eq(address < control.window_base),
+                     outside.eq(ends > control.window_limit)]
+        steps = Signal(2)
+        seen = Signal()         # that the array has begun to count
+        with m.Switch(state):
+            with m.Case(_State.IDLE):
+                m.d.sync += [stop.eq(0), seen.eq(0), steps.eq(0)]
+                with m.If(control.start):
+                    m.d.sync += [state.eq(_State.CHECK), code.eq(0)]
+            with m.Case(_State.CHECK):
+                m.d.sync += steps.eq(steps + 1)
+                with m.If(steps == 3):
+                    m.d.sync += state.eq(_State.JUDGE)
+            with m.Case(_State.JUDGE):
+                m.d.sync += [pc.eq(address), state.eq(_State.FINISH)]
+                with m.If((length[:2] != 0) | (control.reg.output_at[:2] != 0)):
+                    m.d.sync += [code.eq(_CODE["program_align"]),
+                                 detail.eq(Mux(length[:2] != 0, length, control.reg.output_at))]
+                with m.Elif((length != 0) & (below | outside)):
+                    m.d.sync += [code.eq(_CODE["program_window"]), detail.eq(
+                        Mux(below | (address >= control.window_limit), address, control.window_limit))]
+                with m.Elif(length == 0):
+                    m.d.sync += detail.eq(0)
+                with m.Else():
+                    m.d.comb += start.eq(1)
+                    m.d.sync += [state.eq(_State.RUN), run.eq(1)]
+            with m.Case(_State.RUN):
+                with m.If(control.abort | drain.failed):
+                    m.d.sync += stop.eq(1)
+                with m.If(drain.ended):
+                    m.d.sync += state.eq(_State.CLOSE)
+            with m.Case(_State.CLOSE):
+                with m.If(~self._marked):
+                    m.d.sync += seen.eq(1)
+                with m.If(seen):
+                    m.d.sync += run.eq(0)
+                    with m.If(~run & self._marked):
+                        m.d.sync += [state.eq(_State.FINISH), code.eq(dispatch.code), detail.eq(dispatch.detail),
+                                     pc.eq(address + (dispatch.count << 2))]
+                        with m.If(dispatch.code == _CODE["bus_read"]):
+                            m.d.sync += detail.eq(address + (dispatch.count << 2))
+                        with m.If(drain.failed):
+                            m.d.sync += [code.eq(_CODE["bus_write"]), detail.eq(drain.failed_at),
+                                         pc.eq(address + (drain.failed_place << 2))]
+            with m.Case(_State.FINISH):
+                m.d.sync += state.eq(_State.IDLE)
+
+    def _counts(self, m, dispatch, drain):
+        """Events of the array's clock, counted by the shell."""
+        control = self.control
+        counts = m.submodules.counts = CountCrossing(events=len(EVENTS), bits=self._bits, domain=_FAR)
+        now = dict(zip(EVENTS, counts.increment, strict=True))
+        m.d.comb += [counts.event.eq(dispatch.event), counts.mark.eq(~dispatch.active), self._marked.eq(counts.marked)]
+        m.d.comb += [
+            control.classes.work.eq(now["work"]), control.classes.write.eq(now["write"]), control.classes.other.eq(now["other"]),
+            control.classes.fetch.eq(now["fetch"]), control.classes.operand.eq(0), control.retired.eq(now["retired"]),
+            control.operations.eq(now["products"] * self.mapping.pes), control.bytes_read.eq(now["retired"] << 2),
+            control.bytes_written.eq(drain.written << 2)]

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The decoder: words -> operations and their faults (specification, sections 3 and 6).
+
+Four stages, a word a cycle: fields are compared with constants and with each other, faults are
+weighed in the order of the table, and each operation is compared with the last one of several slots before it in the program. All of
+it depends on the words alone, not on when they are dispatched.
+"""
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .isa import ISA
+from .ops import OpLayout
+
+__all__ = ["Decoder", "WordLayout"]
+
+_CODE = ISA.fault_codes
+
+
+class WordLayout(data.StructLayout):
+    """Entry of FIFO-in: a word, whether the memory answered it with an error; or the ``end`` of the stream."""
+    def __init__(self):
+        super().__init__({"word": 32, "error": 1, "end": 1})
+
+
+class Decoder(wiring.Component):
+    """Decoder.
+
+    Parameters
+    ----------
+    mapping : Mapping
+
+    Members
+    -------
+    words : In(stream of WordLayout), ops : Out(stream of OpLayout); four cycles later (three in small
+        arrays). Everything moves when ``ops.ready`` is
+        high, which must come from a register.
+    """
+    def __init__(self, *, mapping):
+        self.mapping, self.short = mapping, mapping.small
+        super().__init__({"words": In(stream.Signature(WordLayout())), "ops": Out(stream.Signature(OpLayout(mapping)))})
+
+    def elaborate(self, platform):
+        m = Module()
+        on = self.ops.ready
+        m.d.comb += self.words.ready.eq(on)
+        valid = [Signal(name=f"valid_{k}") for k in range(4)]
+        with m.If(on):
+            m.d.sync += [valid[0].eq(self.words.valid), valid[1].eq(valid[0]), valid[2].eq(valid[1]), valid[3].eq(valid[2])]
+        m.d.comb += self.ops.valid.eq(valid[2 if self.short else 3])
+
+        def stage(name, value):
+            """``value``, a stage later."""
+            held = Signal.like(value, name=name, reset_less=True) if isinstance(value, data.View) else Signal(
+                len(value), name=name, reset_less=True)
+            with m.If(on):
+                m.d.sync += held.eq(value)
+            return held
+
+        first = self._fields(stage)
+        second = self._terms(stage, first)
+        self._weigh(m, on, valid[1], second)
+        return m
+
+    def _fields(self, stage):
+        """Stage 1: kinds of words, zero fields, ranges."""
+        mapping = self.mapping
+        w = self.words.payload.word
+        out = {name: stage(name, value) for name, value in {
+            "word": w, "error": self.words.payload.error, "end": self.words.payload.end,
+            # One bit an opcode of the array; of the columns, which have those up to 3.
+            "op": Cat((w[26:30] == k) & ~w[30] for k in range(9)), "vv": Cat((w[26:30] == k) & w[30] for k in range(4)),
+            "fn": Cat(w[22:24] == k for k in range(4)),
+            "a_over": _at_least(w[0:6], mapping.registers), "b_over": _at_least(w[6:12], mapping.registers),
+            "c_over": _at_least(w[16:22], mapping.registers),
+            "a_last": w[0:6] == mapping.registers - 1, "c_last": w[16:22] == mapping.registers - 1,
+            "address_over": _at_least(w[16:26], mapping.depth), "bit_over": _at_least(w[22:26], mapping.width),
+            "offset_over": _at_least(w[16:20], mapping.width), "fold_over": (w[16:20] == 0) | (w[16:20] > 4),
+            "level_over": _at_least(w[16:20], mapping.top_level + 1), "row_over": _at_least(w[8:16], mapping.rows),
+            "col_over": _at_least(w[0:8], mapping.cols), "c_next": (w[16:22] + 1)[:6], "a_next": (w[0:6] + 1)[:6],
+            "c_top": w[16:22] == 63, "a_top": w[0:6] == 63,
+            "z25": w[24:26] == 0, "z23": w[22:24] == 0, "z21": w[20:22] == 0, "z19": w[16:20] == 0, "z18": w[16:19] == 0,
+            "z15": w[12:16] == 0, "z11": w[8:12] == 0, "z7": w[6:8] == 0, "z5": w[0:6] == 0,
+        }.items()}
+        return out
+
+    def _terms(self, stage, f):
+        """Stage 2: each fault on its own; rows of the operands; what the hazards compare."""
+        mapping, w = self.mapping, f["word"]
+        op, fn = f["op"], f["fn"]
+        kind = {
+            "write": op[1], "step": op[3], "fold": op[4] & fn[0], "accumulate": op[4] & fn[1], "add": op[5] & (fn[0] | fn[3]),
+            "select": op[6], "move": op[7] & fn[0], "clear": op[8] & f["z18"]}
+        known = op[0] | f["vv"].any() | Cat(kind.values()).any()
+        z11_0 = f["z11"] & f["z7"] & f["z5"]
+        low = f["z15"] & z11_0
+        nothing = f["z25"] & f["z23"] & f["z21"] & f["z19"] & low
+        reserved = Cat(
+            (op[0] | f["vv"].any()) & ~nothing, op[3] & ~f["z15"],
+            (op[4] | op[5] | op[6] | op[7]) & ~f["z25"], (op[4] | op[7]) & ~f["z21"],
+            (op[4] & fn[0] | op[5] | op[7]) & ~f["z15"], op[4] & fn[1] & ~(f["z15"] & f["z11"] & f["z7"]),
+            op[6] & ~(f["z21"] & f["z19"]), op[6] & fn[0] & ~(f["z15"] & f["z11"]), op[6] & fn[2] & ~(f["z7"] & f["z5"]),
+            op[6] & fn[3] & ~low, op[8] & ~(f["z25"] & f["z23"] & f["z21"] & ~w[19] & low)).any()
+        moved = ~f["z19"]       # offset of mov
+        register = Cat(
+            (op[3] | op[4] | op[5] | op[7]) & f["a_over"], (op[3] | op[4] & fn[0] | op[5] | op[7]) & f["b_over"],
+            (op[3] | op[5]) & f["c_over"], op[3] & f["c_last"], op[7] & moved & f["a_last"]).any()
+        field = Cat(op[3] & f["bit_over"], op[4] & fn[0] & f["fold_over"], op[4] & fn[1] & f["level_over"],
+                    op[7] & f["offset_over"]).any()
+        select = op[6] & ((fn[1] | fn[2]) & f["row_over"] | (fn[0] | fn[1]) & f["col_over"])
+        a, b, c = w[0:6], w[6:12], w[16:22]
+        overlap = Cat(op[3] & ((a == c) | (b == c)), op[3] & ~f["c_top"] & ((a == f["c_next"]) | (b == f["c_next"])),
+                      op[7] & moved & ~f["a_top"] & (b == f["a_next"])).any()
+        shift = mapping.width_bits
+        bits = mapping.address_bits
+
+        def row(register, offset):
+            return Cat(offset[:shift], register)[:bits]
+
+        zero = Const(0, shift)
+        one = kind["fold"] | kind["accumulate"] | kind["move"]
+        level_bits = mapping.top_level.bit_length()
+        return {name: stage(f"{name}_2", value) for name, value in {
+            "word": w, "error": f["error"], "end": f["end"],
+            **{f"is_{name}": value for name, value in kind.items()}, "one": one,
+            "serial": f["vv"][1], "parallel": f["vv"][2], "off": f["vv"][3],
+            # Terms in the order of the table.
+            "submodule": w[31], "unknown": ~known, "reserved": reserved, "register": register,
+            "address": op[1] & f["address_over"], "field": field, "selects": select, "overlap": overlap,
+            "first": Mux(op[1], w[16:26], row(a, Mux(op[3], w[22:26], Mux(op[7], w[16:20], 0))))[:bits],
+            "second": row(b, zero), "target": Mux(op[1], w[16:26], row(Mux(op[3] | op[5], c, Mux(
+                op[4] & fn[1], a, b)), Mux(op[3], w[22:26], 0)))[:bits],
+            # What is written (the lower register), and what is compared with it.
+            "written": Mux(op[3] | op[5], c, Mux(op[4] & fn[1], a, b)), "a": a, "b": b, "c": c,
+            "a_next": f["a_next"], "c_next": f["c_next"],
+            "moved": moved & op[7],
+            "zero": op[3] & (w[22:26] == 0), "final": op[3] & (w[22:26] == mapping.width - 1),
+            "bit": w[22:26], "subtract": w[23], "fold": Cat(op[4] & fn[0] & (w[16:20] == k) for k in range(1, 5)),
+            "level": Mux(op[4] & fn[1], w[16:16 + level_bits], 0),
+        }.items()}
+
+    def _weigh(self, m, on, valid, t):
+        """Stage 3: the first fault; comparisons with the last operation before this one that writes late."""
+        mapping = self.mapping
+        op = Signal(OpLayout(mapping), name="weighed", reset_less=True)
+        fault = Signal(5)
+        for term, name in reversed((
+                ("error", "bus_read"), ("submodule", "illegal_submodule"), ("unknown", "illegal_opcode"),
+                ("reserved", "reserved_bits"), ("register", "register_range"), ("address", "address_range"),
+                ("field", "field_range"), ("selects", "select_range"), ("overlap", "operand_overlap"))):
+            with m.If(t[term]):
+                m.d.comb += fault.eq(_CODE[name])
+        last, high, follows = (Signal(n, name=f"last_{name}", reset_less=True) for n, name in ((6, "low"), (6, "high"), (4, "bit")))
+        stepped = Signal(name="last_stepped", reset_less=True)
+        compared = {"a": t["a"], "b": t["b"], "c": t["c"], "a_next": t["a_next"], "c_next": t["c_next"],
+                    "row": t["first"][mapping.width_bits:]}
+        meets = {}
+        for name, value in compared.items():
+            for place, other in (("low", last), ("high", high)):
+                meets[name, place] = Signal(name=f"{name}_meets_{place}", reset_less=True)
+                with m.If(on):
+                    m.d.sync += meets[name, place].eq(value == other[:len(value)])
+        behind, after_step, moved = (Signal(name=name, reset_less=True) for name in ("behind", "after_step", "moved_3"))
+        with m.If(on):
+            m.d.sync += [behind.eq(t["bit"] == follows), after_step.eq(stepped), moved.eq(t["moved"])]
+        with m.If(on & valid & (t["is_add"] | t["is_step"] | t["one"])):
+            m.d.sync += [last.eq(t["written"]), high.eq(t["c_next"]), follows.eq(t["bit"] + 1), stepped.eq(t["is_step"])]
+        with m.If(on):
+            m.d.sync += [
+                op.end.eq(t["end"]), op.word.eq(t["word"]), op.fault.eq(fault), op.array.eq(~t["word"][30]),
+                op.write.eq(t["is_write"]), op.select.eq(t["is_select"]), op.clear.eq(t["is_clear"]), op.add.eq(t["is_add"]),
+                op.step.eq(t["is_step"]), op.one.eq(t["one"]), op.serial.eq(t["serial"]), op.parallel.eq(t["parallel"]),
+                op.off.eq(t["off"]), op.first.eq(t["first"]), op.second.eq(t["second"]), op.target.eq(t["target"]),
+                op.subtract.eq(t["subtract"] & t["is_add"]), op.fold.eq(t["fold"]), op.accumulate.eq(t["is_accumulate"]),
+                op.level.eq(t["level"]), op.zero.eq(t["zero"]), op.final.eq(t["final"]), op.hazard.eq(0),
+            ]
+            with m.Switch(Cat(t["is_add"], t["is_step"], t["is_accumulate"])):
+                with m.Case("--1"):
+                    m.d.sync += op.slots.eq(mapping.slots_add - 2)
+                with m.Case("-1-"):
+                    m.d.sync += [op.slots.eq(mapping.slots_updatepp - 2), op.wait.eq(1)]
+                with m.Case("1--"):
+                    for level in range(mapping.top_level + 1):
+                        with m.If(t["level"] == level):
+                            m.d.sync += [op.slots.eq(mapping.width + (1 << level) - 2), op.wait.eq(1 << level)]
+                with m.Default():
+                    m.d.sync += op.slots.eq(mapping.width - 2)
+        self._hazard(m, on, op, meets, behind, after_step, moved)
+
+    def _hazard(self, m, on, op, meets, behind, after_step, moved):
+        """Stage 4: whether the operation reads (or, ``mv_write``, writes) what the one before may still have to write."""
+        done = Signal(OpLayout(self.mapping), name="decoded", reset_less=not self.short)
+
+        def met(name):
+            return meets[name, "low"] | after_step & meets[name, "high"]
+
+        # A bit read in the slot of its number comes too early behind narrow registers.
+        in_order = Const(int(self.mapping.width >= 8), 1) & ~moved & ~after_step
+        hazards = Cat(
+            op.add & after_step & (met("a") | met("b")),
+            op.step & (met("a") | met("b") | met("c") | met("c_next")) & ~(after_step & meets["c", "low"] & behind),
+            op.one & (met("a") & ~in_order | moved & met("a_next")), op.write & met("row"))
+        if self.short:
+            m.d.comb += [done.eq(op), done.hazard.eq(hazards.any())]
+        else:
+            with m.If(on):
+                m.d.sync += [done.eq(op), done.hazard.eq(hazards.any())]
+        m.d.comb += self.ops.payload.eq(done)
+
+
+def _at_least(value, limit):
+    return Const(0, 1) if limit >= 1 << len(value) else value >= limit
+

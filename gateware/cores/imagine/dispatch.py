@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The array's side of the core: a run from FIFO-in to FIFO-out (specification, sections 4 and 6).
+
+Everything here is in one clock domain, the array's. A run comes as a level, its words as a stream that ends with a mark; what leaves are
+the words of the shift-outs, each shift-out followed by the place of its ``vv_parallelEn`` in the program, and at the end a mark.
+"""
+from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .array import Array
+from .controller import Controller
+from .decode import Decoder, WordLayout
+from .isa import ISA
+from .issue import Issue
+from .line import Line
+
+__all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "ROOM"]
+
+#: Events that are counted, one bit each: the classes of a cycle, words retired, rounds of multiplications.
+EVENTS = ("work", "write", "other", "fetch", "retired", "products")
+#: Room in FIFO-out without which nothing is shifted: more than is on its way.
+ROOM = 16
+_CODE = ISA.fault_codes
+
+
+class Kind(enum.Enum, shape=unsigned(2)):
+    """Kinds of entries of FIFO-out: a word, the last of a vector, half an address, the end of the run."""
+    WORD = 0
+    LAST = 1
+    PLACE = 2
+    END = 3
+
+
+class ItemLayout(data.StructLayout):
+    """Entry of FIFO-out: ``value``, of a word the N bits of its row, of a place 16 bits of the number of the word, low half first."""
+    def __init__(self):
+        super().__init__({"value": 16, "kind": Kind})
+
+
+class _State(enum.Enum):
+    RESET = 0       # the array clears itself
+    IDLE = 7
+    RUN = 1
+    SETTLE = 2      # an abort: what runs ends, what was shifted out arrives
+    CLEAR = 3       # the column registers are cleared
+    DISCARD = 4     # words that came too late
+    MARK = 5
+    WAIT = 6
+
+
+class Dispatch(wiring.Component):
+    """Decoder, issue, controller, array, and what makes a run of them.
+
+    Parameters
+    ----------
+    mapping : Mapping
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
+
+    Members
+    -------
+    words : In(stream of WordLayout), items : Out(stream of ItemLayout); room : In(1), there is room for ``ROOM`` items
+    run : In(1), level: a run; low again after the mark of the end was seen; stop : In(1), level: end it now
+    output_at, output_limit, window_base, window_limit : In(32), hold still while ``run``
+    code : Out(5), count : Out(30), detail : Out(32) : how the run ended, words dispatched; hold still from the mark on
+    active : Out(1), a run is under way; event : Out, the events of this cycle
+    swept : Out(1), the sweep after a reset is over
+    """
+    def __init__(self, *, mapping, family=None):
+        self.mapping = mapping
+        self.decoder, self.issue = Decoder(mapping=mapping), Issue(mapping=mapping)
+        self.controller, self.array = Controller(mapping=mapping), Array(mapping=mapping, family=family)
+        super().__init__({
+            "words": In(stream.Signature(WordLayout())), "items": Out(stream.Signature(ItemLayout())), "room": In(1),
+            "run": In(1), "stop": In(1), **{name: In(32) for name in (
+                "output_at", "output_limit", "window_base", "window_limit")},
+            "code": Out(5), "count": Out(30), "detail": Out(32), "active": Out(1), "event": Out(len(EVENTS)), "swept": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.decoder, m.submodules.issue = decoder, issue = self.decoder, self.issue
+        m.submodules.controller, m.submodules.array = controller, array = self.controller, self.array
+        wiring.connect(m, wiring.flipped(self.words), decoder.words)
+        wiring.connect(m, decoder.ops, issue.ops)
+        op, go = issue.op, issue.go
+        state = Signal(_State, init=_State.RESET)
+        serial, fresh = Signal(), Signal(init=1)     # of a run after a reset: the column registers are not cleared yet
+        m.d.comb += [controller.op.eq(op), controller.go.eq(go & op.array), controller.capture.eq(serial),
+                     issue.capture.eq(serial), array.root.eq(controller.root), self.swept.eq((state != _State.RESET) & ~fresh)]
+        with m.If(go & (op.serial | op.parallel | op.off)):
+            m.d.sync += serial.eq(op.serial)
+        cut, clear = Signal(), Signal()
+        shifting, emitting = self._columns(m, cut, clear)
+        checked, bad, bad_code, bad_detail = self._fits(m, state)
+        m.d.comb += [issue.emit.eq(checked & ~bad), issue.emitting.eq(emitting)]
+
+        # A run
+        wait = Signal(range(max(64, self.mapping.rows + 1)), reset_less=True)
+        stopped = Signal()
+        m.d.sync += [wait.eq(wait - 1), issue.enable.eq((state == _State.RUN) & ~self.stop & ~stopped)]
+        with m.If(go):
+            m.d.sync += self.count.eq(self.count + 1)
+        m.d.comb += [self.active.eq((state != _State.IDLE) & ~fresh), cut.eq(state == _State.SETTLE), clear.eq(state == _State.CLEAR),
+                     issue.discard.eq(state == _State.DISCARD)]
+        settled = Signal()
+        m.d.sync += settled.eq(issue.quiet & ~emitting & ~go)
+        with m.Switch(state):
+            with m.Case(_State.RESET):
+                m.d.sync += wait.eq(self.mapping.rows - 1)
+                with m.If(controller.swept):
+                    m.d.sync += state.eq(_State.CLEAR)
+            with m.Case(_State.IDLE):
+                with m.If(self.run):
+                    m.d.sync += [state.eq(_State.RUN), self.count.eq(0), self.code.eq(0), self.detail.eq(0), stopped.eq(0)]
+            with m.Case(_State.RUN):
+                with m.If(self.stop & ~stopped):
+                    m.d.sync += [state.eq(_State.SETTLE), wait.eq(32), self.code.eq(_CODE["aborted"])]
+                with m.Elif(stopped):
+                    with m.If(issue.ended):
+                        m.d.sync += state.eq(_State.MARK)
+                    with m.Else():
+                        m.d.sync += [state.eq(_State.DISCARD),
+                                     self.code.eq(Mux(issue.blocked, bad_code, op.fault)),
+                                     self.detail.eq(Mux(issue.blocked, bad_detail, op.word))]
+                with m.Elif(settled & ~go & (issue.stopped | issue.blocked & checked & bad)):
+                    m.d.sync += stopped.eq(1)
+            with m.Case(_State.SETTLE):
+                # The last operation may have started in the cycle before.
+                with m.If((wait == 0) & settled):
+                    m.d.sync += [state.eq(_State.CLEAR), wait.eq(self.mapping.rows - 1), serial.eq(0)]
+                with m.Elif(wait == 0):
+                    m.d.sync += wait.eq(0)
+            with m.Case(_State.CLEAR):
+                with m.If(wait == 0):
+                    m.d.sync += [state.eq(Mux(fresh, _State.IDLE, _State.DISCARD)), fresh.eq(0)]
+            with m.Case(_State.DISCARD):
+                with m.If(issue.ended & issue.stopped):
+                    m.d.sync += state.eq(_State.MARK)
+            with m.Case(_State.MARK):
+                with m.If(self.items.ready & ~emitting):
+                    m.d.sync += state.eq(_State.WAIT)
+            with m.Case(_State.WAIT):
+                with m.If(~self.run):
+                    m.d.sync += state.eq(_State.IDLE)
+        m.d.comb += issue.release.eq((state == _State.WAIT) & ~self.run)
+        self._leave(m, state, shifting)
+
+        # The class of the cycle: the first that applies
+        work = (go & op.array) | issue.running
+        held = emitting & ~shifting
+        ending = (state != _State.RUN)
+        event = Signal(len(EVENTS))
+        m.d.comb += event.eq(Cat(
+            work, ~work & (ending | held), ~work & ~ending & ~held & (emitting | go),
+            ~work & ~ending & ~held & ~emitting & ~go, go, go & op.step & op.final))
+        m.d.sync += self.event.eq(event & self.active.replicate(len(EVENTS)))
+        return m
+
+    def _columns(self, m, cut, clear):
+        """The shift-out: (a row moves or need not wait, one is under way)."""
+        rows, controller, array, issue = self.mapping.rows, self.controller, self.array, self.issue
+        emitting, moving, allowed = Signal(), Signal(), Signal()
+        left = Signal(range(rows + 1), reset_less=True)
+        self._latency = controller.latency_out + array.latency
+        rest = Signal(range(self._latency + 3), reset_less=True)
+        last = Signal()
+        shift = Signal()
+        m.d.sync += [allowed.eq(self.room), rest.eq(rest - 1)]
+        m.d.comb += [shift.eq(moving & allowed & ~cut), last.eq(left == 1), controller.out.eq(shift | clear)]
+        self._place, self._tail = Signal(30, reset_less=True), Signal(2)
+        with m.If(issue.go & issue.op.parallel):
+            m.d.sync += [emitting.eq(1), moving.eq(1), left.eq(rows), self._place.eq(self.count)]
+        with m.If(moving):
+            m.d.sync += rest.eq(self._latency + 2)
+            with m.If(shift):
+                m.d.sync += left.eq(left - 1)
+            with m.If(shift & last | cut):
+                m.d.sync += moving.eq(0)
+        # When its last word has left, its place follows.
+        waits = Signal()
+        m.d.sync += waits.eq(emitting & moving | waits & (rest != 0))
+        with m.If(waits & ~moving & (rest == 1)):
+            m.d.sync += self._tail.eq(1)
+        with m.If((self._tail != 0) & self.items.ready):
+            m.d.sync += self._tail.eq(self._tail << 1)
+            with m.If(self._tail[1]):
+                m.d.sync += [self._tail.eq(0), emitting.eq(0)]
+        told = Line(m, Cat(shift, last), "told")
+        self._told = told[self._latency]
+        # Counted as held only while rows are left that do not move.
+        return shift | ~moving, emitting
+
+    def _leave(self, m, state, shifting):
+        """FIFO-out's entries; words have the room that they were promised."""
+        items = self.items
+        word = Signal(ItemLayout(), reset_less=True)
+        there = Signal()
+        m.d.sync += [there.eq(self._told[0]), word.value.eq(self.array.word), word.kind.eq(Mux(self._told[1], Kind.LAST, Kind.WORD))]
+        m.d.comb += [items.valid.eq(there | (self._tail != 0) | (state == _State.MARK)), items.payload.eq(word)]
+        with m.If(~there):
+            m.d.comb += [items.payload.kind.eq(Mux(self._tail != 0, Kind.PLACE, Kind.END)),
+                         items.payload.value.eq(Mux(self._tail[0], self._place[:16], self._place[16:]))]
+
+    def _fits(self, m, state):
+        """Whether the next shift-out's words may be written; found out in a few cycles after the last one started."""
+        issue = self.issue
+        size = 4 * self.mapping.rows
+        at, ends = Signal(33, reset_less=True), Signal(33, reset_less=True)
+        full, below, outside = (Signal(reset_less=True) for _ in range(3))
+        steps = Signal(3)
+        m.d.sync += [ends.eq(at + size), full.eq(ends > self.output_limit), below.eq(at < self.window_base),
+                     outside.eq(ends > self.window_limit)]
+        checked = Signal()
+        m.d.sync += [steps.eq(Cat(Const(1, 1), steps[:-1])), checked.eq(steps.all())]
+        with m.If(state == _State.IDLE):
+            m.d.sync += [at.eq(self.output_at), steps.eq(0), checked.eq(0)]
+        with m.If(issue.go & issue.op.parallel):
+            m.d.sync += [at.eq(ends), steps.eq(0), checked.eq(0)]
+        bad, code, detail = Signal(), Signal(5, reset_less=True), Signal(32, reset_less=True)
+        m.d.comb += bad.eq(full | below | outside)
+        past = Signal(reset_less=True)
+        limit = Mux(full, self.output_limit, self.window_limit)
+        m.d.sync += [past.eq(at >= limit), code.eq(Mux(full, _CODE["output_full"], _CODE["output_window"])),
+                     detail.eq(Mux(past | below & ~full, at, limit))]
+        return checked, bad, code, detail

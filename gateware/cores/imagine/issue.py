@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""When a decoded operation starts (specification, sections 4, 9 and 10).
+
+In order, one a cycle at most. An operation of the array occupies the controller for a number of slots; the writes of its last bits
+land up to ``drain`` slots after them. What follows starts at once where that changes no result: writes trail reads at every bit,
+so two instructions over the same bits in the same order never meet. Where they could (``hazard``, from the decoder), or where both
+want one port of the RAM in one cycle, the second waits until everything has landed.
+
+=========  ====================================================== =======================================
+operation  slots                                                  two ports (``tdp``), N = 16
+=========  ====================================================== =======================================
+add, sub   2N, bit i in slot 2i (2N - 1, if that suits the next)  reads in even, writes in odd slots of port B
+updatepp   the multiplier's bit, then as add with N + 1 bits      34
+mov, fold  N, bit i in slot i                                     16
+accumRow   N + 2^level; receivers start 2^level slots late        17, 18, 20, 24
+others     1                                                      1
+=========  ====================================================== =======================================
+
+The loop that decides is short: a few bits of each operation in a queue of their own, and one bit of state for each of them.
+Everything else of the operation follows one cycle behind.
+"""
+from amaranth import Cat, Module, Signal
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...memory.queue import ShiftQueue
+from .ops import OpLayout
+
+__all__ = ["Issue"]
+
+#: Operations that wait at most.
+_DEPTH = 2
+
+
+class _Gate(data.StructLayout):
+    """What decides: one hot but for ``multi`` and ``store``, which go beside.
+
+    ``array`` : of the array; ``at_once`` : needs no more than a free slot; ``odd``, ``even``, ``calm`` : need it of that kind, or
+    everything landed; ``multi`` : takes several slots; ``store`` : writes late; ``pause`` : ``vv_nop``; ``mode`` : vv_serialEn and
+    vv_shiftOff; ``emit`` : vv_parallelEn; ``stop`` : a fault or the end
+    """
+    def __init__(self):
+        super().__init__({name: 1 for name in (
+            "array", "at_once", "odd", "even", "calm", "multi", "store", "pause", "mode", "emit", "stop", "end")})
+
+
+class Issue(wiring.Component):
+    """Starts operations.
+
+    Parameters
+    ----------
+    mapping : Mapping
+
+    Members
+    -------
+    ops : In(stream of OpLayout)
+    op : Out(OpLayout), go : Out(1): it starts
+    capture : In(1), what starts now is captured
+    enable : In(1), anything may start at all, a cycle later
+    emit : In(1), ``vv_parallelEn`` may start: its words fit
+    emitting : In(1), a shift-out is under way (from the cycle after the ``go`` of its ``vv_parallelEn`` on)
+    discard : In(1), operations are thrown away, as far as the end; release : In(1), the end is
+    stopped : Out(1), the next one is a fault or the end, and is ``op``; ended : Out(1), the end; blocked : Out(1), a
+        ``vv_parallelEn``, and is ``op``
+    empty : Out(1), there is no next one; running : Out(1), the array is busy; quiet : Out(1), and nothing is to land any more
+    """
+    def __init__(self, *, mapping):
+        self.mapping = mapping
+        layout = OpLayout(mapping)
+        super().__init__({
+            "ops": In(stream.Signature(layout)), "op": Out(layout), "go": Out(1), "capture": In(1), "enable": In(1), "emit": In(1),
+            "emitting": In(1), "discard": In(1), "release": In(1), "stopped": Out(1), "ended": Out(1), "blocked": Out(1), "empty": Out(1),
+            "running": Out(1), "quiet": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        mapping, new = self.mapping, self.ops.payload
+        gates = m.submodules.gates = ShiftQueue(shape=_Gate(), depth=_DEPTH)
+        m.submodules.rest_disjoint = rest = memory.Memory(shape=OpLayout(mapping), depth=_DEPTH, init=[])
+        put, get = rest.write_port(), rest.read_port()
+        tail, head = Signal(range(_DEPTH)), Signal(range(_DEPTH))
+        gate, said = Signal(_Gate()), Signal(_Gate())
+
+        good = ~new.end & (new.fault == 0)
+        array, multi = good & new.array, new.add | new.step | new.one
+        calm = new.one | new.write if mapping.two_ports else new.one
+        m.d.comb += [
+            gate.array.eq(array), gate.at_once.eq(array & ~multi & ~(new.write & mapping.two_ports)),
+            gate.odd.eq(array & new.add & ~new.hazard), gate.even.eq(array & new.step & ~new.hazard),
+            gate.calm.eq(array & calm & ~new.hazard), gate.multi.eq(array & multi),
+            gate.store.eq(array & new.write & (not mapping.two_ports)),
+            gate.pause.eq(good & ~new.array & ~(new.serial | new.off | new.parallel)),
+            gate.mode.eq(good & (new.serial | new.off)), gate.emit.eq(good & new.parallel), gate.stop.eq(~good),
+            gate.end.eq(new.end),
+            gates.i.valid.eq(self.ops.valid), gates.i.payload.eq(gate), self.ops.ready.eq(gates.i.ready),
+            put.addr.eq(tail), put.data.eq(new), put.en.eq(self.ops.valid & gates.i.ready),
+            get.addr.eq(head), get.en.eq(1),
+        ]
+        with m.If(put.en):
+            m.d.sync += tail.eq(tail + 1)
+        with m.If(gates.o.valid):
+            m.d.comb += said.eq(gates.o.payload)
+
+        # What may start, in this cycle.
+        may = {name: Signal(name=f"may_{name}") for name in ("array", "at_once", "odd", "even", "calm", "pause", "mode", "emit")}
+        go, drop = Signal(), Signal()
+        m.d.comb += [go.eq(Cat(said[name] & allowed for name, allowed in may.items()).any()),
+                     drop.eq(self.discard & gates.o.valid & ~said.end | self.release & said.end), gates.o.ready.eq(go | drop)]
+        with m.If(go | drop):
+            m.d.sync += head.eq(head + 1)
+        m.d.sync += [self.go.eq(go), self.stopped.eq(said.stop & ~go), self.ended.eq(said.end), self.blocked.eq(said.emit & ~go),
+                     self.empty.eq(~gates.o.valid)]
+        m.d.comb += self.op.eq(get.data)
+        self._state(m, go, said, may)
+        return m
+
+    def _state(self, m, go, said, may):
+        mapping = self.mapping
+        free, drained, stored, counts, ends = Signal(init=1), Signal(init=1), Signal(), Signal(), Signal()
+        dual, even, odd, plain = Signal(), Signal(), Signal(), Signal()
+        slots, landing = Signal.like(self.op.slots, reset_less=True), Signal(range(mapping.drain + 1), reset_less=True)
+        starts = go & said.multi
+        # Two instructions whose second port both reads and writes must interleave.
+        free_next, drained_next, even_next, odd_next, stored_next, plain_next = (Signal(name=f"{n}_next") for n in (
+            "free", "drained", "even", "odd", "stored", "plain"))
+        m.d.comb += [
+            free_next.eq(free | ends), drained_next.eq((drained | (landing == 1)) & ~ends), stored_next.eq(stored),
+            even_next.eq(odd if mapping.two_ports else even), odd_next.eq(even if mapping.two_ports else odd),
+            plain_next.eq(plain)]
+        m.d.sync += [slots.eq(slots - 1), ends.eq(counts & (slots == 2)), landing.eq(landing - 1)]
+        with m.If(ends):
+            m.d.comb += [even_next.eq(dual), odd_next.eq(0 if mapping.two_ports else dual)]
+            m.d.sync += [landing.eq(mapping.drain), counts.eq(0)]
+        with m.If(self.go & (self.op.add | self.op.step | self.op.one)):
+            m.d.sync += [slots.eq(self.op.slots), counts.eq(1), dual.eq(~self.op.one)]
+            # Not captured: words of the columns may go beside it.
+            m.d.comb += plain_next.eq(~self.capture)
+        m.d.sync += [free.eq(free_next & ~starts), even.eq(even_next), odd.eq(odd_next), plain.eq(plain_next & ~starts)]
+        store = go & said.store
+        m.d.sync += [drained.eq(drained_next & ~starts & ~store), stored.eq((stored_next | store) & ~starts)]
+        with m.If(store):
+            m.d.sync += landing.eq(mapping.drain)
+        can = self.enable & free_next & ~starts
+        m.d.sync += [
+            may["at_once"].eq(can), may["array"].eq(can & drained_next & ~store),
+            may["odd"].eq(can & odd_next & ~stored_next & ~store), may["even"].eq(can & even_next & ~stored_next & ~store),
+            may["calm"].eq(can & ~stored_next & ~store)]
+        # A shift-out begins with the ``go`` that follows its start by a cycle.
+        idle = self.enable & ~self.emitting & ~(go & said.emit) & ~(self.go & self.op.parallel)
+        beside = (free_next | plain_next) & ~starts
+        m.d.sync += [may["pause"].eq(idle), may["mode"].eq(idle & beside), may["emit"].eq(idle & beside & self.emit)]
+        m.d.comb += [self.running.eq(~free), self.quiet.eq(free & drained)]

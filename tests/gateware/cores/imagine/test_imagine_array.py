@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Decoder, controller and array against the golden machine: every bit of every RAM, and the slots instructions take."""
+import random
+
+import pytest
+from array_bench import simulate
+from array_words import golden, random_words
+
+from quintet.gateware.cores.imagine.mapping import Mapping
+
+_SMALL = [("tdp", 16, 1, 1), ("tdp", 8, 2, 3), ("tdp", 4, 1, 2), ("sdp1", 16, 2, 2), ("sdp1", 4, 1, 3), ("sdp2", 8, 3, 2),
+          ("sdp2", 16, 1, 1), ("sdp1", 8, 1, 5)]
+
+
+@pytest.mark.parametrize(("ram", "width", "rows", "cols"), _SMALL)
+def test_random_words(ram, width, rows, cols):
+    mapping = Mapping(rows, cols, width, 256 if width == 16 else 64, ram)
+    rng = random.Random(f"{ram} {width} {rows} {cols}")
+    words = random_words(rng, mapping, 150)
+    rams, _ = simulate(mapping, words)
+    expected = golden(mapping, words).ram()
+    for (row, col), held in rams.items():
+        for number, value in enumerate(held):
+            assert value == expected[number, row, col], f"block {row}, {col}, row {number}"
