@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .errors import InputError
 
-__all__ = ["COLUMNS", "Cell", "cells", "run_matrix", "source_digest", "to_csv", "to_markdown"]
+__all__ = ["COLUMNS", "Cell", "build_cell", "cells", "run_matrix", "source_digest", "to_csv", "to_markdown"]
 
 #: Columns of the tables, in order; all but the last are fields of the build report.
 COLUMNS = ("board", "isa", "preset", "seed", "clock_asked_mhz", "clock_reached_mhz", "luts", "ffs", "dsps", "brams",
@@ -56,7 +56,7 @@ def source_digest(root):
     return digest.hexdigest()[:16]
 
 
-def _build(cell, folder):
+def build_cell(cell, folder):
     """Builds one cell in a process of its own and returns its result."""
     out = folder / cell.board / cell.isa / f"{cell.preset}-{cell.seed}"
     command = [sys.executable, "-m", "quintet.tools.cli", "build", cell.board, cell.isa, "--preset", cell.preset,
@@ -91,7 +91,7 @@ def _write(path, text):
     os.replace(scratch, path)
 
 
-def run_matrix(todo, folder, digest, *, workers=1, again=False, build=_build, report=lambda cell, result, left: None):
+def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell, report=lambda cell, result, left: None):
     """Build the cells of ``todo`` that ``folder`` does not hold yet, and write ``matrix.json``, ``.csv`` and ``.md`` there.
 
     A cell is kept if it was built, or missed its clock, from the same sources; a failed one is tried again. After each
@@ -107,6 +107,8 @@ def run_matrix(todo, folder, digest, *, workers=1, again=False, build=_build, re
         Builds at the same time.
     again : bool
         Build all of them, kept or not.
+    build : callable(cell, folder)
+        Builds a cell and returns its result; of several workers each calls it in a thread of its own.
     report : callable(cell, result, left)
         Called after each cell.
 

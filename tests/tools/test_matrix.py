@@ -91,3 +91,52 @@ def test_digest_sees_every_source(tmp_path):
     before = source_digest(tmp_path)
     (tmp_path / "boards" / "a.py").write_text("changed")
     assert source_digest(tmp_path) != before
+
+
+def test_a_cluster_without_dask_or_without_anybody(monkeypatch):
+    import sys
+
+    from quintet.tools import cluster
+    from quintet.tools.errors import NoDeviceError
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"--cluster needs Dask: pip install 'quintet\[cluster\]'"):
+        cluster.cluster_build("tcp://127.0.0.1:1")
+
+    def nobody(address, timeout):
+        raise OSError("Timed out trying to connect")
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=nobody))
+    with pytest.raises(NoDeviceError, match="no Dask cluster at tcp://127.0.0.1:1: Timed out"):
+        cluster.cluster_build("tcp://127.0.0.1:1")
+
+
+def test_cells_are_built_by_workers(tmp_path, monkeypatch):
+    import sys
+
+    from quintet.tools import cluster
+    submitted = []
+
+    class Client:
+        def __init__(self, address, timeout):
+            assert address == "tcp://somewhere:8786"
+
+        def submit(self, function, *arguments, pure):
+            assert not pure
+            submitted.append(arguments)
+            return SimpleNamespace(result=lambda: function(*arguments))
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
+    monkeypatch.setattr(cluster, "build_cell", lambda cell, folder: {**builder([])(cell, folder), "bitstream": "somewhere/top.bit"})
+    monkeypatch.chdir(tmp_path)
+    results = run_matrix([A, B], tmp_path / "m", "one", workers=2, build=cluster.cluster_build("tcp://somewhere:8786"))
+    assert {c for (c,) in submitted} == {A, B} and results[A.key]["state"] == "built" and "bitstream" not in results[B.key]
+    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+
+
+@pytest.mark.long
+def test_a_real_cluster(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    from quintet.tools import cluster
+    monkeypatch.chdir(tmp_path)
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+        cell = Cell("nowhere", "opentpu", "up5k-4x4")
+        results = run_matrix([cell], tmp_path / "m", "one", build=cluster.cluster_build(local.scheduler_address))
+        assert results[cell.key]["state"].startswith("failed: no board named 'nowhere'")

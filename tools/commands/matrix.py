@@ -12,6 +12,7 @@ def arguments(parser):
     parser.add_argument("--preset", action="append", default=[], help="only this preset; may be repeated")
     parser.add_argument("--seeds", type=int, default=1, help="seeds 1 to N for each (default: 1)")
     parser.add_argument("--workers", type=int, default=1, help="builds at the same time (default: 1)")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="build on the workers of this Dask cluster, as tcp://HOST:8786")
     parser.add_argument("--again", action="store_true", help="build also what the table holds already")
     parser.add_argument("--list", action="store_true", help="only say what would be built")
 
@@ -19,7 +20,7 @@ def arguments(parser):
 def run(args, console):
     from ... import boards, gateware
     from ...gateware.cores import open_room, room_names
-    from ..matrix import COLUMNS, cells, run_matrix, source_digest
+    from ..matrix import COLUMNS, build_cell, cells, run_matrix, source_digest
     if args.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {args.seeds}")
     chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]
@@ -33,8 +34,12 @@ def run(args, console):
             console.out(cell.key)
         console.result({"cells": [cell.key for cell in todo]})
         return Exit.OK
+    build = build_cell
+    if args.cluster:
+        from ..cluster import cluster_build
+        build = cluster_build(args.cluster)
     results = run_matrix(
-        todo, args.folder, source_digest(Path(gateware.__file__).parents[1]), workers=args.workers, again=args.again,
+        todo, args.folder, source_digest(Path(gateware.__file__).parents[1]), workers=args.workers, again=args.again, build=build,
         report=lambda cell, result, left: console.note(f"{cell.key}: {result['state']}, {left} to go"))
     rows = list(results.values())
     console.table([name.replace("_", " ") for name in COLUMNS], [[row.get(name, "") for name in COLUMNS] for row in rows])

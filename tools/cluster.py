@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds of the matrix on the workers of a Dask cluster, each of which has this quintet installed."""
+import tempfile
+from pathlib import Path
+
+from .errors import InputError, NoDeviceError
+from .matrix import build_cell
+
+__all__ = ["cluster_build", "remote_build"]
+
+
+def remote_build(cell):
+    """Runs on a worker: builds a cell in a folder that is deleted after it, and returns its result."""
+    with tempfile.TemporaryDirectory(prefix="quintet-", dir=Path.cwd()) as folder:
+        # Below the working directory: YoWASP's tools do not see the system's folder for temporary files.
+        result = build_cell(cell, Path(folder))
+    result.pop("bitstream", None)
+    return result
+
+
+def cluster_build(address, timeout=10):
+    """A builder for :func:`~.matrix.run_matrix` that hands cells to the cluster at ``address``; only results come back.
+
+    Raises
+    ------
+    InputError
+        Dask is not installed here.
+    NoDeviceError
+        Nobody answers there.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--cluster needs Dask: pip install 'quintet[cluster]'") from None
+    try:
+        client = Client(address, timeout=timeout)
+    except (OSError, ValueError) as error:
+        raise NoDeviceError(f"no Dask cluster at {address}: {error}") from None
+
+    def build(cell, folder):
+        # The same cell with another seed of the same sources may well be asked for again.
+        return client.submit(remote_build, cell, pure=False).result()
+    return build
