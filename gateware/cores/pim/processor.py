@@ -9,7 +9,7 @@ from .commands import bias_layout, group_write_layout, ids_write_layout, weights
 from .groups import GroupStore
 from .issue import Issue
 from .links import CrossbarPort, EventPort, StartPort, StatePort
-from .lmem import MATRIX, TRANSFER, VECTOR, LocalMemory
+from .lmem import MATRIX, TRANSFER, VECTOR, local_memory
 from .matrix import MatrixUnit
 from .prefetch import Prefetch
 from .transfer import TransferUnit
@@ -48,7 +48,7 @@ class Processor(wiring.Component):
         self.prefetch = Prefetch(params=params, beat_bytes=beat_bytes, family=family)
         self.issue = Issue(params=params, number=number, memory_size=memory_size, family=family)
         self.groups = GroupStore(params=params, family=family)
-        self.local = LocalMemory(params=params, family=family)
+        self.local = local_memory(params=params, family=family)
         self.matrix = MatrixUnit(params=params, family=family)
         self.vector = VectorUnit(params=params, family=family)
         self.transfer = TransferUnit(params=params, beat_bytes=beat_bytes, memory_size=memory_size)
