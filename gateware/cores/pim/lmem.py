@@ -114,30 +114,29 @@ class LocalMemory(wiring.Component):
             m.d.sync += [later.eq(places), later_owners.eq(owners)]
             places, owners = later, later_owners
 
-        # Writes
+        # Writes; the sweep of zeros takes the place of the last user.
         sweep = Signal(rows)
         goes = grant(m, [face.request.valid & ~self.zeroing for face in self.write], VECTOR, "write")
-        request = Signal.like(self.write[0].request.payload, name="write_request")
         for face, go in zip(self.write, goes, strict=True):
             m.d.comb += face.request.ready.eq(go)
-        m.d.comb += request.eq(Mux(goes[VECTOR], self.write[VECTOR].request.payload,
-                                   Mux(goes[MATRIX], self.write[MATRIX].request.payload, self.write[TRANSFER].request.payload)))
-        m.d.sync += starved.eq(goes[VECTOR] & (self.write[MATRIX].request.valid | self.write[TRANSFER].request.valid) & ~starved)
-        write_rows = [Signal(rows, name=f"write_row_{k}", reset_less=True) for k in range(lanes)]
-        m.d.sync += [held.eq(row) for held, row in zip(write_rows, rows_of(request.address, "write"), strict=True)]
-        data, enable = Signal(8 * lanes, name="write_data", reset_less=True), Signal(lanes, name="write_enable")
-        m.d.sync += [
-            data.eq(rotated(request.data, request.address[:part], lanes, left=True)),
-            enable.eq(mask_rotated(request.mask, request.address[:part], lanes)),
-        ]
-        with m.If(~Cat(*goes).any()):
-            m.d.sync += enable.eq(0)
+        last, request = Signal.like(self.write[0].request.payload, name="last"), Signal.like(self.write[0].request.payload, name="request")
+        m.d.comb += last.eq(self.write[TRANSFER].request.payload)
         with m.If(self.zeroing):
-            m.d.sync += [data.eq(0), enable.eq(~0), sweep.eq(sweep + 1), *(row.eq(sweep) for row in write_rows)]
+            m.d.comb += [last.address.eq(sweep << part), last.data.eq(0), last.mask.eq(~0)]
+            m.d.sync += sweep.eq(sweep + 1)
             with m.If(sweep.all()):
                 m.d.sync += self.zeroing.eq(0)
         with m.If(self.zero):
             m.d.sync += self.zeroing.eq(1)
+        m.d.comb += request.eq(Mux(goes[VECTOR], self.write[VECTOR].request.payload,
+                                   Mux(goes[MATRIX], self.write[MATRIX].request.payload, last)))
+        m.d.sync += starved.eq(goes[VECTOR] & (self.write[MATRIX].request.valid | self.write[TRANSFER].request.valid) & ~starved)
+        write_rows = rows_of(request.address, "write")
+        data, enable = Signal(8 * lanes, name="write_data"), Signal(lanes, name="write_enable")
+        m.d.comb += [
+            data.eq(rotated(request.data, request.address[:part], lanes, left=True)),
+            enable.eq(Mux(Cat(*goes, self.zeroing).any(), mask_rotated(request.mask, request.address[:part], lanes), 0)),
+        ]
 
         words = []
         for k in range(lanes):

@@ -21,7 +21,7 @@ def result_bits(params):
 
 
 class VectorStore(wiring.Component):
-    """Two stages: saturation, write. It does not wait: whoever sends results knows that LMem takes them, or sends one at a time.
+    """Two stages: saturation and packing, write. It does not wait: whoever sends results knows that LMem takes them, or sends one at a time.
 
     Parameters
     ----------
@@ -48,30 +48,29 @@ class VectorStore(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         plan, word = self.plan, lmem_word_bytes(self.params)
-        valid, last = Signal(), Signal(reset_less=True)
-        count, whole = self.count, Signal(word, reset_less=True)
         values = []
         for lane, (bits, wide) in enumerate(zip(lane_bits(self.params), self.results, strict=True)):
             mask = Cat(plan.upper, Const(-1, 64))[:wide]
-            value = Signal(bits, name=f"value_{lane}", reset_less=True)
+            value = Signal(bits, name=f"value_{lane}")
             wraps = {"wrap": plan.left, "top": plan.top[:bits]} if lane < multipliers(self.params) else {}
-            m.d.sync += value.eq(saturate(m, getattr(self, f"result_{lane}"), mask, bits, f"lane_{lane}", **wraps))
+            m.d.comb += value.eq(saturate(m, getattr(self, f"result_{lane}"), mask, bits, f"lane_{lane}", **wraps))
             values.append(value)
-        request = self.write.request
-        accepted = Signal()
-        m.d.comb += accepted.eq(request.valid & request.ready)
-        m.d.sync += valid.eq(self.valid | valid & ~accepted)
-        with m.If(self.valid):
-            m.d.sync += [last.eq(self.last), whole.eq(Cat(count > lane for lane in range(word)))]
-
-        dst, data, masks = Signal(address_bits(self.params), reset_less=True), {}, {}
+        count, places, masks = self.count, {}, {}
         for byw in range(1, self.params["max_biw"] // 8 + 1):
             sources = byte_sources(word, word // byw, byw)
-            data[byw - 1] = Cat(Const(0, 8) if s is None else values[s[0]].word_select(s[1], 8) for s in sources)
-            masks[byw - 1] = Cat(Const(0, 1) if s is None else whole[s[0]] for s in sources)
+            places[byw - 1] = Cat(Const(0, 8) if s is None else values[s[0]].word_select(s[1], 8) for s in sources)
+            masks[byw - 1] = Cat(Const(0, 1) if s is None else count > s[0] for s in sources)
+
+        request = self.write.request
+        valid, last, accepted = Signal(), Signal(reset_less=True), Signal()
+        packed, mask = Signal(8 * word, reset_less=True), Signal(word, reset_less=True)
+        dst = Signal(address_bits(self.params), reset_less=True)
+        m.d.sync += valid.eq(self.valid | valid & ~accepted)
+        with m.If(self.valid):
+            m.d.sync += [last.eq(self.last), packed.eq(pick(places, plan.ob)), mask.eq(pick(masks, plan.ob))]
         m.d.comb += [
-            request.valid.eq(valid), request.payload.address.eq(dst), request.payload.data.eq(pick(data, plan.ob)),
-            request.payload.mask.eq(pick(masks, plan.ob)), self.finish.eq(accepted & last), self.busy.eq(valid),
+            accepted.eq(request.valid & request.ready), request.valid.eq(valid), request.payload.address.eq(dst),
+            request.payload.data.eq(packed), request.payload.mask.eq(mask), self.finish.eq(accepted & last), self.busy.eq(valid),
         ]
         with m.If(accepted):
             m.d.sync += dst.eq(dst + plan.advance)
