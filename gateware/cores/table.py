@@ -141,6 +141,8 @@ class Isa:
     listing : ``(isa, data, params, text) -> str``: the disassembly of such an image; ``text(word, stored, storage)`` gives the line
         of a word that lies there as the bytes ``stored`` (``storage``: by default the usual one). Raises :class:`TableError` for
         what is no image.
+    passes : name -> ``(isa, program, params) -> Program``: what ``quintet asm --pass NAME`` may do to a program; what it has to
+        say stands in the program's warnings.
     check_job : ``(program, registers, params)``, raises ``ValueError`` for a job that this ISA cannot mean (an output area that
         overlaps the program), and may return warnings; ``registers`` holds those the job writes, ``program_address``,
         ``program_length`` and the window's bounds always among them.
@@ -166,6 +168,7 @@ class Isa:
     link: Callable | None = None
     listing: Callable | None = None
     frontend: Callable | None = None
+    passes: Mapping = field(default_factory=dict)
     check_job: Callable | None = None
     doc: str = ""
 

@@ -10,6 +10,8 @@ def arguments(parser):
     parser.add_argument("isa", help="name of the core")
     parser.add_argument("source", metavar="SRC", help="the program")
     parser.add_argument("-o", dest="out", metavar="OUT", required=True, help="where to put the result")
+    parser.add_argument("--pass", dest="passes", metavar="NAME", action="append", default=[],
+                        help="rewrite the program, as the ISA can (pim: densify); may be repeated")
     add_sizes(parser)
 
 
@@ -25,7 +27,13 @@ def run(args, console):
         raise AsmError("this form is only read", file=args.out)
     if Path(args.out).resolve() == Path(args.source).resolve():
         raise InputError(f"-o {args.out}: is the source itself")
+    known = room.isa.ISA.passes
+    for name in args.passes:
+        if name not in known:
+            raise InputError(f"--pass {name}: {room.name} has {', '.join(known) or 'no passes'}")
     program = load_program(room.isa.ISA, Path(args.source), params)
+    for name in args.passes:
+        program = known[name](room.isa.ISA, program, params)
     for warning in program.warnings:
         console.note(str(warning))
     save_program(room.isa.ISA, program, args.out)    # a slash at the end says that a folder is meant

@@ -9,7 +9,7 @@ from .image_fields import AUTO
 from .linking import Block
 from .storage import STORAGES
 
-__all__ = ["groups_directive", "import_directive", "read_form"]
+__all__ = ["groups_directive", "import_directive", "read_form", "whole_file"]
 
 
 def _core(assembler, number, where):
@@ -137,18 +137,23 @@ def groups_directive(assembler, cursor):
     assembler.state["last group"] = core_of(assembler.section), None
 
 
-def read_form(isa, path, params=None):
-    """A program file in a published form, with the companion beside it. Raises ``AsmError``."""
-    from ....tools.asm.assembler import Assembler
-    from ....tools.asm.errors import AsmError, Place
+def whole_file(name):
+    """A place in messages that is a file without lines."""
+    from ....tools.asm.errors import Place
 
     class WholeFile(Place):
-        """A file without lines."""
         __slots__ = ()
 
         def __str__(self):
             return self.file
-    assembler, place = Assembler(isa, params), WholeFile(str(path), 1, 1)
+    return WholeFile(name, 1, 1)
+
+
+def read_form(isa, path, params=None):
+    """A program file in a published form, with the companion beside it. Raises ``AsmError``."""
+    from ....tools.asm.assembler import Assembler
+    from ....tools.asm.errors import AsmError
+    assembler, place = Assembler(isa, params), whole_file(str(path))
     assembler.last_place = place
     try:
         add_program(assembler, Path(path), False, place)

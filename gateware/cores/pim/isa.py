@@ -287,6 +287,11 @@ def _bulk():
     return QuickText()
 
 
+def _densify(isa, program, params=None):
+    from .densify import densify_program
+    return densify_program(isa, program, params)
+
+
 def _listing(isa, data, params, text=None):
     from .listing import listing
     return listing(isa, data, params)
@@ -320,6 +325,7 @@ ISA = Isa(
     fault_detail=lambda word, item: word & 0xFFFF_FFFF,
     link=_link,
     listing=_listing,
+    passes={"densify": _densify},
     doc="Many cores, each with a straight-line program, a matrix unit over fixed weights, a vector unit and a local memory; "
         "they meet in a global memory, by send and receive, and by events.",
 )
