@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's kernel library: every layer against plain numpy on the golden model, both ways of sharing out, refusals."""
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.model import Model
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.tools import Job, open_target, run_job
 from quintet.tools.asm import assemble_text
 from quintet.tools.kernels.pim import (
     Conv,
@@ -159,3 +162,13 @@ def test_refusals():
            Network((4, 4, 1), [conv(rng, 1, 1, 1, 4), Pool("q"), Pool("p")]), BIG, images=4)
     refuse("a network that ends with a map takes chunks of one image", compile_network,
            Network((4, 4, 1), [conv(rng, 1, 1, 1, 4)]), BIG, images=8, chunk=2)
+
+
+def test_example_of_the_document(tmp_path, monkeypatch):
+    text = (Path(__file__).resolve().parents[2] / "docs" / "pim-software.md").read_text(encoding="utf-8")
+    names = {}
+    monkeypatch.chdir(tmp_path)
+    exec(text.split("```python")[1].split("```")[0], names)
+    with open_target("model:pim") as target:
+        result = run_job(Job.load(tmp_path / "out" / "mine.toml"), target)
+    assert result.outcome.status == "done" and np.array_equal(result.tensors["mine_y.npy"], names["expected"])
