@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Matrix products and convolutions."""
+from .errors import KernelError
+
+__all__ = ["ProductOps"]
+
+
+class ProductOps:
+    """Methods of :class:`~.module.Module`."""
+
+    def matmul(self, a, b, out=None, *, accumulate=False):
+        """``a @ b`` (either may be ``.transposed``); ``accumulate``: added to what ``out`` holds.
+
+        Tiles of a row of the result run side by side, one in each context, and keep their sums there over the whole inner dimension; the
+        tile of ``a`` is the same for all of them and loaded once.
+        """
+        from .module import divisor, tiles
+        if a.cols != b.rows:
+            raise KernelError(f"{a.rows}x{a.cols} by {b.rows}x{b.cols}: the inner sizes differ")
+        out = self.matrix(a.rows, b.cols) if out is None else out
+        if out.shape != (a.rows, b.cols):
+            raise KernelError(f"a product of {a.rows}x{b.cols} does not fit a matrix of {out.rows}x{out.cols}")
+        if out.stride_x != 1:
+            raise KernelError("a product is written to a matrix that is not transposed")
+        side = divisor(tiles(b.cols), self.contexts)
+        program = self.program(persistent=side)
+        down, along = program.loop(tiles(a.rows)), program.loop(tiles(b.cols) // side)
+        begin, inner, beside, end = program.loop(side), program.loop(tiles(a.cols)), program.loop(side), program.loop(side)
+        block = {along: 4 * side}
+
+        def result(loop):
+            return self.access(program, out, down, loop, **block)
+        with program.ordered(down), program.ordered(along):
+            with program.independent(begin):
+                program(f"load {result(begin)}, ACC" if accumulate else "zero ACC")
+            with program.ordered(inner):
+                with program.independent(beside):
+                    program(f"load {self.access(program, a, down, inner)}, INPUT",
+                            f"load {self.access(program, b, inner, beside, **{along: 4 * side * b.stride_x})}, WEIGHTS", "matmul")
+            with program.independent(end):
+                program(f"store {result(end)}, ACC")
+        return out
+
+    def conv3x3(self, x, weights, channels, height, width, filters):
+        """Convolution of ``channels`` planes with a border of one pixel by 3x3 weights; a matrix of ``filters`` planes.
+
+        ``x``: channels x ((height + 2) * (width + 2)), a plane a row, border included. ``weights``: (9 * channels) x filters, ordered row,
+        column, channel. The result: filters x (height * width). ``channels``, ``width`` and ``filters`` are multiples of 4, ``height`` at
+        most the number of contexts.
+        """
+        if channels % 4 or width % 4 or filters % 4:
+            raise KernelError(f"channels, width and filters must be multiples of 4, not {channels}, {width}, {filters}")
+        if height > self.contexts:
+            raise KernelError(f"a height of {height} needs as many contexts, there are {self.contexts}")
+        if x.shape != (channels, (height + 2) * (width + 2)) or weights.shape != (9 * channels, filters):
+            raise KernelError(f"planes of {x.rows}x{x.cols} and weights of {weights.rows}x{weights.cols} do not fit a convolution of "
+                              f"{channels} to {filters} channels, {height}x{width}")
+        out = self.matrix(filters, height * width)
+        program = self.program(persistent=height)
+        block, column, begin = program.loop(filters // 4), program.loop(width // 4), program.loop(height)
+        ky, kx, channel = program.loop(3), program.loop(3), program.loop(channels // 4)
+        row, end = program.loop(height), program.loop(height)
+        line = width + 2
+        # Four pixels of a line by four channels; four channels by four filters; four pixels by four filters.
+        pixels = program.unit(x.address, x.stride_y, 1, **{column: 4, ky: line, kx: 1, channel: 4 * x.stride_y, row: line})
+        taps = program.unit(weights.address, 1, weights.stride_y, **{
+            block: 4, ky: 3 * channels * weights.stride_y, kx: channels * weights.stride_y, channel: 4 * weights.stride_y})
+        result = program.unit(out.address, out.stride_y, 1, **{block: 4 * out.stride_y, column: 4, end: width})
+        with program.ordered(block), program.ordered(column):
+            with program.independent(begin):
+                program("zero ACC")
+            with program.ordered(ky), program.ordered(kx), program.ordered(channel):
+                with program.independent(row):
+                    program(f"load {pixels}, INPUT", f"load {taps}, WEIGHTS", "matmul")
+            with program.independent(end):
+                program(f"store {result}, ACC")
+        return out
