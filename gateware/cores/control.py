@@ -227,6 +227,7 @@ class ControlBlock(wiring.Component):
         closing = Signal()                  # the run is over, its counters are not whole yet
         clearing = Signal()                 # the first round of a run starts the counters from 0
         swept = Signal()
+        core_reset = Signal(init=1)         # run is RESET: a flip-flop, since it reaches all over the core
         locked = Signal()
         strobe = Signal()                   # the one cycle of a bus write in which flip-flops change
         command = Signal(3)
@@ -236,7 +237,7 @@ class ControlBlock(wiring.Component):
             strobe.eq((step == _Step.SERVE) & ~write_phase & ~half & bus.we & bus.sel.all()),
             command.eq(bus.dat_w[:3] & (strobe & (bus.adr == _OFFSET["control"] // 4)).replicate(3)),
             self.busy.eq(busy), self.fault.eq(fault), self.interrupt.eq(raised & irq_enable),
-            self.core_reset.eq(run == _Run.RESET),
+            self.core_reset.eq(core_reset),
             engine.start.eq((run == _Run.WAIT) & engine.ready & ~clearing & ~abort),
             engine.abort.eq((run == _Run.RUN) & abort),
         ]
@@ -248,7 +249,7 @@ class ControlBlock(wiring.Component):
             with m.Case(_Run.RESET):
                 m.d.sync += [done.eq(0), fault.eq(0), aborted.eq(0), abort.eq(0), raised.eq(0), closing.eq(0)]
                 with m.If(self.guard_idle):
-                    m.d.sync += run.eq(_Run.RECOVER)
+                    m.d.sync += [run.eq(_Run.RECOVER), core_reset.eq(0)]
             with m.Case(_Run.RECOVER):
                 m.d.sync += abort.eq(0)
                 with m.If(engine.ready & swept):
@@ -269,7 +270,7 @@ class ControlBlock(wiring.Component):
                                  aborted.eq(engine.fault_code == ABORTED),
                                  fault.eq((engine.fault_code != 0) & (engine.fault_code != ABORTED))]
         with m.If(command[2]):
-            m.d.sync += [run.eq(_Run.RESET), swept.eq(0)]
+            m.d.sync += [run.eq(_Run.RESET), core_reset.eq(1), swept.eq(0)]
 
         # --- registers in flip-flops ---
         permit = Signal()                   # this bus write may change a register
@@ -291,7 +292,7 @@ class ControlBlock(wiring.Component):
             m.d.comb += member[lsb:lsb + 32].eq(value)
             with m.If(strobe & ~locked & (bus.adr == offset // 4)):
                 m.d.sync += store.eq(Cat(bus.dat_w[bit] for bit in bits))
-            with m.If(run == _Run.RESET):
+            with m.If(core_reset):
                 m.d.sync += store.eq(store.init)
             if self._in_ram(r, mask):
                 in_ram.append((offset // 4, mask))

@@ -53,8 +53,8 @@ class CoreShell(wiring.Component):
     An engine may say in ``port_buffers`` (one number, or one for each port) how many beats of answers the arbiter holds for
     it; without it none, so an engine must take its answers as they come or slow its other ports.
 
-    A core reset resets engine and arbiter in the cycle after the write and holds them until the guard owes the memory
-    nothing; requests under way are paid and their answers dropped.
+    A core reset clears the guard in the cycle after the write, resets engine and arbiter one cycle later and holds them until
+    the guard owes the memory nothing; requests under way are paid and their answers dropped.
     """
     def __init__(self, *, room, params, beat_bytes, memory_size, family=None, pipelined=False,
                  shared_clock=False):

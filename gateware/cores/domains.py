@@ -61,17 +61,22 @@ def place_engine(m, *, engine, control, domain=None, guard_idle):
         and neither ever talks to one that is in reset.
     guard_idle : Value
         Nothing is owed to the memory.
+
+    The reset comes a cycle behind ``control.core_reset`` and goes a cycle behind it; the core reset lasts until it has come, and
+    the engine is not ready before it has gone. So whatever stands between engine and memory must not take anything from the
+    engine while ``control.core_reset`` is high, and sees none of its signals from before once it is low.
     """
-    hold = control.core_reset
-    done, ready = guard_idle, engine.control.ready
+    # A register of the shell's own: the reset reaches all over the core, and the control block is not the place it starts from.
+    hold = Signal(init=1, name="core_reset_held")
+    m.d.sync += hold.eq(control.core_reset)
+    done, ready = guard_idle & hold, engine.control.ready & ~hold
     inserter = {"sync": hold}
     if domain is not None:
-        asked, far, seen, held = Signal(init=1), Signal(), Signal(init=1), Signal()
-        m.d.sync += asked.eq(control.core_reset)      # no glitch may cross
+        asked, far, seen, held = hold, Signal(), Signal(init=1), Signal()
         m.submodules.core_reset_far = FFSynchronizer(asked, far, o_domain=domain.name, init=1)
         m.submodules.core_reset_back = FFSynchronizer(far, seen, init=1)
-        m.d.comb += held.eq(control.core_reset | asked | seen)
-        hold, done, ready = held, guard_idle & seen, ready & ~held
+        m.d.comb += held.eq(asked | seen)
+        hold, done, ready = held, done & seen, ready & ~seen
         inserter = {"sync": hold, domain.name: far}
     m.submodules.engine = ResetInserter(inserter)(engine)
     m.d.comb += [control.guard_idle.eq(done), control.engine.ready.eq(ready)]

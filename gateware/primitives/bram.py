@@ -15,6 +15,8 @@ __all__ = ["BlockRAM", "FAMILIES"]
 #: Chip families the primitives know; ``None`` asks for the behavioural twins.
 FAMILIES = (None, "ecp5", "ice40")
 
+#: Blocks that share a copy of the read address.
+_NEIGHBOURS = 8
 # depth of one block -> width of one block
 _SHAPES = {
     "ecp5": {512: 36, 1024: 18, 2048: 9, 4096: 4, 8192: 2, 16384: 1},
@@ -52,21 +54,23 @@ class BlockRAM(wiring.Component):
     ----------
     width, depth : int
     latency : int
-        Cycles from ``read_addr`` to ``read_data``: 1, or 2 with the output register.
+        Cycles from ``read_addr`` to ``read_data``: 1; 2 with the output register; 3 with a register in front of the read address
+        too, of which an ECP5 gets a copy for every eight blocks, since one wire to dozens of them crosses the whole FPGA.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
     -------
     write_en, write_addr, write_data : In; written at the end of the cycle
-    read_addr : In, sampled every cycle
-    read_data : Out, ``latency`` cycles later. A read of the address being written in the same cycle gives no defined data.
+    read_addr : In, sampled every cycle, with a latency of 3 in the cycle after
+    read_data : Out, ``latency`` cycles later. A read of the address being written in the same cycle (with a latency of 3: in
+        the next one) gives no defined data.
 
     Contents are zero after configuration. Addresses past ``depth`` must not be used.
     """
     def __init__(self, *, width, depth, latency=2, family=None):
         _integer("Width", width, 1, 1 << 16)
         _integer("Depth", depth, 1, 1 << 24)
-        _integer("Latency", latency, 1, 2)
+        _integer("Latency", latency, 1, 3)
         check_family(family)
         self.width, self.depth, self.latency, self.family = width, depth, latency, family
         super().__init__({
@@ -84,25 +88,44 @@ class BlockRAM(wiring.Component):
         clash = Signal()
         m.d.comb += [
             write.en.eq(self.write_en), write.addr.eq(self.write_addr), write.data.eq(self.write_data),
-            read.addr.eq(self.read_addr), read.en.eq(1),
+            read.addr.eq(self._sampled(m)), read.en.eq(1),
         ]
-        m.d.sync += clash.eq(self.write_en & (self.write_addr == self.read_addr))
+        m.d.sync += clash.eq(self.write_en & (self.write_addr == read.addr))
         data = read.data ^ clash.replicate(self.width)
-        m.d["sync" if self.latency == 2 else "comb"] += self.read_data.eq(data)
+        m.d["comb" if self.latency == 1 else "sync"] += self.read_data.eq(data)
         return m
+
+    def _sampled(self, m, name="sampled"):
+        """The read address that the blocks see: with a latency of 3 from a register, of which each call makes one."""
+        if self.latency < 3:
+            return self.read_addr
+        held = Signal.like(self.read_addr, name=name, reset_less=True)
+        if self.family == "ecp5":
+            # By instance: synthesis would make one of all copies.
+            for k in range(len(held)):
+                m.submodules[f"{name}_{k}"] = Instance(
+                    "TRELLIS_FF", p_GSR="DISABLED", p_CEMUX="1", p_CLKMUX="CLK", p_LSRMUX="LSR", p_REGSET="RESET",
+                    i_CLK=ClockSignal(), i_LSR=Const(0), i_DI=self.read_addr[k], o_Q=held[k])
+        else:
+            m.d.sync += held.eq(self.read_addr)
+        return held
 
     def _blocks(self):
         m = Module()
         rows, bits = best_shape(self.family, self.width, self.depth)
         slices = -(-self.depth // rows)
         low = ceil_log2(rows)
-        outputs = []
+        outputs, count = [], 0
         for s in range(slices):
             enable = self.write_en if slices == 1 else self.write_en & (self.write_addr[low:] == s)
-            outputs.append(Cat(
-                self._block(m, f"block_{s}_{offset}", rows, bits, enable, self.write_data[offset:offset + bits])
-                for offset in range(0, self.width, bits)))
-        if self.family == "ice40" and self.latency == 2:
+            output = []
+            for offset in range(0, self.width, bits):
+                if count % _NEIGHBOURS == 0 and (count == 0 or self.family == "ecp5"):
+                    address = self._sampled(m, f"sampled_{count}")
+                count += 1
+                output.append(self._block(m, f"block_{s}_{offset}", rows, bits, enable, self.write_data[offset:offset + bits], address))
+            outputs.append(Cat(output))
+        if self.family == "ice40" and self.latency > 1:
             for s, output in enumerate(outputs):
                 held = Signal(self.width, reset_less=True, name=f"output_{s}")
                 m.d.sync += held.eq(output)
@@ -121,14 +144,14 @@ class BlockRAM(wiring.Component):
                         m.d.comb += self.read_data.eq(output)
         return m
 
-    def _block(self, m, name, rows, bits, enable, data):
+    def _block(self, m, name, rows, bits, enable, data, read_addr):
         if len(data) < bits:
             data = Cat(data, Const(0, bits - len(data)))
         keep = min(bits, len(data))
         output = Signal(bits, name=f"{name}_data")
         build = self._dp16kd if self.family == "ecp5" else self._ram40
         low = ceil_log2(rows)
-        build(m, name, bits, enable, self._address(self.write_addr, low), data, self._address(self.read_addr, low), output)
+        build(m, name, bits, enable, self._address(self.write_addr, low), data, self._address(read_addr, low), output)
         return output[:keep] if keep == bits else output
 
     @staticmethod
@@ -137,7 +160,7 @@ class BlockRAM(wiring.Component):
 
     def _dp16kd(self, m, name, bits, enable, write_addr, data, read_addr, output):
         # Port A writes, port B reads; at 36 bits both halves of the block work together, with byte enables in the address.
-        mode = "OUTREG" if self.latency == 2 else "NOREG"
+        mode = "NOREG" if self.latency == 1 else "OUTREG"
         shift = {36: 5, 18: 4, 9: 3, 4: 2, 2: 1, 1: 0}[bits]
         byte_enables = {36: 4, 18: 2}.get(bits, 0)
         ada = Cat(Const((1 << byte_enables) - 1, shift), write_addr)

@@ -61,7 +61,7 @@ class IfmBuffer(wiring.Component):
     conv_bank, conv_line : In: a line of pi elements; conv_data : Out, :attr:`LATENCY` cycles later
     post_active, post_bank, post_row : In: a row for the residual; post_data : Out, :attr:`LATENCY` cycles later
     """
-    LATENCY = 4
+    LATENCY = 5
 
     def __init__(self, *, params, beat_bytes, family=None):
         self.params, self.family = params, family
@@ -85,7 +85,8 @@ class IfmBuffer(wiring.Component):
             m.d.sync += bank.eq(self.load.bank)
         outputs = []
         for b in range(self.params["ifm_banks"]):
-            m.submodules[f"bank_{b}"] = ram = BlockRAM(width=self.width, depth=self.depth, family=self.family)
+            m.submodules[f"bank_{b}"] = ram = BlockRAM(
+                width=self.width, depth=self.depth, latency=3, family=self.family)
             row = Signal(range(self.depth), name=f"row_{b}", reset_less=True)
             begun = Signal(name=f"begun_{b}", reset_less=True)
             m.d.sync += begun.eq(self.load.start & (self.load.bank == b))
@@ -103,10 +104,10 @@ class IfmBuffer(wiring.Component):
             outputs.append(ram.read_data)
         conv, post = outputs[0], outputs[0]
         if len(outputs) == 2:
-            conv = Mux(delay(m, self.conv_bank, 3, "conv_bank"), outputs[1], conv)
+            conv = Mux(delay(m, self.conv_bank, 4, "conv_bank"), outputs[1], conv)
             post = Mux(self.post_bank, outputs[1], post)
         width = len(self.conv_data)
-        conv = narrowest(conv, self.width).word_select(delay(m, self.conv_line[:self.split], 3, "part"), width) \
+        conv = narrowest(conv, self.width).word_select(delay(m, self.conv_line[:self.split], 4, "part"), width) \
             if self.split else conv
         for member, value in ((self.conv_data, conv), (self.post_data, post)):
             held = Signal.like(member, reset_less=True, name=f"{member.name}_held")
@@ -130,7 +131,7 @@ class KernelRing(wiring.Component):
     load : In, see :func:`~.commands.ker_load_layout`
     row : In; data : Out, :attr:`LATENCY` cycles later, a field for each lane
     """
-    LATENCY = 4
+    LATENCY = 5
 
     def __init__(self, *, params, beat_bytes, family=None):
         self.params, self.family = params, family
@@ -174,7 +175,7 @@ class KernelRing(wiring.Component):
 
         address = delay(m, self.row, 2, "address")
         for k in range(lanes):
-            m.submodules[f"lane_{k}"] = ram = BlockRAM(width=self.lane_bits, depth=rows, family=self.family)
+            m.submodules[f"lane_{k}"] = ram = BlockRAM(width=self.lane_bits, depth=rows, latency=3, family=self.family)
             m.d.comb += [
                 ram.write_en.eq(assembler.full & lane[k]), ram.write_addr.eq(row), ram.write_data.eq(assembler.line),
                 ram.read_addr.eq(address), self.data[k].eq(ram.read_data),
@@ -231,10 +232,11 @@ class OfmBuffer(wiring.Component):
     write_en, write_bank, write_line, write_data : In
     post_active, post_bank, post_line : In; post_data : Out, :attr:`POST_LATENCY` cycles later
 
-    A line read for ``conv.acc`` has what was written in an earlier cycle than that in which its address was given.
+    A line read for ``conv.acc`` has what was written up to the cycle after that in which its address was given; what is written in
+    the next one spoils it.
     """
-    CONV_LATENCY = 3
-    POST_LATENCY = 4
+    CONV_LATENCY = 4
+    POST_LATENCY = 5
 
     def __init__(self, *, params, family=None):
         self.params, self.family = params, family
@@ -251,7 +253,7 @@ class OfmBuffer(wiring.Component):
         outputs = []
         for b in range(self.params["ofm_banks"]):
             m.submodules[f"bank_{b}"] = ram = BlockRAM(
-                width=self.width, depth=self.params["ofm_lines"], family=self.family)
+                width=self.width, depth=self.params["ofm_lines"], latency=3, family=self.family)
             address = Signal.like(self.conv_line, name=f"address_{b}", reset_less=True)
             store = self.post_active & (self.post_bank == b)
             m.d.sync += address.eq(Mux(store, self.post_line, self.conv_line))
@@ -262,7 +264,7 @@ class OfmBuffer(wiring.Component):
             outputs.append(ram.read_data)
         conv, post = outputs[0], outputs[0]
         if len(outputs) == 2:
-            conv = Mux(delay(m, self.conv_bank, 3, "conv_bank"), outputs[1], conv)
+            conv = Mux(delay(m, self.conv_bank, self.CONV_LATENCY, "conv_bank"), outputs[1], conv)
             post = Mux(self.post_bank, outputs[1], post)
         held = Signal(self.width, reset_less=True)
         m.d.sync += held.eq(post)

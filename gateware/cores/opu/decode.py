@@ -96,7 +96,8 @@ class Decode(wiring.Component):
         config, unset, valid = Signal(config_layout(), init=ones), Signal(5, init=0b11111), Signal(4)
         shift_f, shift_b, act = Signal(8), Signal(8), Signal(2)
         bases = {name: Signal(range(REGIONS), name=f"{name}_region") for name in ("ifm", "ker", "bias", "ofm")}
-        positions, ifm_total = Signal(12), Signal(11)
+        # Nobody looks at these before a shape has set them: such an instruction faults.
+        positions, ifm_total = Signal(12, reset_less=True), Signal(11, reset_less=True)
         commit = Signal()
         m.d.comb += derived.config.eq(config)
         with m.If(commit):
@@ -113,8 +114,9 @@ class Decode(wiring.Component):
         is_transfer = Signal()
         m.d.comb += [is_conv.eq(now.conv), is_transfer.eq(now.transfer)]
         examine = Signal()
-        unset_now, invalid, ranges, too_large = Signal(5), Signal(4), Signal(_RANGES), Signal()
-        span = Signal(SPAN_BITS)
+        unset_now, invalid, ranges, too_large = (Signal(bits, reset_less=True, name=name) for name, bits in (
+            ("unset_now", 5), ("invalid", 4), ("ranges", _RANGES), ("too_large", 1)))
+        span = Signal(SPAN_BITS, reset_less=True)
         needs_set, needs_valid = Signal(5), Signal(4)
         for name, mask in _NEEDS_SET.items():
             with m.If(is_op[name]):
@@ -134,7 +136,7 @@ class Decode(wiring.Component):
                 is_op["ld.ker"] & derived.kernel_large, is_op["store"] & derived.pool_tall, is_op["store"] & derived.pool_wide,
                 residual & derived.tall, residual & derived.wide, residual & derived.deep),
         }
-        unfit = Signal()
+        unfit = Signal(reset_less=True)
         extent = span_of(m, p, is_op, config, derived)
         with m.If(examine):
             m.d.sync += [
@@ -145,8 +147,8 @@ class Decode(wiring.Component):
 
         # Where an array lies: bounds in units of 64 bytes
         unit = fields["store"].addr                 # all transfers have it at the same place
-        end, first, last = Signal(UNIT_BITS), Signal(UNIT_BITS + 1), Signal(UNIT_BITS + 1)
-        beyond, low, high = Signal(), Signal(), Signal()
+        end, first, last, beyond, low, high = (Signal(bits, reset_less=True, name=name) for name, bits in (
+            ("end", UNIT_BITS), ("first", UNIT_BITS + 1), ("last", UNIT_BITS + 1), ("beyond", 1), ("low", 1), ("high", 1)))
         m.d.comb += self.region.eq(bases["ofm"])
         for name, base in (("ld.ifm", "ifm"), ("ld.ker", "ker"), ("ld.bias", "bias")):
             with m.If(is_op[name]):

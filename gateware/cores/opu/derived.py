@@ -77,7 +77,7 @@ class Derived(wiring.Component):
         _, settled = age("any", self.touched.any, SETTLE)
         m.d.comb += self.settled.eq(settled)
         for last, size, count, stride in ((self.top, c.ifm_h, c.ofm_h, c.stride_h), (self.left, c.ifm_w, c.ofm_w, c.stride_w)):
-            span = Signal(10, name="span")
+            span = Signal(10, name="span", reset_less=True)
             before = Signal(7, name="before")
             m.d.comb += before.eq(count - 1)
             m.d.sync += [
@@ -85,7 +85,7 @@ class Derived(wiring.Component):
                 last.eq(size - 1 - span),
             ]
         groups_log = Signal(3)
-        volume_log = Signal(4)                      # log2 of ifm_c * ofm_c, less 10, 0 at least
+        volume_log = Signal(4, reset_less=True)                      # log2 of ifm_c * ofm_c, less 10, 0 at least
         rows = Signal.like(self.kernel_rows)
         m.d.comb += groups_log.eq(Mux(c.ofm_c > po_log, c.ofm_c - po_log, 0))
         volume = Signal(5)
@@ -101,8 +101,8 @@ class Derived(wiring.Component):
 
         # rows * slots of a row + columns, bit by bit
         def product(name, load, rows, slots, columns, result):
-            left = Signal.like(rows, name=f"{name}_rows")
-            shifted = Signal(len(result), name=f"{name}_slots")
+            left = Signal.like(rows, name=f"{name}_rows", reset_less=True)
+            shifted = Signal(len(result), name=f"{name}_slots", reset_less=True)
             with m.If(load):
                 m.d.sync += [left.eq(rows), shifted.eq(slots), result.eq(columns)]
             with m.Else():
@@ -123,7 +123,7 @@ class Derived(wiring.Component):
         # What store writes: a division, then a product
         out_age, out_ready = age("out", self.touched.out, 2 * _PRODUCT)
         for size, window, stride, result in ((c.ofm_h, c.pool_h, c.pool_i, self.out_h), (c.ofm_w, c.pool_w, c.pool_j, self.out_w)):
-            left, rest = Signal(7, name="dividend"), Signal(4, name="rest")
+            left, rest = Signal(7, name="dividend", reset_less=True), Signal(4, name="rest", reset_less=True)
             trial, fits = Signal(4, name="trial"), Signal(name="fits")
             m.d.comb += [trial.eq((rest << 1) | left[-1]), fits.eq(trial >= stride)]
             with m.If(out_age == 0):

@@ -37,7 +37,7 @@ def span_of(m, params, is_op, config, derived):
     span = Signal(SPAN_BITS)
     chosen = 0
     for name, value in spans.items():
-        held = Signal(SPAN_BITS, name="span_of_" + name.replace(".", "_"))
+        held = Signal(SPAN_BITS, name="span_of_" + name.replace(".", "_"), reset_less=True)
         m.d.sync += held.eq(value)
         chosen = chosen | held & is_op[name].replicate(SPAN_BITS)
     m.d.comb += span.eq(chosen)
@@ -58,7 +58,7 @@ def fill_entries(m, *, conv, transfer, is_op, fields, config, derived, board, mo
     f = fields["conv"]
     command = conv.command
     overwrites = ~is_op["conv.acc"]
-    tap_row = Signal(len(conv.row))
+    tap_row = Signal(len(conv.row), reset_less=True)
     m.d.sync += tap_row.eq(f.n << derived.tap_shift)
     m.d.comb += [
         conv.row.eq(board.kernel_row + tap_row),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...primitives.dsp import MultiplierArray
+from .buffers import IfmBuffer, KernelRing, OfmBuffer
 from .commands import ConvKind
 from .pipeline import delay
 from .rounding import Rounder, RoundingBits
@@ -14,8 +15,9 @@ from .types import type_set
 
 __all__ = ["ConvLanes", "conv_stages"]
 
-#: Stage at which activations and weights reach the multipliers: buffers take four cycles from a step.
-_OPERANDS = 4
+#: Stage at which activations and weights reach the multipliers.
+_OPERANDS = IfmBuffer.LATENCY
+assert KernelRing.LATENCY == _OPERANDS
 
 
 class conv_stages:
@@ -37,10 +39,11 @@ class conv_stages:
         self.dot = _OPERANDS + self.multipliers.latency + exact_log2(params["pi"])
         self.swap = self.dot - 1
         self.total = self.dot + 1
-        self.ofm_read = self.total - 1
+        # The accumulator's line stands in a register of its own as it enters the rounder.
+        self.ofm_read = self.total + Rounder.ADDEND - 1 - OfmBuffer.CONV_LATENCY
         self.swap_addend = self.total + 1
         self.write = self.total + Rounder.LATENCY
-        self.turnaround = self.write - self.ofm_read
+        self.turnaround = self.write - (self.ofm_read + 1)
 
 
 class ConvLanes(wiring.Component):
@@ -55,9 +58,9 @@ class ConvLanes(wiring.Component):
     -------
     clear : In
     step, info : In: a step and what it is
-    activations, weights : In, four cycles later, for all lanes
+    activations, weights : In, five cycles later, for all lanes
     base, addend : In: of the next group (``conv.bias``); swapped : Out: both have been taken over
-    read_bank, read_line : Out; read_data : In, three cycles later
+    read_bank, read_line : Out; read_data : In, four cycles later
     write_en, write_bank, write_line, write_data : Out
     busy : Out: a step is in the pipeline; done : Out, one cycle: a command's last line has been written
     """

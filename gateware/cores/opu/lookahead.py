@@ -41,9 +41,9 @@ def look_ahead(m, params, words, take):
         configures, and nothing is wrong with it
     """
     given = words.payload
-    ahead, ahead_error, ahead_valid = Signal(32), Signal(), Signal()
-    area = Signal(14)
-    valid, error = Signal(), Signal()
+    ahead, ahead_error, ahead_valid = Signal(32, reset_less=True), Signal(reset_less=True), Signal()
+    area = Signal(14, reset_less=True)
+    valid, error = Signal(), Signal(reset_less=True)
     move, load = Signal(), Signal()
     m.d.comb += [load.eq(~valid | take), move.eq(~ahead_valid | load), words.ready.eq(move)]
     shape = fields_of("@shape.ifm", given.word)     # @shape.ofm has its sides at the same place
@@ -68,12 +68,12 @@ def look_ahead(m, params, words, take):
     m.d.comb += bad_any.eq(shapes & flat | any_of(is_op[name] & wrong for name, list_ in bad.items() for wrong, _ in list_))
 
     now = SimpleNamespace(valid=valid, error=error)
-    now.word, now.area = Signal(32), Signal(12)
-    now.wrong, now.illegal, now.bad, now.flat = Signal(), Signal(), Signal(), Signal()
-    now.conv, now.transfer, now.plain = Signal(), Signal(), Signal()
+    now.word, now.area = Signal(32, reset_less=True), Signal(12, reset_less=True)
+    for name in ("wrong", "illegal", "bad", "flat", "conv", "transfer", "plain"):
+        setattr(now, name, Signal(name=f"now_{name}", reset_less=True))
     conv, transfer, wrong = any_of(is_op[name] for name in CONVOLUTIONS), any_of(is_op[name] for name in TRANSFERS), Signal()
     m.d.comb += wrong.eq(~known | bad_any | over)
-    now.is_op = {name: Signal(name="now_" + signal.name) for name, signal in is_op.items()}
+    now.is_op = {name: Signal(name="now_" + signal.name, reset_less=True) for name, signal in is_op.items()}
     with m.If(load):
         m.d.sync += [
             valid.eq(ahead_valid), error.eq(ahead_error), now.word.eq(ahead), now.area.eq(area),

@@ -132,8 +132,8 @@ class Scoreboard(wiring.Component):
 
         # The kernel ring
         rows, size = p["ker_rows"], Signal(range(p["ker_rows"] + 1))
-        end = Signal(range(2 * rows))
-        both = Signal()
+        end = Signal(range(2 * rows), reset_less=True)
+        both = Signal(reset_less=True)
         m.d.sync += [
             end.eq(self.kernel_row + size),
             self.next_kernel_row.eq(Mux(end >= rows, end - rows, end)),
