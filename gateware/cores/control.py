@@ -207,7 +207,10 @@ class ControlBlock(wiring.Component):
         run = Signal(_Run)
         write_phase = Signal()              # each half word: a cycle to read, a cycle to write
         address = Signal(range(depth), init=_OFFSET["control"] // 2)  # of the half word now
-        following = Signal.like(address)
+        # Address of the next half word: on the way in from the bus, and else worked out in the read phase before. What is read as
+        # a read phase ends is never used.
+        entry = Signal.like(address)
+        following = Signal.like(address, reset_less=True)
         half = address[0]
         held = Signal(16)                   # the half word read
         addend = Signal(16)
@@ -216,10 +219,12 @@ class ControlBlock(wiring.Component):
         m.d.comb += [
             total.eq(held + addend + carry),
             ram_write.addr.eq(address), ram_write.data.eq(total[:16]),
-            ram_read.addr.eq(following), ram_read.en.eq(1),
+            ram_read.addr.eq(Mux(step == _Step.SLOT, entry, following)), ram_read.en.eq(1),
             bus.dat_r.eq(Cat(addend, held)),
         ]
-        m.d.sync += [address.eq(following), write_phase.eq(~write_phase)]
+        m.d.sync += write_phase.eq(~write_phase)
+        with m.If((step == _Step.SLOT) | write_phase):
+            m.d.sync += address.eq(ram_read.addr)
 
         # --- the life of a run ---
         done, fault, aborted = Signal(), Signal(), Signal()
@@ -413,10 +418,8 @@ class ControlBlock(wiring.Component):
         final = Signal()                    # this round makes the counters whole
         carried = Signal()
         last = Signal()
-        m.d.comb += [
-            following.eq(address + write_phase),
-            last.eq(write_phase & token[-1] & address[:2].all()),
-        ]
+        m.d.comb += last.eq(write_phase & token[-1] & address[:2].all())
+        m.d.sync += following.eq(address + 1)
         with m.Switch(step):
             with m.Case(_Step.SWEEP):
                 m.d.comb += ram_write.en.eq(write_phase)
@@ -424,18 +427,20 @@ class ControlBlock(wiring.Component):
                     m.d.sync += swept.eq(1)
                     m.d.comb += go_slot.eq(1)
             with m.Case(_Step.SLOT):
-                m.d.comb += following.eq(Cat(Const(0, 1), bus.adr[:stretch.bit_length() - 2]))
+                m.d.comb += entry.eq(Cat(Const(0, 1), bus.adr[:stretch.bit_length() - 2]))
                 if self.control.views > 1:
                     with m.If(Cat((bus.adr >= low) & (bus.adr < high) for low, high in self._counter_ranges()).any()):
-                        m.d.comb += following[stretch.bit_length() - 1:].eq(engine.view)
+                        m.d.comb += entry[stretch.bit_length() - 1:].eq(engine.view)
                 with m.If(never_ran):
-                    m.d.comb += following.eq(_OFFSET["program_address"] // 2)
+                    m.d.comb += entry.eq(_OFFSET["program_address"] // 2)
                 m.d.sync += write_phase.eq(0)
                 with m.If(bus.cyc & bus.stb):
                     m.d.sync += step.eq(_Step.SERVE)
-                with m.Elif(locked):
-                    m.d.comb += go_round.eq(1)
+                with m.Else():
+                    m.d.comb += [go_round.eq(locked), entry.eq(first_counter)]
             with m.Case(_Step.SERVE):
+                with m.If(half):
+                    m.d.sync += following.eq(Mux(swept, first_counter, _OFFSET["control"] // 2))
                 with m.If(write_phase):
                     m.d.comb += ram_write.en.eq(permit)
                     with m.If(half):
@@ -447,10 +452,10 @@ class ControlBlock(wiring.Component):
                     m.d.comb += [ram_write.en.eq(1), carried.eq(total[16] & ~address[:2].all())]
                     with m.If(address[:2].all()):
                         m.d.sync += token.eq(token << 1)
-                for i, (place, after) in enumerate(zip(places, places[1:], strict=False)):
+                for i, (place, after) in enumerate(zip(places, [*places[1:], first_counter], strict=True)):
                     if after != place + 4:
-                        with m.If(write_phase & token[i] & address[:2].all()):
-                            m.d.comb += following.eq(after)
+                        with m.If(token[i] & address[:2].all()):
+                            m.d.sync += following.eq(after)
                 with m.If(last):
                     m.d.sync += clearing.eq(0)
                     with m.If(final):
@@ -461,12 +466,10 @@ class ControlBlock(wiring.Component):
         with m.If(go_round):
             m.d.sync += [step.eq(_Step.ROUND), final.eq(closing), write_phase.eq(0)]
             m.d.sync += token.eq(1)
-            m.d.comb += following.eq(first_counter)
         with m.If(go_slot):
             m.d.sync += step.eq(_Step.SLOT)
         with m.If(go_sweep):
             m.d.sync += step.eq(_Step.SWEEP)
-            m.d.comb += following.eq(_OFFSET["control"] // 2)
         # A reset that falls into the closing of a run: nothing is left of the run.
         with m.If(command[2]):
             m.d.sync += [closing.eq(0), clearing.eq(0)]

@@ -82,11 +82,11 @@ class BiasTerms(wiring.Component):
                 m.d.sync += [lane.eq(0), issuing.eq(0)]
         # The last lane's terms stand LATENCY cycles after its address, and are needed swap_stage cycles after `ready`.
         early = delay(m, issuing & (lane == lanes - 1), max(0, self.LATENCY - 1 - self.swap_stage), "early", clear=self.clear)
-        m.d.comb += self.ready.eq(filled & ~taken)
+        # ``ready``: filled and not taken.
         with m.If(early):
-            m.d.sync += filled.eq(1)
+            m.d.sync += [filled.eq(1), self.ready.eq(1)]
         with m.If(self.take):
-            m.d.sync += taken.eq(1)
+            m.d.sync += [taken.eq(1), self.ready.eq(0)]
         with m.If(taken & self.swapped):
             m.d.sync += [filled.eq(0), taken.eq(0), group.eq(group + 1)]
             with m.If(group == last_group):
@@ -94,7 +94,7 @@ class BiasTerms(wiring.Component):
             with m.Else():
                 m.d.sync += issuing.eq(1)
         with m.If(self.clear):
-            m.d.sync += [active.eq(0), issuing.eq(0), filled.eq(0), taken.eq(0)]
+            m.d.sync += [active.eq(0), issuing.eq(0), filled.eq(0), taken.eq(0), self.ready.eq(0)]
 
         base, addend = self._lane(m, shifts)
         target = delay(m, Mux(issuing, Const(1, lanes) << lane, 0)[:lanes], self.LATENCY - 1, "target", clear=self.clear)

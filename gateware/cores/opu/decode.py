@@ -49,7 +49,7 @@ class Decode(wiring.Component):
     conv_crowded, transfer_crowded : In, none may be handed out now
     released, finished : In, one cycle each (:class:`~.scoreboard.Scoreboard`)
     released_count, finished_count, next_transfer, next_conv : Out, of the scoreboard
-    stop : In, level: nothing more is handed out
+    stop : In, level: nothing more is handed out, but for what was decided in the cycle in which it rises
     retired : Out, one cycle: an instruction that has nothing to wait for is complete
     starved : Out, there is no instruction to decode
     pc : Out, word address of the instruction at hand
@@ -147,8 +147,8 @@ class Decode(wiring.Component):
 
         # Where an array lies: bounds in units of 64 bytes
         unit = fields["store"].addr                 # all transfers have it at the same place
-        end, first, last, beyond, low, high = (Signal(bits, reset_less=True, name=name) for name, bits in (
-            ("end", UNIT_BITS), ("first", UNIT_BITS + 1), ("last", UNIT_BITS + 1), ("beyond", 1), ("low", 1), ("high", 1)))
+        end, first, last, beyond, outside = (Signal(bits, reset_less=True, name=name) for name, bits in (
+            ("end", UNIT_BITS), ("first", UNIT_BITS + 1), ("last", UNIT_BITS + 1), ("beyond", 1), ("outside", 1)))
         m.d.comb += self.region.eq(bases["ofm"])
         for name, base in (("ld.ifm", "ifm"), ("ld.ker", "ker"), ("ld.bias", "bias")):
             with m.If(is_op[name]):
@@ -156,7 +156,7 @@ class Decode(wiring.Component):
         m.d.sync += [
             end.eq(unit + span), first.eq(self.region_base + unit),
             beyond.eq(end > self.region_limit), last.eq(self.region_base + end),
-            low.eq(first < self.window_base), high.eq(last > self.window_limit),
+            outside.eq(beyond | (first < self.window_base) | (last > self.window_limit)),
         ]
 
         fill_entries(m, conv=self.conv.payload, transfer=self.transfer.payload, is_op=is_op, fields=fields, config=config,
@@ -166,9 +166,9 @@ class Decode(wiring.Component):
         push_conv, push_transfer = Signal(), Signal()
         m.d.comb += [
             self.conv.valid.eq(push_conv), self.transfer.valid.eq(push_transfer),
-            board.push_conv.eq(push_conv & self.conv.ready), board.overwrites.eq(~is_op["conv.acc"]),
+            board.push_conv.eq(push_conv), board.overwrites.eq(~is_op["conv.acc"]),
             board.residual.eq(config.add_ifm), board.kernel_rows.eq(derived.kernel_rows),
-            *(getattr(board, f"push_{kind}").eq(push_transfer & self.transfer.ready & is_op[name])
+            *(getattr(board, f"push_{kind}").eq(push_transfer & is_op[name])
               for name, kind in zip(TRANSFERS, ("ifm", "ker", "bias", "store", "pad"), strict=True)),
         ]
         made = Signal(4)
@@ -182,11 +182,16 @@ class Decode(wiring.Component):
         def fault(name, detail):
             m.d.sync += [self.code.eq(_CODE[name]), self.detail.eq(detail), self.over.eq(1), self.word.eq(word)]
 
+        # Room in both queues and no ``stop``, as it was a cycle ago: nobody else fills them, so what there was is there.
+        conv_room, transfer_room, nothing = (Signal(name=name, reset_less=True) for name in ("conv_room", "transfer_room", "nothing"))
+        m.d.sync += [
+            conv_room.eq(self.conv.ready & ~self.conv_crowded & ~self.stop),
+            transfer_room.eq(self.transfer.ready & ~self.transfer_crowded & ~self.stop),
+            nothing.eq(is_op["pad"] & (fields["pad"].p == 0)),      # a ``pad`` of no width
+        ]
         waits = Signal()                            # for numbers that follow from the configuration
         m.d.comb += waits.eq(~derived.settled | is_op["ld.ifm"] & ~derived.ifm_ready | is_op["store"] & ~derived.out_ready
                              | is_op["pad"] & ~derived.map_ready)
-        nothing = Signal()                          # a ``pad`` of no width
-        m.d.comb += nothing.eq(is_op["pad"] & (fields["pad"].p == 0))
         with m.FSM(name="decode"):
             with m.State("OFF"):
                 with m.If(self.start):
@@ -222,12 +227,11 @@ class Decode(wiring.Component):
             with m.State("CONV"):
                 with m.If(unfit):
                     m.next = "WRONG"
-                with m.Elif(~self.conv_crowded & ~self.stop):
+                with m.Elif(conv_room):
                     m.d.comb += push_conv.eq(1)
-                    with m.If(self.conv.ready):
-                        m.d.sync += valid.eq(valid | made)
-                        done()
-                        m.next = "LOOK"
+                    m.d.sync += valid.eq(valid | made)
+                    done()
+                    m.next = "LOOK"
             with m.State("BOUNDS"):                 # ``end`` and ``first`` are made in this cycle
                 with m.If(unfit):
                     m.next = "WRONG"
@@ -239,17 +243,16 @@ class Decode(wiring.Component):
                     m.next = "SUMS"
             with m.State("SUMS"):                   # ``beyond`` and ``last``
                 m.next = "LIMITS"
-            with m.State("LIMITS"):                 # ``low`` and ``high``
+            with m.State("LIMITS"):                 # ``outside``
                 m.next = "JUDGE"
             with m.State("JUDGE"):
-                with m.If(beyond | low | high):
+                with m.If(outside):
                     m.next = "WRONG"
-                with m.Elif(~self.transfer_crowded & ~self.stop):
+                with m.Elif(transfer_room):
                     m.d.comb += push_transfer.eq(1)
-                    with m.If(self.transfer.ready):
-                        m.d.sync += valid.eq(valid | made)
-                        done()
-                        m.next = "LOOK"
+                    m.d.sync += valid.eq(valid | made)
+                    done()
+                    m.next = "LOOK"
             with m.State("WRONG"):
                 m.next = "OVER"
                 with m.If(now.illegal):

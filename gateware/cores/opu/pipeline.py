@@ -44,10 +44,15 @@ class Countdown:
         self.left = Signal(bits, name=f"{name}_left", reset_less=True)
         self.last = Signal(name=f"{name}_last", reset_less=True)
 
+    @property
+    def next_last(self):
+        """After a step :attr:`last` will be high."""
+        return self.left == 1
+
     def load(self, start, zero):
         """Statements: begin at ``start``, of which ``zero`` says whether it is 0."""
         self._m.d.sync += [self.left.eq(start), self.last.eq(zero)]
 
     def step(self):
         """Statements: one down."""
-        self._m.d.sync += [self.left.eq(self.left - 1), self.last.eq(self.left == 1)]
+        self._m.d.sync += [self.left.eq(self.left - 1), self.last.eq(self.next_last)]

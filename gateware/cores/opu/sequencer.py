@@ -64,6 +64,7 @@ class ConvSequencer(wiring.Component):
         given, ready, go = self._prepare(m)
         params = self.params
         running, blocked, end = Signal(), Signal(), Signal()
+        final = Signal(reset_less=True)             # the next step is the command's last
         m.d.comb += [
             self.step.eq(running & ~blocked), go.eq(ready & (~running | end) & ~self.clear),
             self.active.eq(running | given),
@@ -74,63 +75,73 @@ class ConvSequencer(wiring.Component):
         line, row_line = Signal(line_bits(params), reset_less=True), Signal(line_bits(params), reset_less=True)
         kernel, kernel_base = Signal(row_bits(params), reset_less=True), Signal(row_bits(params), reset_less=True)
         chunk, last_chunk = Signal(4, reset_less=True), Signal(reset_less=True)
-        group, last_group = Signal(6, reset_less=True), Signal(reset_less=True)
+        group = Signal(6, reset_less=True)
         ofm_line = Signal.like(self.info.ofm_line, reset_less=True)
         group_begins = Signal(reset_less=True)
-        columns, rows = Countdown(m, 7, "columns"), Countdown(m, 7, "rows")
+        columns, rows, groups = Countdown(m, 7, "columns"), Countdown(m, 7, "rows"), Countdown(m, 6, "groups")
+        # What a step may have to wait for: a conv.acc's first one for lines, that of each group of a conv.bias for its terms.
+        acc_begins, bias_begins = Signal(reset_less=True), Signal(reset_less=True)
 
         ring = params["ker_rows"]
         next_kernel, next_group = Signal.like(kernel), Signal.like(group)
         m.d.comb += [
             next_kernel.eq(kernel + 1 if ring == 1 << len(kernel) else Mux(kernel == ring - 1, 0, kernel + 1)),
             next_group.eq(group + 1),
-            end.eq(self.step & last_chunk & columns.last & rows.last & last_group),
+            end.eq(self.step & final),
         ]
         with m.If(self.step):
-            m.d.sync += [chunk.eq(chunk + 1), kernel.eq(next_kernel), group_begins.eq(0)]
+            m.d.sync += [chunk.eq(chunk + 1), kernel.eq(next_kernel), group_begins.eq(0), bias_begins.eq(0),
+                         acc_begins.eq(0)]
             if self.chunks > 1:
-                m.d.sync += last_chunk.eq(run.one_chunk | (chunk + 1 == run.chunks))
+                last_but_one = chunk + 1 == run.chunks
+                m.d.sync += [last_chunk.eq(run.one_chunk | last_but_one), final.eq(last_but_one & columns.last & rows.last & groups.last)]
             with m.If(last_chunk):
                 m.d.sync += [chunk.eq(0), last_chunk.eq(run.one_chunk), kernel.eq(kernel_base)]
                 columns.step()
-                m.d.sync += [line.eq(line + run.line_step), ofm_line.eq(ofm_line + run.ofm_step)]
+                m.d.sync += [line.eq(line + run.line_step), ofm_line.eq(ofm_line + run.ofm_step),
+                             final.eq(run.one_chunk & columns.next_last & rows.last & groups.last)]
                 with m.If(columns.last):
                     columns.load(run.columns, run.one_column)
                     rows.step()
-                    m.d.sync += [line.eq(row_line + run.row_step), row_line.eq(row_line + run.row_step)]
+                    m.d.sync += [line.eq(row_line + run.row_step), row_line.eq(row_line + run.row_step),
+                                 final.eq(run.one_chunk & run.one_column & rows.next_last & groups.last)]
                     with m.If(rows.last):
                         rows.load(run.rows, run.one_row)
+                        groups.step()
                         m.d.sync += [
                             line.eq(run.line), row_line.eq(run.line), ofm_line.eq(next_group), group.eq(next_group),
-                            last_group.eq(next_group == run.groups), group_begins.eq(1),
+                            group_begins.eq(1), bias_begins.eq(run.is_bias),
+                            final.eq(run.one_chunk & run.one_column & run.one_row & groups.next_last),
                             kernel.eq(next_kernel), kernel_base.eq(next_kernel),
                         ]
-                        with m.If(last_group):
+                        with m.If(groups.last):
                             m.d.sync += running.eq(0)
 
         # conv.acc reads a line that the command before it may still have on its way. Its first step comes `turnaround` cycles
         # after that one's first step, or, where it has fewer chunks to a line, after that one's last; and after the first step
         # of each group of a conv.bias, which may have waited.
         command_begins, hot, left = Signal(reset_less=True), Signal(), Signal(range(self.turnaround + 1), reset_less=True)
-        is_bias = run.kind == ConvKind.BIAS
-        with m.If(self.step & group_begins & (command_begins | is_bias)):
+        with m.If(self.step & (group_begins & command_begins | bias_begins)):
             m.d.sync += [left.eq(self.turnaround - 1), hot.eq(self.turnaround > 1)]
         with m.Elif(hot):
             m.d.sync += [left.eq(left - 1), hot.eq(left != 1)]
         with m.If(self.step):
             m.d.sync += command_begins.eq(0)
         m.d.comb += [
-            blocked.eq(command_begins & (run.kind == ConvKind.ACC) & hot | group_begins & is_bias & ~self.terms_ready),
-            self.terms_take.eq(self.step & group_begins & is_bias),
+            blocked.eq(acc_begins & hot | bias_begins & ~self.terms_ready),
+            self.terms_take.eq(self.step & bias_begins),
         ]
         with m.If(go):
             command = self.ready_command
             columns.load(command.columns, command.one_column)
             rows.load(command.rows, command.one_row)
+            groups.load(command.groups, command.one_group)
             m.d.sync += [
+                acc_begins.eq(command.kind == ConvKind.ACC), bias_begins.eq(command.is_bias),
+                final.eq(command.one_chunk & command.one_column & command.one_row & command.one_group),
                 running.eq(1), run.eq(command), line.eq(command.line), row_line.eq(command.line), kernel.eq(command.kernel),
                 kernel_base.eq(command.kernel), chunk.eq(0), last_chunk.eq(command.one_chunk), group.eq(0),
-                last_group.eq(command.groups == 0), ofm_line.eq(0), group_begins.eq(1), command_begins.eq(1),
+                ofm_line.eq(0), group_begins.eq(1), command_begins.eq(1),
             ]
             with m.If(command.chunks < run.chunks):
                 m.d.sync += [left.eq(self.turnaround - 1), hot.eq(self.turnaround > 1)]
@@ -140,7 +151,7 @@ class ConvSequencer(wiring.Component):
         m.d.comb += [
             self.ifm_bank.eq(run.ifm_bank), self.ifm_line.eq(line | chunk), self.row.eq(kernel),
             self.info.first.eq(chunk == 0), self.info.last.eq(last_chunk), self.info.group.eq(group_begins),
-            self.info.command.eq(last_chunk & columns.last & rows.last & last_group), self.info.kind.eq(run.kind),
+            self.info.command.eq(final), self.info.kind.eq(run.kind),
             self.info.shift.eq(run.shift), self.info.ofm_bank.eq(run.ofm_bank), self.info.ofm_line.eq(ofm_line),
         ]
         return m
@@ -168,7 +179,7 @@ class ConvSequencer(wiring.Component):
         self.ready_command = out = Signal(data.StructLayout({
             "kind": ConvKind, "line": line_bits(params), "line_step": line_bits(params), "row_step": line_bits(params),
             "kernel": row_bits(params), "chunks": 4, "one_chunk": 1, "columns": 7, "one_column": 1, "rows": 7, "one_row": 1,
-            "groups": 6, "ofm_step": 7, "shift": bits.shift, "ifm_bank": 1, "ofm_bank": 1,
+            "groups": 6, "one_group": 1, "is_bias": 1, "ofm_step": 7, "shift": bits.shift, "ifm_bank": 1, "ofm_bank": 1,
         }), reset_less=True)
         bias = Signal(self.terms_command.payload.shape(), reset_less=True)
         asked = Signal()
@@ -186,6 +197,7 @@ class ConvSequencer(wiring.Component):
                 out.row_step.eq(rows_between << lines), out.kernel.eq(command.row), out.chunks.eq((1 << lines) - 1),
                 out.one_chunk.eq(lines == 0), out.columns.eq(command.ofm_w - 1), out.one_column.eq(command.ofm_w == 1),
                 out.rows.eq(command.ofm_h - 1), out.one_row.eq(command.ofm_h == 1), out.groups.eq((1 << groups) - 1),
+                out.one_group.eq(groups == 0), out.is_bias.eq(command.kind == ConvKind.BIAS),
                 out.ofm_step.eq(Const(1, 7) << groups), out.shift.eq(shift),
                 out.ifm_bank.eq(command.ifm_bank), out.ofm_bank.eq(command.ofm_bank),
                 bias.ifm_shift.eq(command.ifm_shift), bias.bias_shift.eq(command.bias_shift),
@@ -193,7 +205,7 @@ class ConvSequencer(wiring.Component):
             ]
         with m.If(go):
             m.d.sync += whole.eq(0)
-        is_bias = out.kind == ConvKind.BIAS
+        is_bias = out.is_bias
         m.d.comb += [self.terms_command.valid.eq(whole & is_bias & ~asked), self.terms_command.payload.eq(bias)]
         with m.If(self.terms_command.valid & self.terms_command.ready):
             m.d.sync += asked.eq(1)

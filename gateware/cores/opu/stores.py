@@ -121,10 +121,15 @@ class Stores(wiring.Component):
         # Beats that wait and are not asked for yet: those of the next request must be there.
         waiting = Signal(range(2 * burst + 4))
         enough = Signal()
-        m.d.sync += waiting.eq(waiting + push - Mux(self.made & collect, self.made_beats + 1, 0))
         wanted = Signal(9)
         m.d.comb += wanted.eq(self.made_beats + 1)
-        m.d.sync += enough.eq((waiting >= wanted) & ~self.made)
+        # A request is counted a cycle after it was made, and there is none in that cycle where it would matter.
+        made, made_beats = Signal(), Signal(9, reset_less=True)
+        m.d.sync += [made.eq(self.made), made_beats.eq(wanted)]
+        m.d.sync += [
+            waiting.eq(waiting + push - Mux(made & collect, made_beats, 0)),
+            enough.eq((waiting >= wanted) & ~self.made & ~made),
+        ]
         begun = Signal()
         with m.If(push):
             m.d.sync += begun.eq(1)
@@ -138,10 +143,10 @@ class Stores(wiring.Component):
         owed = Signal(range(16 * MAX_BEATS))
         give = Signal()
         m.d.comb += [
-            self.owed.eq((owed != 0) | offer.o.valid),
+            self.owed.eq((owed != 0) | made | offer.o.valid),
             offer.i.valid.eq((owed != 0) & (zeros | self.stop | buffer.r_rdy)), give.eq(offer.i.valid & offer.i.ready),
             offer.i.payload.data.eq(Mux(zeros, 0, buffer.r_data)), offer.i.payload.mask.eq(Mux(self.stop, 0, mask)),
             buffer.r_en.eq(give & ~zeros),
         ]
-        m.d.sync += [owed.eq(owed + Mux(self.made, wanted, 0) - give), self.bytes.eq(Mux(give & ~self.stop, per_beat, 0))]
+        m.d.sync += [owed.eq(owed + Mux(made, made_beats, 0) - give), self.bytes.eq(Mux(give & ~self.stop, per_beat, 0))]
         return m
