@@ -82,15 +82,16 @@ class StreamBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spare = Signal.like(self.i.payload)
+        # Payloads without reset: what nobody looks at need not be 0, and a reset's wires are long.
+        spare, payload = Signal.like(self.i.payload, reset_less=True), Signal.like(self.o.payload, reset_less=True)
         held = Signal()
-        m.d.comb += self.i.ready.eq(~held)
+        m.d.comb += [self.i.ready.eq(~held), self.o.payload.eq(payload)]
         with m.If(self.o.ready | ~self.o.valid):
             m.d.sync += [self.o.valid.eq(self.i.valid | held), held.eq(0)]
             with m.If(held):
-                m.d.sync += self.o.payload.eq(spare)
+                m.d.sync += payload.eq(spare)
             with m.Else():
-                m.d.sync += self.o.payload.eq(self.i.payload)
+                m.d.sync += payload.eq(self.i.payload)
         with m.Elif(self.i.valid & ~held):
             m.d.sync += [spare.eq(self.i.payload), held.eq(1)]
         return m

@@ -94,9 +94,17 @@ class Mover(wiring.Component):
             ]
 
         # Answers
-        mine, taken, last = Signal(), Signal(), Signal()
+        # Whose answers come next: the burst's where no word is asked for, or behind a burst that reads. A flip-flop, since it steers
+        # `ready`, which goes through guard, arbiter and memory.
+        mine, taken, last = Signal(init=1), Signal(), Signal()
+        with m.If(ended):
+            m.d.sync += mine.eq(~word_out)
+        with m.If(last & ~mine):
+            m.d.sync += mine.eq(1)
+        with m.If(ask & ask_word & port.req.ready):
+            m.d.sync += mine.eq(burst_out & ~ended & ~writes)
         m.d.comb += [
-            mine.eq(~word_out | word_behind & ~writes), last.eq(taken & port.r.payload.last),
+            last.eq(taken & port.r.payload.last),
             self.store.eq(mine & port.r.valid & ~tile & ~rest), self.push.eq(mine & taken & tile),
             port.r.ready.eq(~rest & Mux(mine, tile | self.stored, self.field_ready)),
             taken.eq(port.r.valid & port.r.ready), port.ack.ready.eq(1),

@@ -149,7 +149,7 @@ class PipelinedEngine(wiring.Component):
         m.d.sync += due.eq(due + (decode.retired + dma.retired_load + dma.retired_write) + (convs.finished + ends) - retired)
 
         # The end of the run
-        code, pc, detail, word = Signal(8), Signal(30), Signal(32), Signal(32)
+        code, pc, detail, word = Signal(8), Signal(30, reset_less=True), Signal(32, reset_less=True), Signal(32)
         closing, quiet = Signal(2), Signal(4)
         drained, stopped = Signal(), Signal()
         m.d.sync += [

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from .isa import MAX_TAPS
+from .pipeline import without_reset
 
 __all__ = ["Derived", "config_layout"]
 
@@ -73,10 +74,17 @@ class Derived(wiring.Component):
                 m.d.sync += count.eq(count + 1)
             return count, count == ready
 
+        # None of them is looked at before it has had its time, so none needs a reset.
+        top, left_edge, tap_shift, kernel_rows, kernel_large, kernel_too_long, pool_tall, pool_wide, ifm_slots, map_slots, \
+            out_h, out_w, out_slots, tall, wide, deep = (without_reset(m, member) for member in (
+                self.top, self.left, self.tap_shift, self.kernel_rows, self.kernel_large, self.kernel_too_long, self.pool_tall,
+                self.pool_wide, self.ifm_slots, self.map_slots, self.out_h, self.out_w, self.out_slots, self.tall, self.wide,
+                self.deep))
+
         # One or two steps
         _, settled = age("any", self.touched.any, SETTLE)
         m.d.comb += self.settled.eq(settled)
-        for last, size, count, stride in ((self.top, c.ifm_h, c.ofm_h, c.stride_h), (self.left, c.ifm_w, c.ofm_w, c.stride_w)):
+        for last, size, count, stride in ((top, c.ifm_h, c.ofm_h, c.stride_h), (left_edge, c.ifm_w, c.ofm_w, c.stride_w)):
             span = Signal(10, name="span", reset_less=True)
             before = Signal(7, name="before")
             m.d.comb += before.eq(count - 1)
@@ -91,11 +99,11 @@ class Derived(wiring.Component):
         volume = Signal(5)
         m.d.comb += volume.eq(c.ifm_c + c.ofm_c + 4)
         m.d.sync += [
-            self.tap_shift.eq(c.ifm_c + groups_log + (4 - pi_log)),
+            tap_shift.eq(c.ifm_c + groups_log + (4 - pi_log)),
             volume_log.eq(Mux(volume > 10, volume - 10, 0)),
-            self.kernel_rows.eq(rows), self.kernel_too_long.eq(rows > p["ker_rows"]),
-            self.kernel_large.eq((c.ker_n << volume_log) > MAX_TAPS),
-            self.pool_tall.eq(c.pool_h > c.ofm_h), self.pool_wide.eq(c.pool_w > c.ofm_w),
+            kernel_rows.eq(rows), kernel_too_long.eq(rows > p["ker_rows"]),
+            kernel_large.eq((c.ker_n << volume_log) > MAX_TAPS),
+            pool_tall.eq(c.pool_h > c.ofm_h), pool_wide.eq(c.pool_w > c.ofm_w),
         ]
         m.d.comb += rows.eq(c.ker_n << self.tap_shift)
 
@@ -116,13 +124,13 @@ class Derived(wiring.Component):
             return result
 
         ifm_age, ifm_ready = age("ifm", self.touched.ifm, _PRODUCT)
-        product("ifm", ifm_age == 0, less_one(c.ifm_h, "ifm_rows_1"), c.ifm_mem_w, less_one(c.ifm_w, "ifm_w_1"), self.ifm_slots)
+        product("ifm", ifm_age == 0, less_one(c.ifm_h, "ifm_rows_1"), c.ifm_mem_w, less_one(c.ifm_w, "ifm_w_1"), ifm_slots)
         map_age, map_ready = age("map", self.touched.map, _WIDE_PRODUCT)
-        product("map", map_age == 0, c.ofm_mem_h, c.ofm_mem_w, Const(0, 1), self.map_slots)
+        product("map", map_age == 0, c.ofm_mem_h, c.ofm_mem_w, Const(0, 1), map_slots)
 
         # What store writes: a division, then a product
         out_age, out_ready = age("out", self.touched.out, 2 * _PRODUCT)
-        for size, window, stride, result in ((c.ofm_h, c.pool_h, c.pool_i, self.out_h), (c.ofm_w, c.pool_w, c.pool_j, self.out_w)):
+        for size, window, stride, result in ((c.ofm_h, c.pool_h, c.pool_i, out_h), (c.ofm_w, c.pool_w, c.pool_j, out_w)):
             left, rest = Signal(7, name="dividend", reset_less=True), Signal(4, name="rest", reset_less=True)
             trial, fits = Signal(4, name="trial"), Signal(name="fits")
             m.d.comb += [trial.eq((rest << 1) | left[-1]), fits.eq(trial >= stride)]
@@ -130,11 +138,11 @@ class Derived(wiring.Component):
                 m.d.sync += [left.eq(size - window), rest.eq(0)]
             with m.Elif(out_age < 8):
                 m.d.sync += [left.eq(left << 1), rest.eq(Mux(fits, trial - stride, trial)), result.eq((result << 1) | fits)]
-        product("out", out_age == _PRODUCT, self.out_h, c.ofm_mem_w, self.out_w, self.out_slots)
+        product("out", out_age == _PRODUCT, out_h, c.ofm_mem_w, out_w, out_slots)
         m.d.comb += [self.ifm_ready.eq(ifm_ready), self.out_ready.eq(out_ready), self.map_ready.eq(map_ready)]
         last = c.order == 2
         m.d.sync += [
-            self.tall.eq(Mux(last, self.out_h + 1, c.ofm_h) > c.ifm_h), self.wide.eq(Mux(last, self.out_w + 1, c.ofm_w) > c.ifm_w),
-            self.deep.eq(c.ofm_c > c.ifm_c + 4),
+            tall.eq(Mux(last, out_h + 1, c.ofm_h) > c.ifm_h), wide.eq(Mux(last, out_w + 1, c.ofm_w) > c.ifm_w),
+            deep.eq(c.ofm_c > c.ifm_c + 4),
         ]
         return m

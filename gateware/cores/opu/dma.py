@@ -14,6 +14,7 @@ from ...memory.port import MemoryPort
 from ...memory.queue import StreamBuffer
 from .commands import bias_load_layout, ifm_load_layout, ker_load_layout, out_layout, post_layout
 from .loads import TAP_BITS, Loads
+from .pipeline import without_reset
 from .records import NUMBER_BITS, PC_BITS, UNIT_BITS, DMAKind, dma_entry, passed
 from .requests import Requests, geometry_layout, slot_beats_log2
 from .stores import Stores
@@ -128,9 +129,10 @@ class DMA(wiring.Component):
         zeros = Signal()
         over = Signal()                             # the store or pad is complete
         m.d.comb += over.eq(writing & made_all & read_out & (acks == 0) & ~stores.owed & ~stop)
+        post = without_reset(m, self.post.payload)
         with m.If(go & writes):
             m.d.sync += [writing.eq(1), made_all.eq(0), read_out.eq(is_pad), zeros.eq(is_pad), write_pc.eq(head.pc),
-                         write_word.eq(head.word), asked.eq(is_store), self.post.payload.eq(head.post)]
+                         write_word.eq(head.word), asked.eq(is_store), post.eq(head.post)]
         with m.Else():
             with m.If(last_made):
                 m.d.sync += made_all.eq(1)
@@ -169,12 +171,13 @@ class DMA(wiring.Component):
         ]
         read_pc, read_word = Signal(PC_BITS, reset_less=True), Signal(32, reset_less=True)
         m.d.sync += [read_pc.eq(loads.now.pc), read_word.eq(loads.now.word)]
+        failed_pc, failed_word, failed_unit = (without_reset(m, member) for member in (self.failed_pc, self.failed_word, self.failed_unit))
         with m.If(bad[1] & ~self.failed):
-            m.d.sync += [self.failed.eq(1), self.failed_unit.eq(units.r_data)]
+            m.d.sync += [self.failed.eq(1), failed_unit.eq(units.r_data)]
             with m.If(ended_write[1]):
-                m.d.sync += [self.failed_pc.eq(write_pc), self.failed_word.eq(write_word)]
+                m.d.sync += [failed_pc.eq(write_pc), failed_word.eq(write_word)]
             with m.Else():
-                m.d.sync += [self.failed_pc.eq(read_pc), self.failed_word.eq(read_word)]
+                m.d.sync += [failed_pc.eq(read_pc), failed_word.eq(read_word)]
         m.d.comb += self.quiet.eq((flying == 0) & ~stores.owed)
 
         # What the engine is told
@@ -186,7 +189,7 @@ class DMA(wiring.Component):
             m.d.comb += old_pc.eq(loads.now.pc)
         m.d.sync += [
             self.oldest.eq(~idle | valid | (queue.level != 0)),
-            self.oldest_pc.eq(Mux(writing, write_pc, Mux(in_flight != 0, old_pc, Mux(valid, head.pc, first.pc)))),
+            without_reset(m, self.oldest_pc).eq(Mux(writing, write_pc, Mux(in_flight != 0, old_pc, Mux(valid, head.pc, first.pc)))),
             self.reading.eq(in_flight != 0), self.writing.eq(writing), self.retired_load.eq(loads.done & ~stop), self.retired_write.eq(over),
             self.empty.eq(idle & ~valid & (queue.level == 0) & ~self.entries.valid & ~go & ~loads.done & ~over
                           & ~self.retired_load & ~self.retired_write),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...memory.port import MemoryPort
 from .isa import UNIT
+from .pipeline import without_reset
 from .records import UNIT_BITS
 
 __all__ = ["Fetch", "word_layout_of_fetch"]
@@ -54,9 +55,9 @@ class Fetch(wiring.Component):
 
         # How many words may be fetched: as many as fit below the program's end and below the window's.
         step = Signal(4)
-        room = Signal(UNIT_BITS + 1)                # blocks from the program's start to the window's end; top bit: none
-        below, less = Signal(), Signal()
-        count = Signal(30)                          # words
+        room = Signal(UNIT_BITS + 1, reset_less=True)                # blocks from the program's start to the window's end; top bit: none
+        below, less = Signal(reset_less=True), Signal(reset_less=True)
+        count = Signal(30, reset_less=True)                          # words
         m.d.sync += [
             step.eq(Cat(self.start, step)),
             room.eq(self.window_limit - self.program), below.eq(self.program < self.window_base),
@@ -124,8 +125,9 @@ class Fetch(wiring.Component):
                              spoilt.eq((spoilt | bad) & ~place.all())]
         place_in_block = Signal(4)
         m.d.comb += freed.eq(show & place_in_block.all())
+        payload = without_reset(m, out.payload)
         with m.If(free):
-            m.d.sync += [out.valid.eq(show), out.payload.word.eq(word), out.payload.error.eq(error)]
+            m.d.sync += [out.valid.eq(show), payload.word.eq(word), payload.error.eq(error)]
         with m.If(show):
             m.d.sync += [due.eq(due - 1), place_in_block.eq(place_in_block + 1)]
         with m.If(step[2]):

@@ -7,6 +7,7 @@ from amaranth.utils import exact_log2
 
 from ...memory.port import MemoryPort
 from .commands import bias_load_layout, ifm_load_layout, ker_load_layout, row_bits
+from .pipeline import without_reset
 from .records import NUMBER_BITS, PC_BITS, DMAKind
 from .requests import BEATS_BITS
 
@@ -63,9 +64,9 @@ class Loads(wiring.Component):
         m = Module()
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=load_layout(self.params).size, depth=DEPTH)
         m.d.comb += [queue.w_data.eq(self.expect.payload), queue.w_en.eq(self.expect.valid), self.expect.ready.eq(queue.w_rdy)]
-        now, active, r = self.now, self.active, self.r
-        left = Signal(BEATS_BITS)
-        final = Signal()                            # the beat to come is the last one
+        now, active, r = without_reset(m, self.now), self.active, self.r
+        left = Signal(BEATS_BITS, reset_less=True)
+        final = Signal(reset_less=True)                            # the beat to come is the last one
         begin, beat, ends = Signal(), Signal(), Signal()
         m.d.comb += [
             begin.eq(~active & queue.r_rdy & ~self.stop), queue.r_en.eq(begin),

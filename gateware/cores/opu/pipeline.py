@@ -2,7 +2,7 @@
 """Helpers of pipelined datapaths: chains of registers without reset, small products, counters that know their last value."""
 from amaranth import Cat, Module, Mux, Signal
 
-__all__ = ["Countdown", "delay", "narrowest", "small_product"]
+__all__ = ["Countdown", "delay", "narrowest", "small_product", "without_reset"]
 
 
 def delay(m, value, cycles, name, *, clear=None):
@@ -15,6 +15,13 @@ def delay(m, value, cycles, name, *, clear=None):
                 m.d.sync += held.eq(0)
         value = held
     return value
+
+
+def without_reset(m, member):
+    """A register without reset that drives the output ``member``: for values that nobody looks at before they are made."""
+    held = Signal.like(member, name=f"{member.name}_held" if isinstance(member, Signal) else "held", reset_less=True)
+    m.d.comb += member.eq(held)
+    return held
 
 
 def small_product(a, b):

@@ -7,6 +7,7 @@ from amaranth.utils import exact_log2
 
 from ...memory.port import RequestLayout
 from .isa import UNIT
+from .pipeline import without_reset
 from .records import UNIT_BITS
 from .types import SLOT
 
@@ -93,12 +94,13 @@ class Requests(wiring.Component):
         upper, from_below = Signal(reset_less=True), Signal(reset_less=True)
         m.d.sync += [upper.eq(row < held.border), from_below.eq(rows < held.border), solid.eq(upper | from_below | held.solid)]
 
+        payload = without_reset(m, out.payload)
         with m.If(out.ready):
             m.d.sync += out.valid.eq(0)
         with m.If(self.made):
             m.d.sync += [
-                out.valid.eq(1), out.payload.address.eq(unit << exact_log2(UNIT)), out.payload.beats.eq(self.made_beats),
-                out.payload.write.eq(held.write),
+                out.valid.eq(1), payload.address.eq(unit << exact_log2(UNIT)), payload.beats.eq(self.made_beats),
+                payload.write.eq(held.write),
                 unit.eq(unit + step), left.eq(Cat(left[:low], left[low:] - 1)),
             ]
             with m.If(ends_segment):

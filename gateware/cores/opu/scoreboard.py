@@ -21,6 +21,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .pipeline import without_reset
 from .records import NUMBER_BITS, need_layout, row_bits
 
 __all__ = ["Scoreboard"]
@@ -99,6 +100,7 @@ class Scoreboard(wiring.Component):
                          target.fresh.eq(source.fresh & ~(self.finished & (source.number == self.finished_count)))]
 
         def younger(result, one, other):
+            result = without_reset(m, result)
             distance = Signal(NUMBER_BITS, name="distance")
             m.d.comb += distance.eq(one.number - other.number)
             m.d.sync += [
@@ -134,9 +136,10 @@ class Scoreboard(wiring.Component):
         rows, size = p["ker_rows"], Signal(range(p["ker_rows"] + 1))
         end = Signal(range(2 * rows), reset_less=True)
         both = Signal(reset_less=True)
+        next_row = without_reset(m, self.next_kernel_row)
         m.d.sync += [
             end.eq(self.kernel_row + size),
-            self.next_kernel_row.eq(Mux(end >= rows, end - rows, end)),
+            next_row.eq(Mux(end >= rows, end - rows, end)),
             both.eq(size + self.kernel_rows <= rows),
         ]
         m.d.comb += self.ker_conv.eq(Mux(both, before_ker, last))
