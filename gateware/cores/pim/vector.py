@@ -64,7 +64,8 @@ class VectorUnit(wiring.Component):
         # A command
         start, busy = Signal(), Signal()
         planned, plan = Signal(plan_layout(params)), Signal(plan_layout(params), reset_less=True)
-        plan_command(m, params, self.command.payload, planned)
+        one_by_one = in_spram(params, self.family)
+        plan_command(m, params, self.command.payload, planned, twice=not one_by_one)
         m.d.comb += [
             self.command.ready.eq(~busy), start.eq(self.command.valid & ~busy), self.busy.eq(busy | self.progress.done),
             fetch.start.eq(start), fetch.command.eq(self.command.payload), fetch.next_plan.eq(planned), fetch.plan.eq(plan),
@@ -170,7 +171,7 @@ class VectorUnit(wiring.Component):
             m.d.comb += getattr(store, f"result_{lane}").eq(result)
 
         # Where LMem cannot take a result in every cycle, one fetch is under way at a time.
-        if in_spram(params, self.family):
+        if one_by_one:
             waits = waits | fetch.outstanding | Cat(valid for valid, _, _ in along).any() | store.valid | store.busy
         m.d.comb += fetch.hold.eq(waits)
         return m

@@ -3,7 +3,7 @@
 
 A *step* is ``elements`` results; a *fetch* one word of each source, with the elements of one step, or of two where a step does not use its words up.
 """
-from amaranth import Cat, Module, Mux, Signal, signed
+from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, enum
 from amaranth.utils import exact_log2
 
@@ -72,8 +72,8 @@ def plan_layout(params):
     })
 
 
-def plan_command(m: Module, params, command, plan):
-    """Drives ``plan`` from ``command``."""
+def plan_command(m: Module, params, command, plan, *, twice=True):
+    """Drives ``plan`` from ``command``; with ``twice`` a fetch may have two steps, one cycle after the other."""
     bits, word = params["max_biw"], exact_log2(lmem_word_bytes(params))
     op = command.op
 
@@ -104,7 +104,7 @@ def plan_command(m: Module, params, command, plan):
         m.d.comb += step.eq(0)
     with m.Elif((multiplied | sums) & (fits > most)):
         m.d.comb += step.eq(most)
-    again = two & (fit(ib) == step + 1)
+    again = two & (fit(ib) == step + 1) if twice else Const(0, 1)
     m.d.comb += fetch.eq(step + again)
 
     size = ib + 1
