@@ -6,6 +6,7 @@
 import random
 
 import pim_compare as compare
+import pim_directed
 import pim_programs
 import pytest
 from campaigns import random_behaviour
@@ -37,6 +38,13 @@ def test_every_fault(bench, fault):
         assert not problems, (case.name, problems)
         if case.notes.get("fault"):
             assert outcome.fault is not None and outcome.fault.name == fault
+
+
+@pytest.mark.parametrize("group", pim_directed.GROUPS)
+def test_directed_programs(bench, group):
+    for case in pim_directed.directed_cases(bench.params, group):
+        problems, _ = compare.check_case(bench, case, IDEAL)
+        assert not problems, (case.name, problems)
 
 
 def test_aborts_and_restarts(bench):
