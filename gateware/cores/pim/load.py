@@ -138,7 +138,7 @@ class Load(wiring.Component):
                 with m.If(self.start):
                     m.d.sync += [
                         image.eq(Mux(self.core_table != 0, self.core_table, self.program_address)), self.fault.eq(0), code.eq(0),
-                        detail.eq(0), self.entries.eq(0), core.eq(0), *(s.count.eq(0) for s in self.starts),
+                        detail.eq(0), self.entries.eq(0), core.eq(0), *(s.as_value().eq(0) for s in self.starts),
                     ]
                     m.next = "CLEAR"
             with state("CLEAR"):

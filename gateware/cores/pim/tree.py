@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Any number of memory ports behind as many as the shell's arbiter takes."""
+from amaranth import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ...memory.arbiter import MemoryArbiter
+from ...memory.port import MemoryPort
+
+__all__ = ["MOST_PORTS", "PortTree"]
+
+#: Ports of an arbiter, at most.
+MOST_PORTS = 16
+
+
+class PortTree(wiring.Component):
+    """``ports`` ports in front of at most sixteen: wires while they are no more, else arbiters of equal numbers of ports.
+
+    Parameters
+    ----------
+    beat_bytes : int
+    ports : int, 1 to 256
+
+    Members
+    -------
+    port : array of In(MemoryPort), memory : array of Out(MemoryPort)
+    """
+    def __init__(self, *, beat_bytes, ports):
+        if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= MOST_PORTS ** 2:
+            raise ValueError(f"Number of ports must be an integer from 1 to {MOST_PORTS ** 2}, not {ports!r}")
+        self.beat_bytes, self.ports = beat_bytes, ports
+        self.share = -(-ports // MOST_PORTS)            # ports of an arbiter
+        super().__init__({
+            "port": In(MemoryPort(beat_bytes)).array(ports), "memory": Out(MemoryPort(beat_bytes)).array(-(-ports // self.share)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        for k, memory in enumerate(self.memory):
+            mine = list(self.port)[k * self.share:(k + 1) * self.share]
+            if len(mine) == 1:
+                connect(m, flipped(mine[0]), flipped(memory))
+                continue
+            m.submodules[f"arbiter_{k}"] = arbiter = MemoryArbiter(beat_bytes=self.beat_bytes, ports=len(mine))
+            for asks, answers in zip(mine, arbiter.port, strict=True):
+                connect(m, flipped(asks), answers)
+            connect(m, arbiter.memory, flipped(memory))
+        return m
