@@ -108,3 +108,23 @@ def test_port_that_is_held_by_another():
     with PtyBoard() as board, open_target(board.path):
         with pytest.raises(NoDeviceError, match="another program holds it"):
             open_target(board.path)
+
+
+def test_auto_tries_the_rates_of_all_boards(monkeypatch):
+    from types import SimpleNamespace
+
+    from quintet.tools.link.errors import LinkError
+    asked = []
+
+    def opened(name):
+        asked.append(name)
+        if not name.endswith("?baud=115200"):
+            raise LinkError(f"{name}: no answer")
+        return SimpleNamespace(name=name, info=SimpleNamespace(board="icesugar"))
+    monkeypatch.setattr(serial_port, "_open", opened)
+    monkeypatch.setattr(serial_port, "candidates", lambda: [SimpleNamespace(device="/dev/ttyACM0")])
+    assert open_target("auto").name == "/dev/ttyACM0?baud=115200"
+    assert asked[0] == "/dev/ttyACM0" and "/dev/ttyACM0?baud=1000000" in asked
+    monkeypatch.setattr(serial_port, "_open", lambda name: (_ for _ in ()).throw(LinkError(f"{name}: no answer")))
+    with pytest.raises(NoDeviceError, match="/dev/ttyACM0: /dev/ttyACM0: no answer"):
+        open_target("auto")

@@ -87,12 +87,33 @@ def _reason(error):
     return " ".join(str(error).split())
 
 
+def _ask(device):
+    """The board on a port, at whichever rate of our boards' it answers.
+
+    Raises
+    ------
+    LinkError
+        It does not answer at any; that of the usual rate.
+    """
+    from ...boards import board_names, open_board
+    from ..link.errors import LinkError
+    from ..link.pipe import BAUD
+    others = {open_board(name).link.baud for name in board_names()} - {BAUD}
+    silent = None
+    for rate in (BAUD, *sorted(others, reverse=True)):
+        try:
+            return _open(device if rate == BAUD else f"{device}?baud={rate}")
+        except LinkError as error:
+            silent = silent or error
+    raise silent
+
+
 def _find():
     from ..link.errors import LinkError
     found, tried = [], []
     for port in candidates():
         try:
-            found.append(_open(port.device))
+            found.append(_ask(port.device))
         except (LinkError, NoDeviceError) as error:
             tried.append(f"{port.device}: {error}")
     if len(found) == 1:
