@@ -287,6 +287,11 @@ def _bulk():
     return QuickText()
 
 
+def _check_job(program, registers, params):
+    from .joblint import check_job
+    return check_job(program, registers, params)
+
+
 def _densify(isa, program, params=None):
     from .densify import densify_program
     return densify_program(isa, program, params)
@@ -326,6 +331,7 @@ ISA = Isa(
     link=_link,
     listing=_listing,
     passes={"densify": _densify},
+    check_job=_check_job,
     doc="Many cores, each with a straight-line program, a matrix unit over fixed weights, a vector unit and a local memory; "
         "they meet in a global memory, by send and receive, and by events.",
 )
