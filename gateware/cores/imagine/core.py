@@ -203,5 +203,6 @@ class Engine(wiring.Component):
         m.d.comb += [
             control.classes.work.eq(now["work"]), control.classes.write.eq(now["write"]), control.classes.other.eq(now["other"]),
             control.classes.fetch.eq(now["fetch"]), control.classes.operand.eq(0), control.retired.eq(now["retired"]),
-            control.operations.eq(now["products"] * self.mapping.pes), control.bytes_read.eq(now["retired"] << 2),
+            control.operations.eq(sum(
+                Mux(bit, self.mapping.pes << k, 0) for k, bit in enumerate(now["products"]))), control.bytes_read.eq(now["retired"] << 2),
             control.bytes_written.eq(drain.written << 2)]

@@ -10,11 +10,16 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .isa import ISA
-from .ops import OpLayout
+from .ops import DecodedLayout, OpLayout
 
 __all__ = ["Decoder", "WordLayout"]
 
 _CODE = ISA.fault_codes
+#: Faults of a word, in the order of the table; what the memory answered with an error is no word.
+_TERMS = {
+    "error": "bus_read", "submodule": "illegal_submodule", "unknown": "illegal_opcode", "reserved": "reserved_bits",
+    "register": "register_range", "address": "address_range", "field": "field_range", "selects": "select_range",
+    "overlap": "operand_overlap"}
 
 
 class WordLayout(data.StructLayout):
@@ -32,13 +37,13 @@ class Decoder(wiring.Component):
 
     Members
     -------
-    words : In(stream of WordLayout), ops : Out(stream of OpLayout); four cycles later (three in small
+    words : In(stream of WordLayout), ops : Out(stream of DecodedLayout); four cycles later (three in small
         arrays). Everything moves when ``ops.ready`` is
         high, which must come from a register.
     """
     def __init__(self, *, mapping):
         self.mapping, self.short = mapping, mapping.small
-        super().__init__({"words": In(stream.Signature(WordLayout())), "ops": Out(stream.Signature(OpLayout(mapping)))})
+        super().__init__({"words": In(stream.Signature(WordLayout())), "ops": Out(stream.Signature(DecodedLayout(mapping)))})
 
     def elaborate(self, platform):
         m = Module()
@@ -144,10 +149,7 @@ class Decoder(wiring.Component):
         mapping = self.mapping
         op = Signal(OpLayout(mapping), name="weighed", reset_less=True)
         fault = Signal(5)
-        for term, name in reversed((
-                ("error", "bus_read"), ("submodule", "illegal_submodule"), ("unknown", "illegal_opcode"),
-                ("reserved", "reserved_bits"), ("register", "register_range"), ("address", "address_range"),
-                ("field", "field_range"), ("selects", "select_range"), ("overlap", "operand_overlap"))):
+        for term, name in reversed(_TERMS.items()):
             with m.If(t[term]):
                 m.d.comb += fault.eq(_CODE[name])
         last, high, follows = (Signal(n, name=f"last_{name}", reset_less=True) for n, name in ((6, "low"), (6, "high"), (4, "bit")))
@@ -160,9 +162,10 @@ class Decoder(wiring.Component):
                 meets[name, place] = Signal(name=f"{name}_meets_{place}", reset_less=True)
                 with m.If(on):
                     m.d.sync += meets[name, place].eq(value == other[:len(value)])
-        behind, after_step, moved = (Signal(name=name, reset_less=True) for name in ("behind", "after_step", "moved_3"))
+        behind, after_step, moved, good = (
+            Signal(name=name, reset_less=True) for name in ("behind", "after_step", "moved_3", "good"))
         with m.If(on):
-            m.d.sync += [behind.eq(t["bit"] == follows), after_step.eq(stepped), moved.eq(t["moved"])]
+            m.d.sync += [good.eq(~(t["end"] | Cat(t[term] for term in _TERMS).any())), behind.eq(t["bit"] == follows), after_step.eq(stepped), moved.eq(t["moved"])]
         with m.If(on & valid & (t["is_add"] | t["is_step"] | t["one"])):
             m.d.sync += [last.eq(t["written"]), high.eq(t["c_next"]), follows.eq(t["bit"] + 1), stepped.eq(t["is_step"])]
         with m.If(on):
@@ -185,11 +188,11 @@ class Decoder(wiring.Component):
                             m.d.sync += [op.slots.eq(mapping.width + (1 << level) - 2), op.wait.eq(1 << level)]
                 with m.Default():
                     m.d.sync += op.slots.eq(mapping.width - 2)
-        self._hazard(m, on, op, meets, behind, after_step, moved)
+        self._hazard(m, on, op, meets, behind, after_step, moved, good)
 
-    def _hazard(self, m, on, op, meets, behind, after_step, moved):
+    def _hazard(self, m, on, op, meets, behind, after_step, moved, good):
         """Stage 4: whether the operation reads (or, ``mv_write``, writes) what the one before may still have to write."""
-        done = Signal(OpLayout(self.mapping), name="decoded", reset_less=not self.short)
+        done = Signal(DecodedLayout(self.mapping), name="decoded", reset_less=not self.short)
 
         def met(name):
             return meets[name, "low"] | after_step & meets[name, "high"]
@@ -200,11 +203,19 @@ class Decoder(wiring.Component):
             op.add & after_step & (met("a") | met("b")),
             op.step & (met("a") | met("b") | met("c") | met("c_next")) & ~(after_step & meets["c", "low"] & behind),
             op.one & (met("a") & ~in_order | moved & met("a_next")), op.write & met("row"))
+        two_ports = self.mapping.two_ports
+        array, multi = good & op.array, op.add | op.step | op.one
+        gate = {
+            "array": array, "at_once": array & ~multi & ~(op.write & two_ports), "odd": array & op.add, "even": array & op.step,
+            "calm": array & (op.one | op.write & two_ports), "multi": array & multi, "store": array & op.write & (not two_ports),
+            "pause": good & ~op.array & ~(op.serial | op.off | op.parallel), "mode": good & (op.serial | op.off),
+            "emit": good & op.parallel, "stop": ~good, "end": op.end}
+        results = [done.op.eq(op), done.op.hazard.eq(hazards.any()), *(done.gate[name].eq(value) for name, value in gate.items())]
         if self.short:
-            m.d.comb += [done.eq(op), done.hazard.eq(hazards.any())]
+            m.d.comb += results
         else:
             with m.If(on):
-                m.d.sync += [done.eq(op), done.hazard.eq(hazards.any())]
+                m.d.sync += results
         m.d.comb += self.ops.payload.eq(done)
 
 

@@ -20,28 +20,16 @@ The loop that decides is short: a few bits of each operation in a queue of their
 Everything else of the operation follows one cycle behind.
 """
 from amaranth import Cat, Module, Signal
-from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...memory.queue import ShiftQueue
-from .ops import OpLayout
+from .ops import DecodedLayout, GateLayout, OpLayout
 
 __all__ = ["Issue"]
 
 #: Operations that wait at most.
 _DEPTH = 2
-
-
-class _Gate(data.StructLayout):
-    """What decides: one hot but for ``multi`` and ``store``, which go beside.
-
-    ``array`` : of the array; ``at_once`` : needs no more than a free slot; ``odd``, ``even``, ``calm`` : need it of that kind, or
-    everything landed; ``multi`` : takes several slots; ``store`` : writes late; ``pause`` : ``vv_nop``; ``mode`` : vv_serialEn and
-    vv_shiftOff; ``emit`` : vv_parallelEn; ``stop`` : a fault or the end
-    """
-    def __init__(self):
-        super().__init__({name: 1 for name in (
-            "array", "at_once", "odd", "even", "calm", "multi", "store", "pause", "mode", "emit", "stop", "end")})
 
 
 class Issue(wiring.Component):
@@ -53,7 +41,7 @@ class Issue(wiring.Component):
 
     Members
     -------
-    ops : In(stream of OpLayout)
+    ops : In(stream of DecodedLayout)
     op : Out(OpLayout), go : Out(1): it starts
     capture : In(1), what starts now is captured
     enable : In(1), anything may start at all, a cycle later
@@ -68,30 +56,26 @@ class Issue(wiring.Component):
         self.mapping = mapping
         layout = OpLayout(mapping)
         super().__init__({
-            "ops": In(stream.Signature(layout)), "op": Out(layout), "go": Out(1), "capture": In(1), "enable": In(1), "emit": In(1),
+            "ops": In(stream.Signature(DecodedLayout(mapping))), "op": Out(layout), "go": Out(1), "capture": In(1), "enable": In(1), "emit": In(1),
             "emitting": In(1), "discard": In(1), "release": In(1), "stopped": Out(1), "ended": Out(1), "blocked": Out(1), "empty": Out(1),
             "running": Out(1), "quiet": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        mapping, new = self.mapping, self.ops.payload
-        gates = m.submodules.gates = ShiftQueue(shape=_Gate(), depth=_DEPTH)
-        m.submodules.rest_disjoint = rest = memory.Memory(shape=OpLayout(mapping), depth=_DEPTH, init=[])
+        mapping, new = self.mapping, self.ops.payload.op
+        gates = m.submodules.gates = ShiftQueue(shape=GateLayout(), depth=_DEPTH)
+        m.submodules.rest_disjoint = rest = memory.Memory(
+            shape=OpLayout(mapping), depth=_DEPTH, init=[],
+            # Of so small an array, the iCE40 has block RAMs left, and no logic.
+            attrs={"ram_style": "block"} if mapping.small and mapping.banks * mapping.cols <= 8 else {})
         put, get = rest.write_port(), rest.read_port()
         tail, head = Signal(range(_DEPTH)), Signal(range(_DEPTH))
-        gate, said = Signal(_Gate()), Signal(_Gate())
+        gate, said = Signal(GateLayout()), Signal(GateLayout())
 
-        good = ~new.end & (new.fault == 0)
-        array, multi = good & new.array, new.add | new.step | new.one
-        calm = new.one | new.write if mapping.two_ports else new.one
+        m.d.comb += gate.eq(self.ops.payload.gate)
+        for kind in ("odd", "even", "calm"):
+            m.d.comb += gate[kind].eq(self.ops.payload.gate[kind] & ~new.hazard)
         m.d.comb += [
-            gate.array.eq(array), gate.at_once.eq(array & ~multi & ~(new.write & mapping.two_ports)),
-            gate.odd.eq(array & new.add & ~new.hazard), gate.even.eq(array & new.step & ~new.hazard),
-            gate.calm.eq(array & calm & ~new.hazard), gate.multi.eq(array & multi),
-            gate.store.eq(array & new.write & (not mapping.two_ports)),
-            gate.pause.eq(good & ~new.array & ~(new.serial | new.off | new.parallel)),
-            gate.mode.eq(good & (new.serial | new.off)), gate.emit.eq(good & new.parallel), gate.stop.eq(~good),
-            gate.end.eq(new.end),
             gates.i.valid.eq(self.ops.valid), gates.i.payload.eq(gate), self.ops.ready.eq(gates.i.ready),
             put.addr.eq(tail), put.data.eq(new), put.en.eq(self.ops.valid & gates.i.ready),
             get.addr.eq(head), get.en.eq(1),

@@ -4,7 +4,7 @@ from amaranth.lib import data
 
 from .block import FOLDS
 
-__all__ = ["OpLayout"]
+__all__ = ["DecodedLayout", "GateLayout", "OpLayout"]
 
 
 class OpLayout(data.StructLayout):
@@ -40,3 +40,25 @@ class OpLayout(data.StructLayout):
             "wait": mapping.top_level + 1, "zero": 1, "final": 1, "hazard": 1,
             "slots": (longest - 2).bit_length(),
         })
+
+
+class GateLayout(data.StructLayout):
+    """What decides when an operation may start; all low in one that faults, but for ``stop``.
+
+    Members
+    -------
+    array : of the array; ``at_once`` : of those that need no more than a free slot; ``odd``, ``even``, ``calm`` : of those that need
+        one of that kind, or everything landed (all that a hazard leaves them); ``multi`` : takes several slots; ``store`` : one slot,
+        but writes late
+    pause : ``vv_nop``; mode : ``vv_serialEn`` and ``vv_shiftOff``; emit : ``vv_parallelEn``
+    stop : a fault or the end; end : the end
+    """
+    def __init__(self):
+        super().__init__({name: 1 for name in (
+            "array", "at_once", "odd", "even", "calm", "multi", "store", "pause", "mode", "emit", "stop", "end")})
+
+
+class DecodedLayout(data.StructLayout):
+    """What leaves the decoder: ``op`` (OpLayout) and ``gate`` (GateLayout, hazards not yet considered)."""
+    def __init__(self, mapping):
+        super().__init__({"op": OpLayout(mapping), "gate": GateLayout()})
