@@ -13,9 +13,10 @@ still in registers of the array's side before its mark arrives.
 """
 from fractions import Fraction
 
-from amaranth import DomainRenamer, Module, Mux, Signal
+from amaranth import DomainRenamer, Module, Mux, Shape, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
@@ -34,6 +35,8 @@ __all__ = ["Engine"]
 
 _CODE = ISA.fault_codes
 _FAR = "array"
+#: Entries of the crossing behind FIFO-in.
+_CROSSING = 16
 
 
 class _State(enum.Enum):
@@ -89,17 +92,30 @@ class Engine(wiring.Component):
         mapping, params, control, memory = self.mapping, self.params, self.control, self.memory[0]
         dispatch = Dispatch(mapping=mapping, family=self.family)
         m.submodules.dispatch = DomainRenamer(_FAR)(dispatch)
-        inward = m.submodules.fifo_in = CrossingFIFO(shape=WordLayout(), depth=params["fifo_in"], w_domain="sync", r_domain=_FAR)
+        inward = m.submodules.fifo_in = CrossingFIFO(
+            shape=WordLayout(), depth=_CROSSING if mapping.deep else params["fifo_in"], w_domain="sync", r_domain=_FAR)
         outward = m.submodules.fifo_out = CrossingFIFO(
             shape=ItemLayout(), depth=max(2 * ROOM, params["fifo_out"]), w_domain=_FAR, r_domain="sync")
         fetch = m.submodules.fetch = Fetch(beat_bytes=self.beat_bytes, depth=params["fifo_in"])
         drain = m.submodules.drain = Drain(rows=mapping.rows, width=mapping.width, beat_bytes=self.beat_bytes)
-        wiring.connect(m, fetch.words, inward.i)
+        if mapping.deep:
+            # A block RAM that two clocks share has no output register, which the array's clock would wait for: the main clock's
+            # side stores, and what crosses does so in a few entries of LUT RAM.
+            stored = m.submodules.stored = SyncFIFOBuffered(width=Shape.cast(WordLayout()).width, depth=params["fifo_in"])
+            m.d.comb += [
+                stored.w_data.eq(fetch.words.payload), stored.w_en.eq(fetch.words.valid), fetch.words.ready.eq(stored.w_rdy),
+                inward.i.payload.eq(stored.r_data), inward.i.valid.eq(stored.r_rdy), stored.r_en.eq(inward.i.ready),
+                fetch.room.eq(params["fifo_in"] - stored.level)]
+        else:
+            wiring.connect(m, fetch.words, inward.i)
+            m.d.comb += fetch.room.eq(inward.room)
+        room = Signal.like(outward.room)
+        m.d[_FAR] += room.eq(outward.room)
         wiring.connect(m, inward.o, dispatch.words)
         wiring.connect(m, dispatch.items, outward.i)
         wiring.connect(m, outward.o, drain.items)
         m.d.comb += [
-            fetch.room.eq(inward.room), dispatch.room.eq(outward.room >= ROOM),
+            dispatch.room.eq(room >= ROOM),
             # One port: whoever asks first; answers tell themselves apart.
             memory.req.valid.eq(fetch.request.valid | drain.request.valid),
             memory.w.valid.eq(drain.beats.valid), memory.w.payload.eq(drain.beats.payload), drain.beats.ready.eq(memory.w.ready),

@@ -118,6 +118,11 @@ class Mapping:
         return 2 * self.width + (2 if self.two_ports else 3)
 
     @property
+    def deep(self):
+        """The array's clock is far above the main clock's: an ECP5's."""
+        return self.ram != "sdp1"
+
+    @property
     def small(self):
         """So few blocks, and a chip so slow, that a stage of registers less in the decoder and in the tree is no loss."""
         return self.ram == "sdp1" and self.banks * self.cols <= 16

@@ -1,66 +1,59 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cycle formulas of section 10, and the estimate of whole programs made of them."""
+"""Cycles of instructions and kernels: never more than the published formulas where an instruction follows its like."""
 import pytest
+from dispatch_bench import run
 
 from quintet.gateware.cores.imagine import cycles
-from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.params import SPACE
+from quintet.gateware.cores.imagine.mapping import Mapping
 
 
-@pytest.mark.parametrize("mnemonic, level, wanted", [
-    ("mv_write", 0, (1, 1, 1)), ("mv_selectAll", 0, (1, 1, 1)), ("mv_nop", 0, (1, 1, 1)), ("vv_serialEn", 0, (1, 1, 1)),
-    ("mv_add", 0, (33, 17, 9)), ("mv_sub", 0, (33, 17, 9)), ("mv_mov", 0, (21, 13, 9)), ("mv_movOffset", 0, (21, 13, 9)),
-    ("mv_blockFold", 0, (21, 13, 9)), ("mv_updatepp", 0, (35, 19, 11)), ("mv_accumRow", 0, (23, 15, 11)),
-    ("mv_accumRow", 1, (24, 16, 12)), ("mv_accumRow", 2, (26, 18, 14)), ("mv_accumRow", 3, (30, 22, 18))])
-def test_instructions(mnemonic, level, wanted):
-    assert tuple(cycles.instruction(mnemonic, width, level) for width in (16, 8, 4)) == wanted
+def add(rd, a, b):
+    return 0x14000000 | rd << 16 | b << 6 | a
 
 
-def test_no_such_instruction():
-    with pytest.raises(ValueError, match="^no instruction 'mv_halt'$"):
-        cycles.instruction("mv_halt", 16)
+def fold(count, rd, rs):
+    return 0x10000000 | count << 16 | rd << 6 | rs
 
 
-def test_macros():
-    assert [cycles.mult(n) for n in (16, 8, 4)] == [561, 153, 45]
-    assert [cycles.multfxp(n) for n in (16, 8, 4)] == [582, 166, 54]
-    assert [cycles.blockaccum(n) for n in (16, 8, 4)] == [84, 52, 36]
-    assert [cycles.allaccum(16, n) for n in range(5)] == [84, 107, 131, 157, 187]
-    assert [cycles.allaccum(8, n) for n in range(3)] == [52, 67, 83]
-    assert [cycles.allaccum(4, n) for n in range(3)] == [36, 47, 59]
-    assert [cycles.clrreg(n) for n in (16, 8, 4)] == [17, 9, 5]
+def accumulate(level, reg):
+    return 0x10400000 | level << 16 | reg
 
 
-@pytest.mark.parametrize("width, rows, cols, wanted", [
-    (16, 4, 2, (729, 732)), (16, 8, 2, (729, 736)), (16, 16, 3, (753, 768)), (16, 48, 4, (753, 800)),
-    (16, 16, 16, (809, 824)), (8, 16, 4, (273, 288)), (4, 16, 4, (129, 144))])
-def test_gemv(width, rows, cols, wanted):
-    assert cycles.gemv(width, rows, cols) == wanted
+def step(reg, multiplicand, multiplier, bit):
+    return 0x0C000000 | bit << 22 | reg << 16 | multiplicand << 6 | multiplier
 
 
-def test_tiled():
-    assert cycles.tiled(16, 16, 4, 128, 256) == 20912
-    assert cycles.tiled(16, 48, 4, 128, 256) == 7938
-    assert [cycles.tiled(16, 16, 4, 64, 64), cycles.tiled(16, 16, 4, 10, 64)] == [3076, 769]
+def move(offset, rd, rs):
+    return 0x1C000000 | offset << 16 | rd << 6 | rs
 
 
-def test_estimate_of_a_kernel():
-    """The whole program ends when the last word is there; transfers to memory are not in it."""
-    params = SPACE.resolve("sim", {"rows": 4, "cols": 2, "depth": 256})
-    words = [0x44000000, 0x20000000, *(0x0C0E0103 + (bit << 22) for bit in range(16)), 0x1C04018E, 0x100101C6, 0x100201C7,
-             0x100301C7, 0x100401C7, 0x10400007, 0x14080147, 0, 0, 0x48000000]
-    assert cycles.estimate(words, params) == cycles.gemv(16, 4, 2)[1]
-    assert cycles.estimate([*words, 0x80000000, *words], params) == cycles.gemv(16, 4, 2)[1]
+def kernel(width, levels):
+    """GEMV and bias: vv_serialEn to vv_parallelEn."""
+    return [0x44000000, 0x20000000, *(step(4, 1, 2, bit) for bit in range(width)), move(width // 4, 3, 4), fold(1, 6, 3),
+            *(fold(k, 6, 6) for k in (2, 3, 4)), *(accumulate(k, 6) for k in range(levels)), add(7, 6, 0), 0, 0, 0x48000000]
 
 
-def test_estimate_of_overlap():
-    """Array words run beside a shift-out; a word of the column registers waits for it; one that captures waits itself."""
-    params = SPACE.resolve("sim", {"rows": 16, "cols": 1})
-    add, serial, parallel, off, nop = (ISA.encode(m, **v) for m, v in (
-        ("mv_add", {"rd": 0, "rs1": 0, "rs2": 0}), ("vv_serialEn", {}), ("vv_parallelEn", {}), ("vv_shiftOff", {}),
-        ("vv_nop", {})))
-    assert cycles.estimate([parallel], params) == 19
-    assert cycles.estimate([parallel, add], params) == 34
-    assert cycles.estimate([parallel, nop, add], params) == 21 + 33
-    assert cycles.estimate([serial, add, off, off], params) == 1 + 33 + 2
-    assert cycles.estimate([add, off, off], params) == 33
+@pytest.mark.parametrize(("ram", "width", "depth", "most"), [("tdp", 16, 256, 1), ("tdp", 4, 64, 1.05), ("sdp1", 8, 128, 1)])
+def test_cycles(ram, width, depth, most):
+    mapping = Mapping(2, 4, width, depth, ram)
+    # Runs of one kind, dependent ones among them, then the kernel behind a barrier.
+    runs = [("mv_add", [add(3, 1, 2), add(4, 3, 3), add(5, 4, 4)]), ("mv_mov", [move(0, 3, 1), move(0, 1, 3), move(0, 3, 1)]),
+            ("mv_blockFold", [fold(1, 3, 3), fold(2, 3, 3)]), ("mv_updatepp", [step(3, 1, 2, bit) for bit in range(3)]),
+            *((("mv_accumRow", level), [accumulate(level, 1)] * 2) for level in range(4))]
+    words = []
+    places = []
+    for name, part in runs:
+        places.append((name, len(words), len(part)))
+        words += [*part, 0]
+    begin = len(words)
+    words += kernel(width, 2)
+    starts, results = run(mapping, words)
+    for name, first, count in places:
+        name, level = name if isinstance(name, tuple) else (name, 0)
+        limit = cycles.instruction(name, width, level)
+        for k in range(first, first + count):
+            assert starts[k + 1] - starts[k] <= limit, f"{name}, word {k - first} of its run"
+    first, _ = cycles.gemv(width, 2, 4)
+    assert results[0][0] - starts[begin] <= first * most
+    # One row a cycle.
+    assert results[1][0] == results[0][0] + 1

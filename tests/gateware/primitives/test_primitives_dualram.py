@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""True dual-port block RAM, block RAM in halves, registers that are kept: twins, and what is instantiated."""
+import random
+import re
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.sim import Simulator
+
+from quintet.gateware.primitives.dualram import DualPortRAM, HalvesRAM
+from quintet.gateware.primitives.kept import KeptRegister
+
+
+def simulate(dut, drive):
+    sim = Simulator(dut)
+    sim.add_clock(1e-8)
+    sim.add_testbench(drive)
+    sim.run()
+
+
+def test_dual_port_twin():
+    dut = DualPortRAM(depth=16)
+    rng = random.Random(1)
+
+    async def drive(ctx):
+        contents, expected = [0] * 16, []
+        for cycle in range(600):
+            if cycle >= 2:
+                assert (ctx.get(dut.a_data), ctx.get(dut.b_data)) == expected[cycle - 2]
+            a, b = rng.randrange(16), rng.randrange(16)
+            write_a, write_b = rng.random() < 0.4, rng.random() < 0.4 and a != b
+            values = rng.getrandbits(16), rng.getrandbits(16)
+            for port, addr, write, value in (("a", a, write_a, values[0]), ("b", b, write_b, values[1])):
+                ctx.set(getattr(dut, f"{port}_addr"), addr)
+                ctx.set(getattr(dut, f"{port}_write"), write)
+                ctx.set(getattr(dut, f"{port}_write_data"), value)
+            # What is undefined is the complement: of a port that writes, and of one that reads where the other writes.
+            expected.append((contents[a] ^ (0xFFFF if write_a or write_b and a == b else 0),
+                             contents[b] ^ (0xFFFF if write_b or write_a and a == b else 0)))
+            if write_a:
+                contents[a] = values[0]
+            if write_b:
+                contents[b] = values[1]
+            await ctx.tick()
+
+    simulate(dut, drive)
+
+
+def test_halves_are_written_apart():
+    dut = HalvesRAM(depth=8)
+    rng = random.Random(2)
+
+    async def drive(ctx):
+        contents, expected = [[0, 0] for _ in range(8)], []
+        for cycle in range(400):
+            if cycle >= 2:
+                assert ctx.get(dut.read_data) == expected[cycle - 2]
+            at, read, enable, value = rng.randrange(8), rng.randrange(8), rng.randrange(4), rng.getrandbits(32)
+            for name, given in (("write_addr", at), ("read_addr", read), ("write_en", enable), ("write_data", value)):
+                ctx.set(getattr(dut, name), given)
+            expected.append(sum((contents[read][h] ^ (0xFFFF if at == read and enable >> h & 1 else 0)) << 16 * h for h in range(2)))
+            for h in range(2):
+                if enable >> h & 1:
+                    contents[at][h] = value >> 16 * h & 0xFFFF
+            await ctx.tick()
+
+    simulate(dut, drive)
+
+
+def test_cells():
+    text = rtlil.convert(DualPortRAM(depth=1024, family="ecp5"))
+    assert len(re.findall(r"cell \\DP16KD ", text)) == 1
+    assert "parameter signed \\DATA_WIDTH_A 18" in text or "parameter \\DATA_WIDTH_A 18" in text
+    text = rtlil.convert(HalvesRAM(depth=512, family="ecp5"))
+    assert len(re.findall(r"cell \\DP16KD ", text)) == 1 and 'parameter \\REGMODE_B "OUTREG"' in text
+    assert len(re.findall(r"cell \\SB_RAM40_4K ", rtlil.convert(HalvesRAM(depth=256, family="ice40")))) == 2
+    assert len(re.findall(r"cell \\TRELLIS_FF ", rtlil.convert(KeptRegister(width=5, family="ecp5")))) == 5
+    assert len(re.findall(r"cell \\SB_DFF ", rtlil.convert(KeptRegister(width=5, family="ice40")))) == 5
+
+
+def test_kept_register_is_one_cycle():
+    dut = KeptRegister(width=4)
+
+    async def drive(ctx):
+        for value in (3, 9, 0, 15):
+            ctx.set(dut.d, value)
+            await ctx.tick()
+            assert ctx.get(dut.q) == value
+
+    simulate(dut, drive)
+
+
+@pytest.mark.parametrize(("make", "arguments", "message"), [
+    (DualPortRAM, {"depth": 2048}, "Depth must be a power of two from 2 to 1024, not 2048"),
+    (DualPortRAM, {"depth": 48}, "Depth must be a power of two from 2 to 1024, not 48"),
+    (DualPortRAM, {"depth": 64, "family": "ice40"}, "Family must be 'ecp5' or None for a true dual-port block RAM, not 'ice40'"),
+    (HalvesRAM, {"depth": 1024}, "Depth must be a power of two from 2 to 512, not 1024"),
+    (HalvesRAM, {"depth": 64, "family": "x"}, "Family must be one of None, 'ecp5', 'ice40', not 'x'"),
+    (KeptRegister, {"width": 0}, "Width must be a positive integer, not 0"),
+    (KeptRegister, {"width": 1, "family": "x"}, "Family must be one of None, 'ecp5', 'ice40', not 'x'"),
+])
+def test_refused(make, arguments, message):
+    with pytest.raises(ValueError) as error:
+        make(**arguments)
+    assert str(error.value) == message
