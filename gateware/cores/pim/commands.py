@@ -89,7 +89,7 @@ class LMemRead(wiring.Signature):
         before that of its request; a byte written in the same cycle is undefined.
     """
     #: Cycles from a request to its word in an LMem of byte lanes.
-    READ_LATENCY = 2
+    READ_LATENCY = 3
 
     def __init__(self, params):
         super().__init__({

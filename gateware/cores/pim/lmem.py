@@ -93,10 +93,12 @@ class LocalMemory(wiring.Component):
         rows = bits - part
 
         def rows_of(address, name):
-            """Each lane's row."""
+            """Registers with each lane's row, for the way to the memories."""
             row, following = address[part:], Signal(rows, name=f"{name}_following")
             m.d.comb += following.eq(row + 1)
-            return [Mux(address[:part] > k, following, row) if k < lanes - 1 else row for k in range(lanes)]
+            held = [Signal(rows, name=f"{name}_row_{k}", reset_less=True) for k in range(lanes)]
+            m.d.sync += [held[k].eq(Mux(address[:part] > k, following, row) if k < lanes - 1 else row) for k in range(lanes)]
+            return held
 
         # Reads
         starved = Signal()
@@ -132,15 +134,15 @@ class LocalMemory(wiring.Component):
                                    Mux(goes[MATRIX], self.write[MATRIX].request.payload, last)))
         m.d.sync += starved.eq(goes[VECTOR] & (self.write[MATRIX].request.valid | self.write[TRANSFER].request.valid) & ~starved)
         write_rows = rows_of(request.address, "write")
-        data, enable = Signal(8 * lanes, name="write_data"), Signal(lanes, name="write_enable")
-        m.d.comb += [
+        data, enable = Signal(8 * lanes, name="write_data", reset_less=True), Signal(lanes, name="write_enable")
+        m.d.sync += [
             data.eq(rotated(request.data, request.address[:part], lanes, left=True)),
             enable.eq(Mux(Cat(*goes, self.zeroing).any(), mask_rotated(request.mask, request.address[:part], lanes), 0)),
         ]
 
         words = []
         for k in range(lanes):
-            m.submodules[f"lane_{k}"] = ram = BlockRAM(width=8, depth=1 << rows, latency=self.LATENCY, family=self.family)
+            m.submodules[f"lane_{k}"] = ram = BlockRAM(width=8, depth=1 << rows, latency=self.LATENCY - 1, family=self.family)
             m.d.comb += [
                 ram.read_addr.eq(read_rows[k]), ram.write_en.eq(enable[k]), ram.write_addr.eq(write_rows[k]),
                 ram.write_data.eq(data.word_select(k, 8)),

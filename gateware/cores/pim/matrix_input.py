@@ -66,7 +66,10 @@ class InputReader(wiring.Component):
             ]
 
         promised, count = Signal(), Signal(range(DEPTH + 1))
-        m.d.comb += promised.eq(asked if self.early else self.read.valid)
+        if self.early:
+            m.d.sync += promised.eq(asked)
+        else:
+            m.d.comb += promised.eq(self.read.valid)
         m.d.sync += count.eq(count + promised - self.use)
         m.d.comb += self.available.eq(count != 0)
 

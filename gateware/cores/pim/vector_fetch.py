@@ -47,12 +47,11 @@ class VectorFetch(wiring.Component):
         left = Signal(11, reset_less=True)
         asked = Signal()
 
-        # The first word of two sources is asked for while the command is taken over.
         m.d.comb += [
-            request.valid.eq(Mux(reading, plan.two & of_second | ~self.hold, self.start & self.next_plan.two)),
-            request.payload.eq(Mux(reading, Mux(of_second, second, first), self.command.src1)), asked.eq(request.valid & request.ready),
+            request.valid.eq(reading & (plan.two & of_second | ~self.hold)), request.payload.eq(Mux(of_second, second, first)),
+            asked.eq(request.valid & request.ready),
         ]
-        with m.If(reading & asked):
+        with m.If(asked):
             m.d.sync += of_second.eq(~of_second | ~plan.two)
             with m.If(of_second):
                 m.d.sync += [first.eq(first + plan.stride), second.eq(second + plan.stride), left.eq(left - plan.fetched)]
@@ -61,7 +60,7 @@ class VectorFetch(wiring.Component):
         with m.If(self.start):
             m.d.sync += [
                 reading.eq(1), first.eq(self.command.src1), second.eq(Mux(self.next_plan.two, self.command.src2, self.command.src1)),
-                of_second.eq(asked | ~self.next_plan.two), left.eq(self.command.len),
+                of_second.eq(~self.next_plan.two), left.eq(self.command.len),
             ]
 
         # Words that arrive

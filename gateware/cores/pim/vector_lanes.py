@@ -22,7 +22,7 @@ class VectorUnpack(wiring.Component):
     -------
     plan : In; a_word, b_word, count : In
     scalar : In: instead of elements ``scalar_a``, ``scalar_b`` go to the first lane
-    a, b : Out, arrays of lanes, one cycle later. Where there is one source, ``a`` is the plan's constant. Lanes past ``count`` have an
+    a_k, b_k : Out, of each lane, one cycle later. ``b`` is inverted where the adders subtract. Where there is one source, ``a`` is the plan's constant. Lanes past ``count`` have an
         ``a`` of 0 where products are summed. Counts of shifts have no sign.
     """
     def __init__(self, *, params):
@@ -40,13 +40,15 @@ class VectorUnpack(wiring.Component):
         plan, size = self.plan, lmem_word_bytes(self.params)
         shifts = Signal()
         m.d.comb += shifts.eq(plan.two & ~plan.multiply & (plan.way.as_value() != 0))
+        inverted = Signal()
+        m.d.comb += inverted.eq(plan.minus | plan.least | plan.most)
         for lane, bits in enumerate(self.bits):
             values = {}
             for name, word in (("a", self.a_word), ("b", self.b_word)):
                 raw = Signal(bits, name=f"{name}_raw_{lane}")
                 for byte in range(bits // 8):
-                    choices = {byw - 1: word.word_select(lane * byw + byte, 8) for byw in range(byte + 1, self.params["max_biw"] // 8 + 1)
-                               if lane * byw + byte < size and (lane + 1) * byw <= size}
+                    choices = {byw - 1: word.word_select(lane * byw + byte, 8) for byw in (1, 2, 4)
+                               if byte < byw <= self.params["max_biw"] // 8 and (lane + 1) * byw <= size}
                     if lane == 0:
                         choices = {0: word.word_select(byte, 8)}
                     value = next(iter(choices.values())) if len(choices) == 1 else pick(choices, plan.ib)
@@ -55,6 +57,8 @@ class VectorUnpack(wiring.Component):
                 m.d.comb += sign.eq((raw & plan.sign[:bits]).any() & ~(shifts if name == "b" else 0))
                 extended = Signal(bits, name=f"{name}_extended_{lane}")
                 m.d.comb += extended.eq(Cat(Mux(plan.keep[b], raw[b], sign) for b in range(bits)))
+                if name == "b":
+                    extended = extended ^ inverted.replicate(bits)
                 values[name] = extended
             a, b = Signal(signed(bits), name=f"a_{lane}", reset_less=True), Signal(signed(bits), name=f"b_{lane}", reset_less=True)
             chosen = Mux(plan.two, values["a"], plan.constant[:bits])
@@ -77,7 +81,7 @@ class VectorAdders(wiring.Component):
 
     Members
     -------
-    plan : In; a_k, b_k : In; result_k : Out: one bit more than the lane
+    plan : In; a_k, b_k : In, as :class:`VectorUnpack` gives them; result_k : Out: one bit more than the lane
     """
     def __init__(self, *, params):
         self.bits = lane_bits(params)
@@ -94,13 +98,13 @@ class VectorAdders(wiring.Component):
             a, b = getattr(self, f"a_{lane}"), getattr(self, f"b_{lane}")
             total = Signal(signed(bits + 1), name=f"total_{lane}")
             other = Signal(signed(bits + 1), name=f"other_{lane}")
-            # One carry chain: a + b, or a + ~b + 1, the one as the carry out of a bit below.
+            # One carry chain: a + b, or a + ~b + 1, the one as the carry out of a bit below. b is inverted already.
             chain = Signal(bits + 2, name=f"chain_{lane}")
             wide = Signal(signed(bits + 1), name=f"wide_{lane}")
             m.d.comb += [
-                other.eq(Mux(subtract, ~b, b)), wide.eq(a), chain.eq(Cat(1, wide) + Cat(subtract, other)), total.eq(chain[1:]),
+                other.eq(b), wide.eq(a), chain.eq(Cat(1, wide) + Cat(subtract, other)), total.eq(chain[1:]),
             ]
             less = total[-1]
-            chosen = Mux((self.plan.most & less) | (self.plan.least & ~less), b, a)
+            chosen = Mux((self.plan.most & less) | (self.plan.least & ~less), ~b, a)
             m.d.comb += getattr(self, f"result_{lane}").eq(Mux(self.plan.most | self.plan.least, chosen, total))
         return m

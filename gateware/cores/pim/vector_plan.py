@@ -99,11 +99,12 @@ def plan_command(m: Module, params, command, plan, *, twice=True):
     long = (ib[1] if bits == 32 else 0) & (multiplied | sums)
     step, fetch, fits = Signal(3), Signal(3), Signal(3)
     m.d.comb += [fits.eq(fit(widest)), step.eq(fits)]
-    most = exact_log2(multipliers(params))
-    with m.If(tables | strided | long):
+    limit = exact_log2(multipliers(params))
+    # Elements of three bytes go one by one: lanes have places for those of one, two and four.
+    with m.If(tables | strided | long | (ib == 2) | ~sums & (ob == 2)):
         m.d.comb += step.eq(0)
-    with m.Elif((multiplied | sums) & (fits > most)):
-        m.d.comb += step.eq(most)
+    with m.Elif((multiplied | sums) & (fits > limit)):
+        m.d.comb += step.eq(limit)
     again = two & (fit(ib) == step + 1) if twice else Const(0, 1)
     m.d.comb += fetch.eq(step + again)
 

@@ -11,7 +11,7 @@ from .vector_plan import accumulator_bits, lane_bits, multipliers, operand_bits,
 
 __all__ = ["SHORT_SHIFT", "VectorProducts"]
 
-#: A right shift by n of 16 bits is a product with 2**(SHORT_SHIFT - n); shifts beyond leave the sign.
+#: A right shift by n of 16 bits is a product with 2**(SHORT_SHIFT - n), which 16 bits with a sign can hold; shifts beyond leave the sign.
 SHORT_SHIFT = 14
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Results of the vector unit: saturated, packed into bytes, written."""
-from amaranth import Cat, Const, Module, Signal, signed
+from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -57,8 +57,9 @@ class VectorStore(wiring.Component):
             values.append(value)
         count, places, masks = self.count, {}, {}
         for byw in range(1, self.params["max_biw"] // 8 + 1):
-            sources = byte_sources(word, word // byw, byw)
-            places[byw - 1] = Cat(Const(0, 8) if s is None else values[s[0]].word_select(s[1], 8) for s in sources)
+            sources = byte_sources(word, word // byw if byw != 3 else 1, byw)
+            if byw != 3:                    # three bytes of one element lie as the first of four
+                places[byw - 1] = Cat(Const(0, 8) if s is None else values[s[0]].word_select(s[1], 8) for s in sources)
             masks[byw - 1] = Cat(Const(0, 1) if s is None else count > s[0] for s in sources)
 
         request = self.write.request
@@ -67,7 +68,7 @@ class VectorStore(wiring.Component):
         dst = Signal(address_bits(self.params), reset_less=True)
         m.d.sync += valid.eq(self.valid | valid & ~accepted)
         with m.If(self.valid):
-            m.d.sync += [last.eq(self.last), packed.eq(pick(places, plan.ob)), mask.eq(pick(masks, plan.ob))]
+            m.d.sync += [last.eq(self.last), packed.eq(pick(places, Mux(plan.ob[1], 3, plan.ob))), mask.eq(pick(masks, plan.ob))]
         m.d.comb += [
             accepted.eq(request.valid & request.ready), request.valid.eq(valid), request.payload.address.eq(dst),
             request.payload.data.eq(packed), request.payload.mask.eq(mask), self.finish.eq(accepted & last), self.busy.eq(valid),
