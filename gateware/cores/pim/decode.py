@@ -21,7 +21,7 @@ _TRANSFER = ("ld", "st", "lldi", "lmv", "send", "recv")
 
 #: Flag -> the instructions that have it.
 _SETS = {
-    # scalars of one cycle
+    # scalars of one cycle, if they are legal
     "simple": ("nop", "sldi", "sadd", "ssub", "saddi", "setbw"),
     "writes": ("sldi", "sadd", "ssub", "saddi"),
     "constant": ("sldi",), "subtracts": ("ssub",), "immediate": ("sldi", "saddi", "smuli"), "setbw": ("setbw",),
@@ -97,7 +97,8 @@ def decode(m, params, word, cores, number):
     low, high = word.low, word.high
     opcode = low[:6]
     for flag, mnemonics in _SETS.items():
-        m.d.comb += out[flag].eq(_one_of(m, opcode, mnemonics, f"is_{flag}"))
+        found = _one_of(m, opcode, mnemonics, f"is_{flag}")
+        m.d.comb += out[flag].eq(found & ~out.bad if flag == "simple" else found)
     for operand in "dstg":
         plain = _one_of(m, opcode, _PLAIN[operand], f"plain_{operand}") if _PLAIN[operand] else Const(0)
         if operand == "g":                          # of ld it is rs1, of st rd

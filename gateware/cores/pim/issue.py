@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Issue: takes instructions in order, runs scalars, checks all others and hands them to the units (sections 4, 6 and 9).
 
-A scalar takes one cycle. Any other instruction stands still while :class:`~.legality.Operands` goes through its steps, and is offered to
-its unit in the cycle after the last; so a move within LMem takes four. ``send``, ``recv``, ``wait`` and ``sync`` stay until they are complete.
+A scalar takes one cycle. Any other instruction stands still while :class:`~.legality.Operands` goes through its steps, and is then
+*pending*: offered to its unit from the cycle after the last step on, so that a move within LMem takes four cycles. Scalars go on behind
+it once it is known that it does not fault; the next instruction of another kind begins when it is taken. ``send``, ``recv``, ``wait``
+and ``sync`` stay until they are complete.
 """
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
@@ -20,7 +22,7 @@ from .commands import (
     vector_layout,
 )
 from .decode import decode, operation_layout
-from .isa import ISA
+from .issue_report import account, commands, faults, pending_layout
 from .ledger import Ledger, MacCount
 from .legality import Operands
 from .links import EventPort, StartLayout
@@ -29,10 +31,6 @@ from .scalar import Registers, alu
 from .scoreboard import Scoreboard
 
 __all__ = ["Issue"]
-
-_CODE = ISA.fault_codes
-_AUTO = 7                                   # bit of fi, fo that means "auto": 255, else 0 to 31
-
 
 class Issue(wiring.Component):
     """The processor but for its units, its code and its memory.
@@ -107,7 +105,11 @@ class Issue(wiring.Component):
             m.d.sync += [pc.eq(pc + 1), place.eq(place + Mux(op.long, 2, 1))]
         with m.If(self.stop):
             m.d.sync += dead.eq(running)
-        low, rd, rs1, rs2, length = op.low, op.low[6:11], op.low[11:16], op.low[16:21], op.low[21:32]
+        low, rd, rs1, rs2 = op.low, op.low[6:11], op.low[11:16], op.low[16:21]
+
+        # The one in front of its unit
+        pending, fresh, hand = Signal(), Signal(), Signal()
+        ready_one = Signal(pending_layout(self.index_bits), reset_less=True)
 
         # Widths
         ibiw, obiw, in_code, out_code = Signal(6), Signal(6), Signal(2), Signal(2)
@@ -121,13 +123,14 @@ class Issue(wiring.Component):
             m.d.sync += [ibiw.eq(wanted_in), obiw.eq(wanted_out), in_code.eq((wanted_in - 1)[3:5]), out_code.eq((wanted_out - 1)[3:5])]
 
         # Registers: rs1 and rs2 of a scalar; rs1 (of send its source) and rd of others, then the pair's other half and rs2.
-        first_step, looking = Signal(), Signal()
+        looking, first, again = Signal(), Signal(), Signal()
         coming, coming_simple = self.words.payload.low, decoded.simple | decoded.multiply
         m.d.comb += [
-            looking.eq(~running | dead | halting | self.finished),
-            registers.index_a.eq(Mux(looking, self.debug_index[:5], Mux(
-                first_step, rs1 | 1, Mux(decoded.send, coming[6:11], coming[11:16])))),
-            registers.index_b.eq(Mux(first_step, Mux(op.st, rd | 1, rs2), Mux(coming_simple, coming[16:21], coming[6:11]))),
+            looking.eq(~running | dead | halting | self.finished), again.eq(fresh | pending & ~op.simple),
+            registers.index_a.eq(Mux(looking, self.debug_index[:5], Mux(first & again, Mux(op.send, rd, rs1), Mux(
+                first & ~op.simple, rs1 | 1, Mux(decoded.send, coming[6:11], coming[11:16]))))),
+            registers.index_b.eq(Mux(first & again, Mux(op.simple | op.multiply, rs2, rd), Mux(
+                first & ~op.simple, Mux(op.st, rd | 1, rs2), Mux(coming_simple, coming[16:21], coming[6:11])))),
             self.ready.eq(registers.ready), registers.index.eq(rd),
         ]
         looked = Signal(7)
@@ -143,7 +146,8 @@ class Issue(wiring.Component):
             operands.operation.eq(op), operands.a.eq(a), operands.b.eq(b), operands.in_code.eq(in_code), operands.out_code.eq(out_code),
             operands.rows.eq(self.entry.rows), operands.cols.eq(self.entry.cols), operands.gmem_base.eq(self.gmem_base),
             operands.gmem_low.eq(self.gmem_low), operands.gmem_high.eq(self.gmem_high), self.main.eq(operands.main),
-            board.ranges.eq(operands.ranges), self.group.eq(low[21:]),
+            board.ranges.eq(operands.ranges), board.look.eq(operands.step[2]), board.more.eq(operands.step[3] & op.has_t),
+            self.group.eq(Mux(pending, ready_one.low, low)[21:]),
         ]
         too_wide, other_width, no_group = Signal(reset_less=True), Signal(reset_less=True), Signal(reset_less=True)
         group = low[21:31]
@@ -152,39 +156,45 @@ class Issue(wiring.Component):
             other_width.eq(op.matrix & (group < self.start.groups) & ((rs2 - 1)[:5] != self.entry.mbiw)),
         ]
         bad = Signal()
-        m.d.comb += bad.eq(too_wide | no_group | other_width | operands.wrong_d | operands.wrong_s | operands.wrong_t
-                           | operands.wrong_g | operands.overlap)
+        m.d.comb += bad.eq(operands.wrong_d | operands.wrong_s | operands.wrong_t | operands.wrong_g | operands.overlap)
 
         # Who may go
         slots = board.slots["transfer"]
         risky = Signal(len(slots))                  # transfers in flight that may meet a bus error
         in_transfer = board.active[slots[0]:slots[-1] + 1]
-        any_risky, transfers, careful = Signal(), Signal(), Signal()
-        m.d.comb += [
-            any_risky.eq((risky & in_transfer).any()), transfers.eq(in_transfer.any()), careful.eq(op.st | op.send | op.recv),
-        ]
-        offer, taken = Signal(), Signal()
+        any_risky, transfers, taken = Signal(), Signal(), Signal()
+        m.d.comb += [any_risky.eq((risky & in_transfer).any()), transfers.eq(in_transfer.any())]
         for name in ("matrix", "vector", "transfer"):
             command = getattr(self, name)
-            free = board.clear & getattr(board, f"free_{name}") & offer & op[name]
+            free = pending & ready_one[name] & ~bad & ~halt & board.clear & getattr(board, f"free_{name}")
             if name == "matrix":
                 free = free & ~mac_count.busy
             if name == "transfer":
-                free = free & ~(careful & any_risky)
+                free = free & ~(ready_one.careful & any_risky)
             m.d.comb += [
                 command.valid.eq(free), getattr(board, f"push_{name}").eq(command.valid & command.ready),
                 command.payload.tag.eq(getattr(board, f"tag_{name}")),
             ]
         m.d.comb += taken.eq(board.push_matrix | board.push_vector | board.push_transfer)
+        m.d.sync += fresh.eq(hand)
+        with m.If(hand):
+            m.d.sync += [
+                pending.eq(1), ready_one.low.eq(low), ready_one.ibiw.eq(ibiw), ready_one.obiw.eq(obiw), ready_one.pc.eq(pc),
+                ready_one.place.eq(place), ready_one.careful.eq(op.st | op.send | op.recv), ready_one.meets.eq(op.send | op.recv),
+                *(ready_one[name].eq(op[name]) for name in ("matrix", "vector", "transfer", "ld", "st", "has_g", "counts_macs")),
+            ]
+        with m.Elif(taken):
+            m.d.sync += pending.eq(0)
         for k, slot in enumerate(slots):
             with m.If(board.push_transfer & (board.tag_transfer == slot)):
-                m.d.sync += risky[k].eq(op.send | op.recv | op.has_g & operands.risky)
+                m.d.sync += risky[k].eq(ready_one.meets | ready_one.has_g & operands.risky)
         for k, name in enumerate(("matrix", "vector", "transfer")):
             m.d.comb += board.done[k].eq(getattr(self, f"{name}_progress"))
-        self._commands(m, op, operands, ibiw, obiw)
+        commands(m, self, ready_one, operands)
         m.d.comb += [
             mac_count.matrix.eq(board.push_matrix), mac_count.rows.eq(self.entry.rows), mac_count.cols.eq(self.entry.cols),
-            mac_count.vector.eq(board.push_vector & op.counts_macs), mac_count.length.eq(length), self.macs.eq(mac_count.macs),
+            mac_count.vector.eq(board.push_vector & ready_one.counts_macs), mac_count.length.eq(ready_one.low[21:]),
+            self.macs.eq(mac_count.macs),
             self.multiply.payload.a.eq(operands.src), self.multiply.payload.b.eq(Mux(op.immediate, op.high, operands.third)),
         ]
 
@@ -199,26 +209,38 @@ class Issue(wiring.Component):
         overflow = Signal()
         may_retire = Signal()
         m.d.comb += may_retire.eq(~(op.vector & self.vector_progress.done) & ~(~op.vector & self.transfer_progress.done))
+
+        def hand_over():
+            m.d.comb += hand.eq(1)
+            with m.If(op.send | op.recv):
+                m.next = "MEET"
+            with m.Else():
+                m.d.comb += advance.eq(1)
+                m.next = "FIRST"
+
         with m.FSM(name="issue") as fsm:
             with m.State("FIRST"):
-                with m.If(here & ~halt):
-                    with m.If(op.bad):
-                        m.next = "JUDGE"
-                    with m.Elif(op.simple):
+                m.d.comb += first.eq(here)
+                with m.If(fresh & bad):
+                    m.next = "JUDGE"
+                with m.Elif(here & ~halt & ~fresh):
+                    with m.If(op.simple):
                         m.d.comb += [advance.eq(1), self.done_scalar.eq(1), set_widths.eq(op.setbw)]
-                    with m.Elif(op.empty):
-                        m.next = "RETIRE"
-                    with m.Elif(op.sync):
-                        m.next = "SYNC"
-                    with m.Elif(op.wait):
-                        m.next = "WAIT"
-                    with m.Else():
-                        m.d.comb += operands.step[0].eq(1)
-                        with m.If(op.matrix):
-                            m.next = "ENTRY"
+                    with m.Elif(~pending):
+                        with m.If(op.bad):
+                            m.next = "JUDGE"
+                        with m.Elif(op.empty):
+                            m.next = "RETIRE"
+                        with m.Elif(op.sync):
+                            m.next = "SYNC"
+                        with m.Elif(op.wait):
+                            m.next = "WAIT"
                         with m.Else():
-                            m.next = "LASTS"
-                m.d.comb += first_step.eq(here & ~op.simple)
+                            m.d.comb += operands.step[0].eq(1)
+                            with m.If(op.matrix):
+                                m.next = "ENTRY"
+                            with m.Else():
+                                m.next = "LASTS"
             with m.State("ENTRY"):                  # two cycles from the group's number to its entry
                 m.next = "COUNT"
             with m.State("COUNT"):
@@ -226,7 +248,9 @@ class Issue(wiring.Component):
                 m.next = "LASTS"
             with m.State("LASTS"):
                 m.d.comb += operands.step[1].eq(1)
-                with m.If(op.multiply):
+                with m.If(too_wide | other_width | no_group):
+                    m.next = "JUDGE"
+                with m.Elif(op.multiply):
                     m.next = "MULTIPLY"
                 with m.Elif(op.strided):
                     m.next = "STRIDE"
@@ -243,45 +267,41 @@ class Issue(wiring.Component):
                 with m.If(op.has_t | op.has_g):
                     m.next = "MORE"
                 with m.Else():
-                    m.next = "OFFER"
+                    hand_over()
             with m.State("MORE"):
                 m.d.comb += operands.step[3].eq(1)
-                m.next = "OFFER"
-            with m.State("OFFER"):
+                with m.If(op.sld):
+                    m.next = "SLD"
+                with m.Else():
+                    hand_over()
+            with m.State("SLD"):
                 with m.If(bad):
                     m.next = "JUDGE"
-                with m.Elif(op.sld):
-                    with m.If(~transfers & ~halt):
-                        m.d.comb += self.load.eq(1)
-                        m.next = "LOAD"
-                with m.Else():
-                    m.d.comb += offer.eq(~halt)
-                    with m.If(taken):
-                        with m.If(op.send | op.recv):
-                            m.next = "MEET"
-                        with m.Else():
-                            m.d.comb += advance.eq(1)
-                            m.next = "FIRST"
+                with m.Elif(~transfers & ~halt):
+                    m.d.comb += self.load.eq(1)
+                    m.next = "LOAD"
             with m.State("MEET"):
-                with m.If(~transfers):
-                    with m.If(~halt):
-                        m.d.comb += advance.eq(1)
+                with m.If(fresh & bad):
+                    m.next = "JUDGE"
+                with m.Elif(halt):                      # it may have been given up
                     m.next = "FIRST"
+                with m.Elif(~pending & ~transfers):
+                    m.next = "LEAVE"
             with m.State("LOAD"):
                 with m.If(self.load_done):
                     with m.If(self.load_error):
                         m.next = "JUDGE"
                     with m.Else():
-                        m.d.comb += [late_write.eq(1), self.done_scalar.eq(1), advance.eq(1)]
-                        m.next = "FIRST"
+                        m.d.comb += [late_write.eq(1), self.done_scalar.eq(1)]
+                        m.next = "LEAVE"
             with m.State("MULTIPLY"):
                 m.d.comb += self.multiply.valid.eq(1)
                 with m.If(self.multiply.ready):
                     m.next = "PRODUCT"
             with m.State("PRODUCT"):
                 with m.If(self.product_valid):
-                    m.d.comb += [late_write.eq(1), self.done_scalar.eq(1), advance.eq(1)]
-                    m.next = "FIRST"
+                    m.d.comb += [late_write.eq(1), self.done_scalar.eq(1)]
+                    m.next = "LEAVE"
             with m.State("SYNC"):                   # everything older is complete, and so are its stores
                 with m.If(~board.active.any() & ~halt):
                     m.next = "SYNCING"
@@ -301,8 +321,10 @@ class Issue(wiring.Component):
             with m.State("RETIRE"):                 # of those whose unit has not done anything; one is counted in a cycle
                 m.d.comb += retire.eq(may_retire)
                 with m.If(may_retire):
-                    m.d.comb += advance.eq(1)
-                    m.next = "FIRST"
+                    m.next = "LEAVE"
+            with m.State("LEAVE"):                  # a cycle of its own: what enables so many registers has to be early
+                m.d.comb += advance.eq(1)
+                m.next = "FIRST"
             with m.State("JUDGE"):
                 m.d.sync += halting.eq(1)
                 m.next = "HALT"
@@ -310,104 +332,14 @@ class Issue(wiring.Component):
                 pass
         m.d.comb += registers.write.eq((advance & op.writes & op.simple) | late_write)
         flags = {"too_wide": too_wide, "other_width": other_width, "no_group": no_group, "overflow": overflow}
-        self._faults(m, fsm, op, operands, (ibiw, obiw), pc, place, halting, flags, board, ledger)
-        self._account(m, fsm, op, board, ledger, pc, place, here, retire, waits_for_event)
+        faults(m, self, fsm, op, operands, (ibiw, obiw), (pc, place), (pending, ready_one), halting, flags, board, ledger)
+        account(m, self, fsm, op, board, ledger, here, retire, waits_for_event, (pending, ready_one))
 
         with m.If(self.go):
             m.d.sync += running.eq(1)
         m.d.sync += [
-            self.finished.eq(running & self.ended & ~here & ~board.active.any() & ~mac_count.busy & ~halting),
+            self.finished.eq(running & self.ended & ~here & ~pending & ~board.active.any() & ~mac_count.busy & ~halting),
             self.idle.eq(~board.active.any() & ~self.load_busy & ~syncing & ~self.load),
         ]
         return m
 
-    def _commands(self, m, op, operands, ibiw, obiw):
-        """What the units are told; it stands while a command is offered."""
-        entry, low = self.entry, op.low
-        fi, fo = Signal(6), Signal(6)
-        m.d.comb += [
-            fi.eq(Mux(self.start.fi[_AUTO], Mux(ibiw[2:] == 0, 0, ibiw - 4), self.start.fi)),
-            fo.eq(Mux(self.start.fo[_AUTO], obiw - 1, self.start.fo)),
-        ]
-        command = self.matrix.payload
-        m.d.comb += [
-            command.src.eq(operands.src), command.dst.eq(operands.dst), command.group.eq(self.group), command.rows.eq(entry.rows + 1),
-            command.cols.eq(entry.cols + 1), command.ibiw.eq(ibiw), command.obiw.eq(obiw), command.shift.eq(entry.shift),
-            command.round.eq(entry.round), command.relu.eq(low[31]), command.has_bias.eq(entry.has_bias),
-        ]
-        command = self.vector.payload
-        m.d.comb += [
-            command.op.eq(low[:5]), command.src1.eq(operands.src), command.src2.eq(operands.third), command.dst.eq(operands.dst),
-            command.len.eq(low[21:]), command.operand.eq(operands.third), command.ibiw.eq(ibiw), command.obiw.eq(obiw),
-            command.fi.eq(fi), command.fo.eq(fo),
-        ]
-        command = self.transfer.payload
-        m.d.comb += [
-            command.op.eq(low[:3]), command.src.eq(operands.src), command.dst.eq(operands.dst), command.size.eq(low[21:]),
-            command.gmem.eq(operands.main), command.core.eq(low[11:21]), command.imm.eq(low[11:19]),
-        ]
-
-    def _faults(self, m, fsm, op, operands, widths, pc, place, halting, flags, board, ledger):
-        """Which fault it is, in the order of section 6. A late one is of an older instruction, and goes before."""
-        low, (ibiw, _) = op.low, widths
-        found, late = Signal(), Signal()
-        late_pc, late_place = Signal(self.index_bits, reset_less=True), Signal(self.index_bits, reset_less=True)
-        code, detail = self.fault_code, self.fault_detail
-        rd, rs1, rs2, core = low[6:11], low[11:16], low[16:21], low[11:21]
-
-        def width(field):
-            return Cat(field, field == 0)
-
-        causes = [
-            (op.error, "bus_error", self.start.code + (place << 2)), (op.beyond, "code_end", place),
-            (op.illegal_opcode, "illegal_opcode", low), (op.illegal_field, "illegal_field", low),
-            (op.unsupported, "unsupported", low[:6]), (op.odd_pair, "odd_pair", Mux(op.st, rd, rs1)),
-            (op.wide_in, "width", width(rd)), (op.wide_out, "width", width(rs1)),
-            (flags["too_wide"], "width", ibiw), (flags["other_width"], "width", width(rs2)),
-            (flags["no_group"], "group", low[21:31]), (op.core_range, "core_range", core),
-            (operands.wrong_d, "lmem_range", operands.dst), (operands.wrong_s, "lmem_range", operands.src),
-            (operands.wrong_t, "lmem_range", operands.third), (operands.wrong_g, "gmem_range", operands.global_address),
-            (operands.overlap, "overlap", operands.dst), (flags["overflow"], "event_overflow", Cat(rd, Const(0, 3), core)),
-            (Const(1), "bus_error", Mux(operands.main >= self.memory_size, operands.main, self.memory_size & 0xFFFF_FFFF)),
-        ]
-        with m.If(fsm.ongoing("JUDGE") & ~late):
-            m.d.sync += found.eq(1)
-            for k, (condition, name, value) in enumerate(causes):
-                with m.If(condition) if k == 0 else m.Elif(condition):
-                    m.d.sync += [code.eq(_CODE[name]), detail.eq(value)]
-        with m.If(self.late & ~late):
-            m.d.sync += [late.eq(1), found.eq(1), halting.eq(1), code.eq(self.late_code), detail.eq(self.late_detail),
-                         late_pc.eq(ledger.found.pc), late_place.eq(ledger.found.place)]
-        m.d.comb += [self.pc.eq(Mux(late, late_pc, pc)), self.pc_offset.eq(Mux(late, late_place, place) << 2)]
-        m.d.sync += self.fault.eq(found & ~board.active.any() & ~self.late)
-
-    def _account(self, m, fsm, op, board, ledger, pc, place, here, retire, waits_for_event):
-        """Counters, and who waits for what."""
-        slots = board.slots["transfer"]
-        m.d.comb += [
-            ledger.push.eq(board.push_transfer), ledger.entry.pc.eq(pc), ledger.entry.place.eq(place),
-            ledger.slot.eq(board.tag_transfer - slots[0]), ledger.look.eq(self.transfer_progress.tag - slots[0]),
-            self.done_matrix.eq(self.matrix_progress.done), self.done_vector.eq(self.vector_progress.done | retire & op.vector),
-            self.done_transfer.eq(self.transfer_progress.done & ~self.late | retire & ~op.vector),
-        ]
-        active = board.active[slots[0]:slots[-1] + 1]
-        loads, stores = Signal(len(slots)), Signal(len(slots))
-        for k, slot in enumerate(slots):
-            with m.If(board.push_transfer & (board.tag_transfer == slot)):
-                m.d.sync += [loads[k].eq(op.ld), stores[k].eq(op.st)]
-        loading, storing = (loads & active).any(), (stores & active).any()
-        offers, meets = fsm.ongoing("OFFER"), fsm.ongoing("MEET")
-        m.d.sync += [self.stall.eq(Stall.OTHER), self.working.eq(board.active[:slots[0]].any())]
-        with m.If(~here & ~self.ended):
-            m.d.sync += self.stall.eq(Stall.FETCH)
-        with m.Elif(~here):
-            m.d.sync += self.stall.eq(Mux(storing, Stall.WRITE, Mux(loading, Stall.OPERAND, Stall.OTHER)))
-        with m.Elif((offers | meets) & op.recv | offers & op.sld | fsm.ongoing("LOAD")):
-            m.d.sync += self.stall.eq(Stall.OPERAND)
-        with m.Elif(offers | fsm.ongoing("SYNC") | fsm.ongoing("WAIT")):
-            with m.If(storing & ~loading):
-                m.d.sync += self.stall.eq(Stall.WRITE)
-            with m.Elif(offers & ~board.clear):
-                m.d.sync += self.stall.eq(Stall.OPERAND)
-        alone = (board.active & (board.active - 1)[:8]) == 0
-        m.d.sync += [self.blocked.eq(meets & self.waits & alone | waits_for_event & ~board.active.any()), self.blocked_read.eq(op.recv)]

@@ -22,7 +22,7 @@ from amaranth.lib.wiring import In, Out
 
 from .commands import address_bits
 from .decode import operation_layout
-from .scoreboard import ranges_layout
+from .scoreboard import at_most, ranges_layout
 
 __all__ = ["Operands"]
 
@@ -52,7 +52,7 @@ class Operands(wiring.Component):
 
     Members
     -------
-    operation : In, :func:`~.decode.operation_layout`, still from step 0 to the end
+    operation : In, :func:`~.decode.operation_layout`, still from step 0 to the last step; the outputs stand until the next step 0
     step : In(4), a bit a step, one cycle each; ``a``, ``b`` : In(32). With step 0 ``a`` is R[rs1] (send: its source), ``b`` R[rd]; with
         step 1 ``a`` is the lower half of rs1's pair, ``b`` R[rs2] or the lower half of rd's
     in_code, out_code : In(2), bytes of an element of ibiw and of obiw bits, less one
@@ -91,8 +91,14 @@ class Operands(wiring.Component):
         m.d.comb += [
             d_code.eq(Mux(op.d_in, self.in_code, Mux(op.d_out, self.out_code, 0))), s_code.eq(Mux(op.s_in, self.in_code, 0)),
         ]
+        # What is told of this instruction stays when the next one is at hand, until that begins.
+        has_d, has_s, has_t, single = (Signal(name=name, reset_less=True) for name in ("has_d", "has_s", "has_t", "single"))
+        self._has_g = Signal(name="has_g", reset_less=True)
         with m.If(step[0]):
-            m.d.sync += [d_held.eq(d_code), s_held.eq(s_code)]
+            m.d.sync += [
+                d_held.eq(d_code), s_held.eq(s_code), has_d.eq(op.has_d), has_s.eq(op.has_s), has_t.eq(op.has_t),
+                single.eq(op.single), self._has_g.eq(op.has_g),
+            ]
         d_move, s_move, d_sum, s_sum = Signal(32), Signal(32), Signal(32), Signal(33)
         far = Mux(op.st, self.b, self.a)                # of a pair: upper half with step 0, lower with step 1
         m.d.comb += [
@@ -133,26 +139,28 @@ class Operands(wiring.Component):
         in_place, crosses_s, crosses_t, below_s, below_t = (
             Signal(name=name, reset_less=True) for name in ("in_place", "crosses_s", "crosses_t", "below_s", "below_t"))
         d_first = self.dst[:bits]
+        d_low, s_low, t_low = Signal(bits), Signal(bits), Signal(bits)
+        m.d.comb += [d_low.eq(~d_first), s_low.eq(~s_first), t_low.eq(~t_first)]
         with m.If(step[2]):
             m.d.sync += [
                 self.wrong_d.eq(op.has_d & (self.dst[bits:].any() | d_last[bits:].any())),
                 self.wrong_s.eq(op.has_s & (self.src[bits:].any() | s_last[bits:].any() | s_far)),
-                crosses_s.eq(op.has_d & op.has_s & (d_first <= s_last[:bits]) & (s_first <= d_last[:bits])),
-                below_s.eq(d_first <= s_first), in_place.eq(op.in_place & (d_held <= s_held)),
+                crosses_s.eq(op.has_d & op.has_s & at_most(d_low, s_last[:bits]) & at_most(s_low, d_last[:bits])),
+                below_s.eq(at_most(d_low, s_first)), in_place.eq(op.in_place & (d_held <= s_held)),
             ]
         with m.If(step[2]):
             m.d.sync += [self.wrong_t.eq(0), crosses_t.eq(0)]
         with m.If(step[3]):
             m.d.sync += [
                 self.wrong_t.eq(op.has_t & (self.third[bits:].any() | t_last[bits:].any())),
-                crosses_t.eq(op.has_t & (d_first <= t_last[:bits]) & (t_first <= d_last[:bits])), below_t.eq(d_first <= t_first),
+                crosses_t.eq(op.has_t & at_most(d_low, t_last[:bits]) & at_most(t_low, d_last[:bits])), below_t.eq(at_most(d_low, t_first)),
             ]
-        m.d.comb += self.overlap.eq(~op.single & (crosses_s & ~(in_place & below_s) | crosses_t & ~(in_place & below_t)))
+        m.d.comb += self.overlap.eq(~single & (crosses_s & ~(in_place & below_s) | crosses_t & ~(in_place & below_t)))
         written, read_1, read_2 = self.ranges.written, self.ranges.read_1, self.ranges.read_2
         m.d.comb += [
-            written.used.eq(op.has_d), written.first.eq(d_first), written.last.eq(d_last),
-            read_1.used.eq(op.has_s), read_1.first.eq(s_first), read_1.last.eq(s_last),
-            read_2.used.eq(op.has_t), read_2.first.eq(t_first), read_2.last.eq(t_last),
+            written.used.eq(has_d), written.first.eq(d_first), written.last.eq(d_last),
+            read_1.used.eq(has_s), read_1.first.eq(s_first), read_1.last.eq(s_last),
+            read_2.used.eq(has_t), read_2.first.eq(t_first), read_2.last.eq(t_last),
         ]
         self._global(m, far, s_sum, offset)
         return m
@@ -202,4 +210,4 @@ class Operands(wiring.Component):
             ]
         with m.If(step[3]):
             m.d.sync += [above.eq(end >= self.gmem_high), self.risky.eq(self.main >= safe)]
-        m.d.comb += self.wrong_g.eq(op.has_g & (upper | below | above))
+        m.d.comb += self.wrong_g.eq(self._has_g & (upper | below | above))

@@ -5,13 +5,13 @@ A command may go to its unit only when nothing it writes is read or written by a
 by one: byte for byte, within one unit too. So the units need no care for one another, and a unit may start a command before its
 predecessor is written.
 """
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from .commands import TAG_BITS, address_bits
 
-__all__ = ["Scoreboard", "UNITS", "range_layout", "ranges_layout", "slots_of"]
+__all__ = ["Scoreboard", "UNITS", "at_most", "range_layout", "ranges_layout", "slots_of"]
 
 #: The units, in the order of their slots.
 UNITS = ("matrix", "vector", "transfer")
@@ -34,8 +34,9 @@ def ranges_layout(params):
     return data.StructLayout({"written": range_layout(params), "read_1": range_layout(params), "read_2": range_layout(params)})
 
 
-def _overlap(a, b):
-    return a.used & b.used & (a.first <= b.last) & (b.first <= a.last)
+def at_most(inverted, b):
+    """Whether a <= b, of ``inverted`` = ~a: the carry of b - a. Comparisons would invert the bits of a anew for each, in LUTs of their own."""
+    return (Cat(1, b) + Cat(1, inverted))[len(b) + 1]
 
 
 class Scoreboard(wiring.Component):
@@ -47,9 +48,10 @@ class Scoreboard(wiring.Component):
 
     Members
     -------
-    ranges : In, of the next command; they must hold still for a cycle before :attr:`clear` means them
-    clear : Out, nothing in flight is in the way of the ranges as they were one cycle ago. What is done in this cycle is not
-        (once high for one set of ranges it stays high until a push)
+    ranges : In, of the next command; ``look``, ``more`` : In, one cycle each: compare what it writes and its first source, and what it
+        writes and its second source. ``more`` comes after ``look``, and not without a second source; no push between
+    clear : Out, from the cycle after on: nothing in flight is in the way of the command. What is done in this cycle is not (once high
+        it stays high until a push)
     free_matrix, free_vector, free_transfer : Out, the unit has a free slot; tag_matrix ...: Out, which
     push_matrix, push_vector, push_transfer : In, one cycle, one of them: the command with these ranges goes to that unit
     done : In, array of matrix, vector, transfer: one cycle, the command with ``tag`` is complete
@@ -60,20 +62,32 @@ class Scoreboard(wiring.Component):
         self.slots = slots_of(params)
         self.count = max(slot for slots in self.slots.values() for slot in slots) + 1
         super().__init__({
-            "ranges": In(ranges_layout(params)), "clear": Out(1), "active": Out(8),
+            "ranges": In(ranges_layout(params)), "look": In(1), "more": In(1), "clear": Out(1), "active": Out(8),
             **{f"free_{unit}": Out(1) for unit in UNITS}, **{f"tag_{unit}": Out(TAG_BITS) for unit in UNITS},
             **{f"push_{unit}": In(1) for unit in UNITS},
             "done": In(data.ArrayLayout(data.StructLayout({"done": 1, "tag": TAG_BITS}), 3)),
         })
         # What is in flight: the proof looks at it.
+        # ``first`` is held inverted.
         layout = ranges_layout(params)
         self.held = [Signal(layout, name=f"held_{slot}", reset_less=True) for slot in range(self.count)]
+        self.crosses = [Signal(name=f"crosses_{slot}", reset_less=True) for slot in range(self.count)]
         self.valid = [Signal(name=f"valid_{slot}") for slot in range(self.count)]
 
     def elaborate(self, platform):
         m = Module()
         in_way = []
-        new = self.ranges
+        # The range as it is held, and the source that is compared in this cycle.
+        new = {}
+        for name in ("written", "read_1", "read_2"):
+            given, new[name] = self.ranges[name], Signal(range_layout(self.params), name=f"new_{name}")
+            m.d.comb += [new[name].first.eq(~given.first), new[name].last.eq(given.last), new[name].used.eq(given.used)]
+        written, read = new["written"], Signal(range_layout(self.params), name="read")
+        m.d.comb += read.eq(Mux(self.more, new["read_2"], new["read_1"]))
+
+        def overlap(one, other):
+            return one.used & other.used & at_most(one.first, other.last) & at_most(other.first, one.last)
+
         for number, unit in enumerate(UNITS):
             slots, push = self.slots[unit], getattr(self, f"push_{unit}")
             done, free = self.done[number], getattr(self, f"free_{unit}")
@@ -82,19 +96,19 @@ class Scoreboard(wiring.Component):
                 with m.If(~self.valid[slot]):
                     m.d.comb += getattr(self, f"tag_{unit}").eq(slot)
             for slot in slots:
-                held, valid = self.held[slot], self.valid[slot]
-                over, crosses = Signal(name=f"over_{slot}"), Signal(name=f"crosses_{slot}", reset_less=True)
+                held, valid, crosses = self.held[slot], self.valid[slot], self.crosses[slot]
+                over = Signal(name=f"over_{slot}")
                 m.d.comb += over.eq(done.done & (done.tag == slot))
                 with m.If(push & (getattr(self, f"tag_{unit}") == slot)):
-                    m.d.sync += [valid.eq(1), held.written.eq(new.written), held.read_1.eq(new.read_1)]
+                    m.d.sync += [valid.eq(1), held.written.eq(written), held.read_1.eq(new["read_1"])]
                     if unit == "vector":
-                        m.d.sync += held.read_2.eq(new.read_2)
+                        m.d.sync += held.read_2.eq(new["read_2"])
                 with m.If(over):
                     m.d.sync += valid.eq(0)
                 reads = [held.read_1] + [held.read_2] * (unit == "vector")
-                crossing = [_overlap(new.written, r) for r in (held.written, *reads)]
-                crossing += [_overlap(r, held.written) for r in (new.read_1, new.read_2)]
-                m.d.sync += crosses.eq(Cat(crossing).any())
+                crossing = Cat([overlap(written, r) for r in (held.written, *reads)] + [overlap(read, held.written)]).any()
+                with m.If(self.look | self.more):
+                    m.d.sync += crosses.eq(crossing | crosses & self.more)
                 in_way.append(crosses & valid & ~over)
         m.d.comb += [self.clear.eq(~Cat(in_way).any()), self.active.eq(Cat(self.valid))]
         return m

@@ -3,6 +3,7 @@
 import pytest
 from amaranth import Cat, Module, Signal
 from amaranth.hdl import Assert, Assume, Cover
+from amaranth.lib import data
 
 from gateware.cores.pim.scoreboard import UNITS, Scoreboard, slots_of
 from tests.support.formal import Property, cover, prove
@@ -22,17 +23,26 @@ class NoConflict(Property):
         self.free(value)
         for name in ("written", "read_1", "read_2"):
             m.d.comb += Assume(board.ranges[name].first <= board.ranges[name].last)
-        before, steady = Signal.like(value), Signal()
+        # Compared once, or twice where there are two sources; then as it was until it is pushed.
+        self.free(board.look, board.more)
+        before, looked, looked_more = Signal.like(value), Signal(), Signal()
         pushes = Cat(getattr(board, f"push_{unit}") for unit in UNITS)
-        m.d.sync += before.eq(value)
-        m.d.comb += steady.eq(before == value)
-        pushed = Signal()
-        m.d.sync += pushed.eq(pushes.any())
+        as_it_was = Signal()
+        m.d.comb += [
+            as_it_was.eq(before == value), Assume(~(board.look & board.more)), Assume(~(pushes.any() & (board.look | board.more))),
+            Assume(~board.more | looked & as_it_was),
+        ]
+        with m.If(pushes.any()):
+            m.d.sync += [looked.eq(0), looked_more.eq(0)]
+        with m.Elif(board.look):
+            m.d.sync += [looked.eq(1), looked_more.eq(0), before.eq(value)]
+        with m.Elif(board.more):
+            m.d.sync += looked_more.eq(1)
         # Sources beyond the first are the vector unit's alone.
         for unit in UNITS:
             push = getattr(board, f"push_{unit}")
             self.free(push)
-            m.d.comb += Assume(~push | getattr(board, f"free_{unit}") & steady & ~pushed)
+            m.d.comb += Assume(~push | getattr(board, f"free_{unit}") & looked & as_it_was & (looked_more | ~board.ranges.read_2.used))
             if not self.careless:
                 m.d.comb += Assume(~push | board.clear)
             if unit != "vector":
@@ -43,7 +53,20 @@ class NoConflict(Property):
             done = board.done[k]
             slots = slots_of(board.params)[unit]
             m.d.comb += Assume(~done.done | Cat((done.tag == s) & board.valid[s] for s in slots).any())
-        # Register ``crosses`` is of the cycle before: induction needs to know that it is so.
+        # What induction needs to know: what was compared stands in ``crosses``.
+        kept = data.View(board.ranges.shape(), before)
+        for s in range(board.count):
+            held = board.held[s]
+
+            def overlap(one, other):
+                return one.used & other.used & (one.first <= other.last) & (~other.first <= one.last)
+
+            second = [held.read_2] if s in slots_of(board.params)["vector"] else []
+            found = Cat([overlap(kept.written, r) for r in (held.written, held.read_1, *second)] + [overlap(kept.read_1, held.written)]).any()
+            m.d.comb += [
+                Assert(~(looked & board.valid[s] & found) | board.crosses[s]),
+                Assert(~(looked_more & board.valid[s] & overlap(kept.read_2, held.written)) | board.crosses[s]),
+            ]
         byte = Signal(len(board.ranges.written.first))
         self.constant(m, byte)
         writes, reads = [], []
@@ -51,7 +74,7 @@ class NoConflict(Property):
             held, valid = board.held[s], board.valid[s]
 
             def inside(r, valid=valid):
-                return valid & r.used & (r.first <= byte) & (byte <= r.last)
+                return valid & r.used & (~r.first <= byte) & (byte <= r.last)
 
             writes.append(inside(held.written))
             second = [inside(held.read_2)] if s in slots_of(board.params)["vector"] else []
