@@ -13,8 +13,8 @@ class NoConflict(Property):
     """The front end as it is: ranges hold still for the cycle before a push, and only a clear one is pushed."""
     def __init__(self, vec_bytes, careless=False):
         super().__init__()
-        # Comparisons do not depend on their width; five bits hold all orders of the ends of three ranges and a byte.
-        self.board = Scoreboard(params={"lmem_bytes": 32, "vec_bytes": vec_bytes})
+        # Comparisons do not depend on their width; three bits hold all orders of the ends of two ranges and a byte.
+        self.board = Scoreboard(params={"lmem_bytes": 8, "vec_bytes": vec_bytes})
         self.careless = careless
 
     def build(self, m: Module):
