@@ -21,8 +21,8 @@ CYCLES = 2_000_000
 BUILDS = {
     # Two cores as they stand in an SoC with 16-bit memory.
     "sim": ("sim", {}, 2, "shell"),
-    # Four cores, memory of 8 bytes a cycle.
-    "four": ("sim", {"cores": 4, "lanes": 8, "lmem_bytes": 2048}, 8, "bare"),
+    # Four cores, memory of 8 bytes a cycle; groups of many arrays.
+    "four": ("sim", {"cores": 4, "lanes": 8, "arrays": 8, "lmem_bytes": 2048}, 8, "bare"),
     # One core with the widest ports of the ULX3S.
     "wide": ("85f", {"cores": 1, "arrays": 4, "lmem_bytes": 4096, "bias_words": 64, "prefetch_words": 64}, 4, "shell"),
     # Small chips.
