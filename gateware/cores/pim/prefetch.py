@@ -49,7 +49,7 @@ class Prefetch(wiring.Component):
     -------
     start : In, one cycle, after a reset (only while ``idle``); the rest of the inputs hold still from here on
     code : In(32), address of the code, a multiple of 8; code_bytes : In(32); count : In(32), instructions; mode : In(2)
-    stop : In, level: asks for nothing more
+    stop : In: asks for nothing more, until the next reset
     idle : Out, no burst is outstanding
     words : Out(stream) of :func:`fetched_layout`. Packed code that is too short or too long ends with one ``beyond``
     ended : Out, all instructions were taken
@@ -83,10 +83,12 @@ class Prefetch(wiring.Component):
         asking, asked, arrived = Signal(), Signal(), Signal()
         self._freed = Signal()
         most, length = Signal(4), Signal(4, reset_less=True)
-        begin = Signal()
+        begin, stopped = Signal(), Signal()
+        with m.If(self.stop):                       # it falls at the end of the run, and the rest of the code is not to be fetched then
+            m.d.sync += stopped.eq(1)
         m.d.comb += [
             most.eq(_ROWS - next_row[:3]),
-            begin.eq(~asking & (left != 0) & (room != 0) & (flying != _FLYING) & ~self.stop),
+            begin.eq(~asking & (left != 0) & (room != 0) & (flying != _FLYING) & ~self.stop & ~stopped),
             port.req.valid.eq(asking), asked.eq(asking & port.req.ready),
             port.req.payload.address.eq(next_row << 3), port.req.payload.beats.eq((length << exact_log2(_ROW // size)) - 1),
             port.r.ready.eq(1), port.ack.ready.eq(1), arrived.eq(port.r.valid & port.r.payload.last),

@@ -115,6 +115,31 @@ def test_a_bus_error_comes_with_its_instruction():
     assert [e for _, _, e, _ in shown] == [k == 13 for k in range(20)]
 
 
+def test_a_stop_lasts():
+    """What is left of the code is not fetched when ``stop`` falls: the next run would get it."""
+    dut = Prefetch(params=PARAMS, beat_bytes=8)
+    model = MemoryModel(dut.memory, size=1 << 14)
+
+    async def bench(ctx):
+        ctx.set(dut.code_bytes, 4096)
+        ctx.set(dut.count, 512)
+        for signal in (dut.start, dut.stop):
+            ctx.set(signal, 1)
+            await ctx.tick()
+            ctx.set(signal, 0)
+            await ctx.tick().repeat(60)
+        ctx.set(dut.words.ready, 1)
+        asked = len(model.log)
+        await ctx.tick().repeat(200)
+        assert asked >= 1 and len(model.log) == asked and ctx.get(dut.idle)
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-8)
+    sim.add_testbench(bench)
+    sim.add_testbench(model.process, background=True)
+    sim.run()
+
+
 def test_beat_size_is_checked():
     with pytest.raises(ValueError, match="Beat size must be 1, 2, 4 or 8 bytes, not 16"):
         Prefetch(params=PARAMS, beat_bytes=16)
