@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Handwritten digits on Cherry, in floating point: the network 64-32-10 on the 540 held-out images of the UCI set, and a step of its training.
+
+* ``JOB``: the job that ships, all images in one program list; ``inputs()`` its arrays; ``evaluate(logits)`` -> :class:`Result`.
+* ``network(params)`` -> the module it is made of; ``training_step(params)`` -> forward, backward and the new weights of one batch;
+  ``step_inputs()`` its arrays, ``exact_step()`` the same in float64.
+
+The weights are the float network of OpenTPU's digits (``firmware/opentpu/train_digits.py``), before any quantisation.
+``python -m quintet.firmware.cherry.digits`` writes the job again.
+"""
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from quintet.firmware.opentpu.digits import FOLDER as FLOATS
+from quintet.firmware.opentpu.digits import images, labels
+from quintet.firmware.opentpu.train_digits import prepare
+from quintet.tools.kernels.cherry import Module, write_job
+
+__all__ = ["BATCH", "CLASSES", "FOLDER", "JOB", "RATE", "Result", "evaluate", "exact_step", "inputs", "network", "step_inputs",
+           "training_step", "write_shipped"]
+
+FOLDER = Path(__file__).resolve().parent
+JOB = FOLDER / "digits.toml"
+CLASSES = 10
+#: Images of a training step, and its rate of learning.
+BATCH, RATE = 64, 0.05
+#: Columns of the classes, whole tiles.
+_COLUMNS = 12
+
+
+@dataclass(frozen=True)
+class Result:
+    """``predictions`` [images], ``correct`` of ``total``."""
+    predictions: np.ndarray
+    correct: int
+    total: int
+
+
+def _weights():
+    """64 x 32 and 32 x 12, the two columns of no class zero."""
+    with np.load(FLOATS / "digits.npz", allow_pickle=False) as file:
+        w1, w2 = file["float_w1"].astype(np.float64), file["float_w2"].astype(np.float64)
+    # The training's temperature divides the logits by ten.
+    return w1, np.pad(w2 / 10, ((0, 0), (0, _COLUMNS - CLASSES)))
+
+
+def inputs():
+    """Arrays of the job by name."""
+    w1, w2 = _weights()
+    return {"x": prepare(images(), norm=True).astype(np.float64), "w1": w1, "w2": w2}
+
+
+def network(params, count=540):
+    """The module of the forward pass for ``count`` images: inputs x, w1, w2, output logits."""
+    m = Module(params)
+    # Pixels are whole numbers of five bits: bfloat16 holds them.
+    x, w1, w2 = m.input("x", count, 64, fmt="bf16"), m.input("w1", 64, 32), m.input("w2", 32, _COLUMNS)
+    hidden = m.matmul(x, w1)
+    m.output("logits", m.matmul(m.unary("relu", hidden, hidden), w2))
+    return m
+
+
+def evaluate(logits):
+    """:class:`Result` of saved logits."""
+    predictions = np.asarray(logits)[:, :CLASSES].argmax(axis=1)
+    return Result(predictions, int((predictions == labels()).sum()), len(predictions))
+
+
+def step_inputs():
+    """Arrays of :func:`training_step` by name: a batch, its classes as ones, the weights, and -inf in the columns of no class."""
+    arrays = inputs()
+    truth = np.zeros((BATCH, _COLUMNS))
+    truth[np.arange(BATCH), labels()[:BATCH]] = 1
+    mask = np.zeros((1, _COLUMNS))
+    mask[0, CLASSES:] = -np.inf
+    return {"x": arrays["x"][:BATCH], "w1": arrays["w1"], "w2": arrays["w2"], "truth": truth, "mask": mask}
+
+
+def training_step(params):
+    """Forward and backward pass of a batch by the cross-entropy, outputs new_w1 and new_w2."""
+    m = Module(params)
+    x, w1, w2 = m.input("x", BATCH, 64), m.input("w1", 64, 32), m.input("w2", 32, _COLUMNS)
+    truth, mask = m.input("truth", BATCH, _COLUMNS), m.input("mask", 1, _COLUMNS)
+    hidden = m.matmul(x, w1)
+    m.unary("relu", hidden, hidden)
+    chances = m.softmax(m.binary("add", m.matmul(hidden, w2), mask))
+    share = m.constant(f"{RATE / BATCH}")
+    error = m.chain(BATCH, _COLUMNS, [("INPUT", chances), ("WEIGHTS", truth), "sub", "copy INPUT, OUTPUT", ("WEIGHTS", share), "mul"])
+    back = m.matmul(error, w2.transposed)
+    slope = m.chain(BATCH, 32, [("INPUT", hidden), "gtz", "copy INPUT, OUTPUT", ("WEIGHTS", back), "mul"])
+    m.output("new_w2", m.binary("sub", w2, m.matmul(hidden.transposed, error)))
+    m.output("new_w1", m.binary("sub", w1, m.matmul(x.transposed, slope)))
+    return m
+
+
+def exact_step():
+    """The new weights in float64."""
+    a = step_inputs()
+    hidden = np.maximum(a["x"] @ a["w1"], 0)
+    powers = np.exp(hidden @ a["w2"] + a["mask"])
+    error = (powers / powers.sum(1, keepdims=True) - a["truth"]) * RATE / BATCH
+    return {"new_w2": a["w2"] - hidden.T @ error, "new_w1": a["w1"] - a["x"].T @ ((error @ a["w2"].T) * (hidden > 0))}
+
+
+def write_shipped(params, folder=FOLDER):
+    """Writes the job that ships."""
+    return write_job(network(params), inputs(), folder, "digits")

@@ -1,0 +1,74 @@
+.program p0
+.needs contexts=8
+.loop l0 135
+.loop l1 1
+.loop l2 8
+.loop l3 16
+.loop l4 8
+.loop l5 8
+.apu a0 0 1 68 l0:272 l3:4
+.apu a1 36720 1 36 l1:32 l3:144 l4:4
+.apu a2 39408 1 36 l1:32 l0:144 l5:4
+start_loop l0
+  start_loop l1
+    start_independent_loop l2
+      zero ACC
+    end_loop l2
+    start_loop l3
+      start_independent_loop l4
+        load a0, INPUT
+        load a1, WEIGHTS
+        matmul
+      end_loop l4
+    end_loop l3
+    start_independent_loop l5
+      store a2, ACC
+    end_loop l5
+  end_loop l1
+end_loop l0
+.program p1
+.loop l0 8
+.loop l1 135
+.apu a0 39408 1 36 l1:144 l0:4
+start_loop l0
+  start_independent_loop l1
+    load a0, INPUT
+    relu
+    store a0, OUTPUT
+  end_loop l1
+end_loop l0
+.program p2
+.needs contexts=3
+.loop l0 135
+.loop l1 1
+.loop l2 3
+.loop l3 8
+.loop l4 3
+.loop l5 3
+.apu a0 39408 1 36 l0:144 l3:4
+.apu a1 39024 1 12 l1:12 l3:48 l4:4
+.apu a2 58848 1 12 l1:12 l0:48 l5:4
+start_loop l0
+  start_loop l1
+    start_independent_loop l2
+      zero ACC
+    end_loop l2
+    start_loop l3
+      start_independent_loop l4
+        load a0, INPUT
+        load a1, WEIGHTS
+        matmul
+      end_loop l4
+    end_loop l3
+    start_independent_loop l5
+      store a2, ACC
+    end_loop l5
+  end_loop l1
+end_loop l0
+.step p0
+.in bf16 0x100000 0 540 64 mem_pitch=68
+.in fp32 0x110e00 36720 64 32 mem_pitch=36
+.in fp32 0x112e00 39024 32 12 mem_pitch=12
+.step p1
+.step p2
+.out fp32 0x113400 58848 540 12 mem_pitch=12 mem_step=1
