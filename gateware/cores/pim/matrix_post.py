@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from .commands import TAG_BITS, LMemWrite, address_bits, lmem_word_bytes, progress_layout
 from .matrix_bias import SHIFT_MOST, SUM_BITS
-from .saturation import above, byte_sources, pick, saturate
+from .saturation import above, byte_sources, choose_bytes, pick, saturate
 from .weights import lane_groups
 
 __all__ = ["MatrixPost", "post_layout"]
@@ -108,22 +108,21 @@ class MatrixPost(wiring.Component):
                 ]
             results.append(result)
 
-        # Bytes: elements of three and four bytes go in two halves.
+        # Bytes: elements of three and four bytes go in two halves, those of the second as if they were the first lanes'.
         half, halves = Signal(), bytes_less_one[1]
         request = self.write.request
+        second = half & halves
+        ahead = lanes // 2
+        values = [Mux(second, results[k + ahead], results[k]) if k + ahead < lanes and k < ahead else results[k] for k in range(lanes)]
+        wholes = [Mux(second, whole[2][k + ahead], whole[2][k]) if k + ahead < lanes and k < ahead else whole[2][k] for k in range(lanes)]
         sources, masks = {}, {}
         for byw in range(1, element // 8 + 1):
-            step = 0 if byw <= 2 else lanes // 2
-            for part in range(1 if byw <= 2 else 2):
-                at = [None if source is None or source[0] + part * step >= lanes else (source[0] + part * step, source[1])
-                      for source in byte_sources(word, step or lanes, byw)]
-                sources[byw - 1 + 4 * part] = Cat(Const(0, 8) if s is None else results[s[0]].word_select(s[1], 8) for s in at)
-                masks[byw - 1 + 4 * part] = Cat(Const(0, 1) if s is None else whole[2][s[0]] for s in at)
-        select = Cat(bytes_less_one, half & halves)
+            sources[byw - 1] = byte_sources(word, lanes if byw <= 2 else ahead, byw)
+            masks[byw - 1] = Cat(Const(0, 1) if s is None else wholes[s[0]] for s in sources[byw - 1])
         accepted, complete = Signal(), Signal()
         m.d.comb += [
-            request.valid.eq(valid[2]), request.payload.address.eq(dst), request.payload.data.eq(pick(sources, select)),
-            request.payload.mask.eq(pick(masks, select)), accepted.eq(request.valid & request.ready),
+            request.valid.eq(valid[2]), request.payload.address.eq(dst), request.payload.data.eq(choose_bytes(sources, values, bytes_less_one)),
+            request.payload.mask.eq(pick(masks, bytes_less_one)), accepted.eq(request.valid & request.ready),
             complete.eq(accepted & (half | ~halves)), advance.eq(~valid[2] | complete), empty.eq(~Cat(*valid).any()),
         ]
         with m.If(accepted):

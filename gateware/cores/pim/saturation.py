@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Saturation to any width, and how results become bytes (specification, section 2: element format)."""
-from amaranth import Cat, Mux, Signal
+from amaranth import Cat, Const, Mux, Signal
 
-__all__ = ["above", "byte_sources", "pick", "saturate"]
+__all__ = ["above", "byte_sources", "choose_bytes", "pick", "saturate"]
 
 
 def above(biw, bits):
@@ -39,3 +39,30 @@ def pick(choices, select):
     for number, value in choices.items():
         result = result | Mux(select == number, value, 0)
     return result
+
+
+def choose_bytes(choices, values, select):
+    """Bytes of a word packed in one of several ways.
+
+    Parameters
+    ----------
+    choices : dict, number of a way -> list of sources as :func:`byte_sources` gives them; what lies where it has none does not matter
+    values : list of each lane's value
+    select : the number
+    """
+    chosen = []
+    for byte in range(len(next(iter(choices.values())))):
+        ways = {}
+        for number, sources in choices.items():
+            if sources[byte] is not None:
+                ways.setdefault(sources[byte], []).append(number)
+        if not ways:
+            chosen.append(Const(0, 8))
+            continue
+        # The source of most ways is what is taken if none of the others is.
+        first, *others = sorted(ways, key=lambda source: -len(ways[source]))
+        result = values[first[0]].word_select(first[1], 8)
+        for source in others:
+            result = Mux(Cat(select == number for number in ways[source]).any(), values[source[0]].word_select(source[1], 8), result)
+        chosen.append(result)
+    return Cat(*chosen)

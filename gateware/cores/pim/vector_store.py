@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Results of the vector unit: saturated, packed into bytes, written."""
-from amaranth import Cat, Const, Module, Mux, Signal, signed
+from amaranth import Cat, Const, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .commands import LMemWrite, address_bits, lmem_word_bytes, progress_layout
-from .saturation import byte_sources, pick, saturate
+from .saturation import byte_sources, choose_bytes, pick, saturate
 from .vector_plan import accumulator_bits, count_bits, lane_bits, multipliers, plan_layout
 
 __all__ = ["VectorStore", "result_bits"]
@@ -58,8 +58,7 @@ class VectorStore(wiring.Component):
         count, places, masks = self.count, {}, {}
         for byw in range(1, self.params["max_biw"] // 8 + 1):
             sources = byte_sources(word, word // byw if byw != 3 else 1, byw)
-            if byw != 3:                    # three bytes of one element lie as the first of four
-                places[byw - 1] = Cat(Const(0, 8) if s is None else values[s[0]].word_select(s[1], 8) for s in sources)
+            places[byw - 1] = sources
             masks[byw - 1] = Cat(Const(0, 1) if s is None else count > s[0] for s in sources)
 
         request = self.write.request
@@ -68,7 +67,7 @@ class VectorStore(wiring.Component):
         dst = Signal(address_bits(self.params), reset_less=True)
         m.d.sync += valid.eq(self.valid | valid & ~accepted)
         with m.If(self.valid):
-            m.d.sync += [last.eq(self.last), packed.eq(pick(places, Mux(plan.ob[1], 3, plan.ob))), mask.eq(pick(masks, plan.ob))]
+            m.d.sync += [last.eq(self.last), packed.eq(choose_bytes(places, values, plan.ob)), mask.eq(pick(masks, plan.ob))]
         m.d.comb += [
             accepted.eq(request.valid & request.ready), request.valid.eq(valid), request.payload.address.eq(dst),
             request.payload.data.eq(packed), request.payload.mask.eq(mask), self.finish.eq(accepted & last), self.busy.eq(valid),
