@@ -67,11 +67,14 @@ def _select(bench, core, index=None):
         bench._written[name] = value
 
 
-def _debug_problems(bench, model, whole):
-    """Differences of what the debug window shows; ``whole``: events, too, and each core's counters."""
+def _debug_problems(bench, model, whole, faulty=None):
+    """Differences of what the debug window shows; ``whole``: events, too, and each core's counters. After a fault of core
+    ``faulty`` nothing is known of others that still ran."""
     problems = []
     offset = bench.registers["dbg_value"].offset
     for core in model.cores[:len(model.entries)]:
+        if faulty not in (None, core.number) and core.blocked is None and not core.done:
+            continue
         _select(bench, core.number)
         pc = bench.read_register(bench.registers["core_pc"].offset)
         if pc != core.pc:
@@ -122,7 +125,7 @@ def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES, whole=None)
                      if got.counters[name] != value]
     if problems or expected.fault is not None and expected.fault.name in ("table", "bus_error", "aborted"):
         return problems, got
-    return _debug_problems(bench, model, whole and ended), got
+    return _debug_problems(bench, model, whole and ended, None if ended else expected.values["fault_core"]), got
 
 
 def check_aborted(bench, case, cycle, behaviour, seed):
