@@ -98,9 +98,9 @@ class SPRAM:
         return self.size - 32768 * getattr(room.core.Engine, "spram_blocks", lambda params: 0)(params)
 
     def backing(self, *, clock_hz, family, size):
-        """The component of docs/contracts.md, section 2."""
+        """The component of docs/contracts.md, section 2. An odd number of blocks gives beats of one block's width."""
         from ..gateware.memory.spram import SPRAMMemory
-        return SPRAMMemory(family=family, size=size, beat_bytes=self.beat_bytes)
+        return SPRAMMemory(family=family, size=size, beat_bytes=2 if size % 65536 else self.beat_bytes)
 
 
 @dataclass(frozen=True)

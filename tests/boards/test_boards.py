@@ -11,6 +11,7 @@ from amaranth.sim import Simulator
 from tiny_core import ROOM
 
 from quintet.boards import BoardError, board_names, open_board
+from quintet.boards.board import SPRAM
 from quintet.boards.top import BoardTop, MainClock
 from quintet.gateware.cores.parameters import FPGAS, ParameterError
 from quintet.gateware.memory.sdram.parts import find_part
@@ -129,3 +130,9 @@ def test_the_page_is_current():
     from quintet.boards.table import page
     text = (Path(__file__).parents[2] / "docs" / "boards.md").read_text()
     assert page(text) == text, "run python -m quintet.boards.table"
+
+
+@pytest.mark.parametrize(("size", "beat"), [(131072, 4), (98304, 2), (65536, 4), (32768, 2)])
+def test_spram_beside_any_core(size, beat):
+    memory = SPRAM().backing(clock_hz=12_000_000, family=None, size=size)
+    assert (memory.size, memory.beat_bytes) == (size, beat)
