@@ -110,7 +110,8 @@ class ControlBlock(wiring.Component):
                            "params_hash": params_hash, "features": features}
         self.counters = COMMON_COUNTERS + control.counters
         # What the rounds go through: (view, counter) in the order of the RAM.
-        self._turns = [(view, c) for view in range(control.views) for c in self.counters]
+        self._turns = [(0, c) for c in self.counters] + [(view, c) for view in range(1, control.views)
+                                                         for c in self.counters if c.name != "cycles"]
         self._check_map()
         self._depth = self._words_in_ram()
         super().__init__({
@@ -159,17 +160,21 @@ class ControlBlock(wiring.Component):
         return 1 << (max(ends) // 4 - 1).bit_length()
 
     def _counter_ranges(self):
-        """Ranges of word addresses that are counters."""
+        """Ranges of word addresses that are counters which differ between the views."""
         ranges = []
-        for c in sorted(self.counters, key=lambda c: c.offset):
+        for c in sorted((c for c in self.counters if c.name != "cycles"), key=lambda c: c.offset):
             if ranges and ranges[-1][1] == c.offset // 4:
                 ranges[-1][1] += 2
             else:
                 ranges.append([c.offset // 4, c.offset // 4 + 2])
         return ranges
 
-    def _width(self, counter):
+    def _width(self, counter, view):
         """Bits of the increment of ``counter``."""
+        if view:
+            names = {"instructions": "retired", "operations": "operations", "bytes_read": "bytes", "bytes_written": "bytes"}
+            name = counter.name if counter in self.control.counters else names.get(counter.name)
+            return 1 if name is None else self.control.part_bits[name]
         widths = {"instructions": self.control.retired_bits, "operations": self.control.operations_bits, "bytes_read": self.control.bytes_bits,
                   "bytes_written": self.control.bytes_bits}
         # All others count cycles, or what happens once in one.
@@ -370,7 +375,7 @@ class ControlBlock(wiring.Component):
         m.d.sync += take_ram.eq(lookable & ~outside & ~in_flops)
 
         m.submodules.prescalers = prescalers = Prescalers(
-            bits={f"{c.name}_{view}" if view else c.name: self._width(c) for view, c in self._turns},
+            bits={f"{c.name}_{view}" if view else c.name: self._width(c, view) for view, c in self._turns},
             gap=self.gap, sampled=self._sampled)
         increment = prescalers.increment
         rounding = step == _Step.ROUND
@@ -392,7 +397,8 @@ class ControlBlock(wiring.Component):
                 m.d.comb += increment["cycles"].eq(sum(engine.classes[kind.name.lower()] for kind in _COUNTED))
                 m.d.comb += [increment[name].eq(engine.classes[kind.name.lower()]) for kind, name in _COUNTED.items()]
             else:
-                m.d.comb += increment["cycles" + tail].eq(1)
+                if not view:
+                    m.d.comb += increment["cycles"].eq(1)
                 m.d.comb += [increment[name + tail].eq(source.stall == kind) for kind, name in _COUNTED.items()]
 
         reset_value = Signal(16)

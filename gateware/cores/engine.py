@@ -36,8 +36,10 @@ class EngineControl(wiring.Signature):
         Number of views of the common counters: the core as a whole and, beside it, parts of it (each processor of a
         many-core machine). With more than one there are ``Out`` members ``view``, the number of the one that the counter
         registers show while not busy (0: the whole), and ``part``, an array of views - 1 structures of ``stall``,
-        ``retired``, ``operations``, ``bytes_read``, ``bytes_written`` and ``inc``, of the same widths and rules as those of the
-        whole. Cycles are the same in all views.
+        ``retired``, ``operations``, ``bytes_read``, ``bytes_written`` and ``inc``, of the same rules as those of the whole. Cycles
+        are the same in all views.
+    part_bits : dict of str to int
+        Widths in ``part`` that are less than those of the whole: ``"retired"``, ``"operations"``, ``"bytes"``, or names of counters.
     cycle_bits : int
         1: a busy cycle is one of the main clock, of the class that ``stall`` says. More: for a core with a clock of its own,
         whose cycles are to be counted. There is no ``stall``, but ``classes``, how many of its cycles of each class the engine
@@ -61,7 +63,9 @@ class EngineControl(wiring.Signature):
     retired : Out, ``retired_bits``: instructions completed this cycle
     operations, bytes_read, bytes_written : Out: increments of this cycle (those up to and including ``finish`` count)
     """
-    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=(), views=1, cycle_bits=1, retired_bits=1):
+    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=(), views=1, cycle_bits=1, retired_bits=1,
+                 part_bits=()):
+        counters = tuple(counters)
         if not isinstance(views, int) or isinstance(views, bool) or not 1 <= views <= 64:
             raise ValueError(f"Number of views must be an integer from 1 to 64, not {views!r}")
         if not isinstance(cycle_bits, int) or isinstance(cycle_bits, bool) or not 1 <= cycle_bits <= 8:
@@ -73,12 +77,17 @@ class EngineControl(wiring.Signature):
         if cycle_bits > 1 and retired_bits > 1:
             raise ValueError(f"Retired instructions of {retired_bits} bits need cycles of 1 bit, not {cycle_bits}")
         self.retired_bits = max(retired_bits, cycle_bits)
+        widths = {"retired": retired_bits, "operations": operations_bits, "bytes": bytes_bits, **{c.name: c.bits for c in counters}}
+        for name, bits in dict(part_bits).items():
+            if name not in widths or not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= widths[name]:
+                raise ValueError(f"Width of {name!r} in a view must be one of the whole's and no larger, not {bits!r}")
+        #: Widths of the increments of a part.
+        self.part_bits = {**widths, **dict(part_bits)}
         self.registers = tuple(registers)
         self.cycle_bits = cycle_bits
         self.operations_bits = operations_bits
         self.bytes_bits = bytes_bits
-        self.counters = tuple(counters)
-        self.views = views
+        self.counters, self.views = counters, views
         block = [r for r in self.registers if r.storage == "block"]
         members = {
             "ready": Out(1), "start": In(1), "abort": In(1),
@@ -101,13 +110,14 @@ class EngineControl(wiring.Signature):
         if views > 1:
             members["view"] = Out(range(views))
             members["part"] = Out(data.ArrayLayout(data.StructLayout({
-                "stall": Stall, "retired": unsigned(retired_bits), "operations": unsigned(operations_bits),
-                "bytes_read": unsigned(bytes_bits), "bytes_written": unsigned(bytes_bits),
-                "inc": data.StructLayout({c.name: unsigned(c.bits) for c in self.counters})}), views - 1))
+                "stall": Stall, "retired": self.part_bits["retired"], "operations": self.part_bits["operations"],
+                "bytes_read": self.part_bits["bytes"], "bytes_written": self.part_bits["bytes"],
+                "inc": data.StructLayout({c.name: self.part_bits[c.name] for c in self.counters})}), views - 1))
         super().__init__(members)
 
     def __eq__(self, other):
         return (isinstance(other, EngineControl) and self.registers == other.registers
                 and self.counters == other.counters and self.operations_bits == other.operations_bits
                 and self.bytes_bits == other.bytes_bits and self.views == other.views
-                and self.cycle_bits == other.cycle_bits and self.retired_bits == other.retired_bits)
+                and self.cycle_bits == other.cycle_bits and self.retired_bits == other.retired_bits
+                and self.part_bits == other.part_bits)

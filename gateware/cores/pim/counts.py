@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the machine counts, as a whole and core by core (specification, section 7)."""
+from dataclasses import replace
+
 from amaranth import Cat, Mux, Signal
 from amaranth.utils import bits_for
 
@@ -17,9 +19,12 @@ def machine_control(params):
     """The engine's control face: the machine's view, and one for each core of several."""
     cores = params["cores"]
     more = bits_for(cores) if cores > 1 else 0
+    own = {c.name: _BYTES if c.name.endswith("_bytes") else 1 for c in COUNTERS}
     return EngineControl(
-        registers=ISA.registers, operations_bits=MACS_BITS + more, bytes_bits=_BYTES + more, counters=COUNTERS,
-        views=cores + 1 if cores > 1 else 1, retired_bits=bits_for(len(KINDS) * cores))
+        registers=ISA.registers, operations_bits=MACS_BITS + more, bytes_bits=_BYTES + more,
+        counters=[replace(c, bits=own[c.name] + more) for c in COUNTERS],
+        views=cores + 1 if cores > 1 else 1, retired_bits=bits_for(len(KINDS) * cores),
+        part_bits={"retired": bits_for(len(KINDS)), "operations": MACS_BITS, "bytes": _BYTES, **own})
 
 
 def count(m, *, params, states, running, control):

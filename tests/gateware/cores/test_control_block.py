@@ -431,6 +431,29 @@ def test_bad_arguments(change, message):
         block(**change)
 
 
+def test_narrow_parts():
+    async def body(ctx, bench, dut):
+        engine = dut.engine
+        while await bench.status() & BUSY:
+            pass
+        await bench.begin()
+        ctx.set(engine.part[0].operations, 3)
+        ctx.set(engine.part[0].inc.loads, 1)
+        for cycle in range(30):
+            ctx.set(engine.finish, cycle == 29)
+            await ctx.tick()
+        ctx.set(engine.finish, 0)
+        ctx.set(engine.view, 1)
+        assert (await bench.read64(0x80), await bench.read64(0x90), await bench.read64(COUNTERS[0].offset)) == (30, 90, 30)
+    simulate(body, control=control(views=2, part_bits={"operations": 2, "loads": 1}))
+
+
+@pytest.mark.parametrize("bits", [{"retired": 2}, {"loads": 0}, {"nothing": 1}, {"bytes": True}])
+def test_bad_part_bits(bits):
+    with pytest.raises(ValueError, match="in a view must be one of the whole's and no larger, not"):
+        control(views=2, part_bits=bits)
+
+
 @pytest.mark.parametrize(("change", "message"), [
     ({"retired_bits": 0}, "Bits of retired instructions must be an integer from 1 to 16, not 0"),
     ({"retired_bits": True}, "Bits of retired instructions must be an integer from 1 to 16, not True"),
