@@ -28,7 +28,7 @@ class Bursts(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, while ``free``: ``address`` (any), ``size`` (at least 1), ``write``, ``tag``
+    start : In, one cycle, while ``free``: ``address`` (any), ``size`` (at least 1), ``write``, ``tag``; ``leaves``: it ends past the memory
     free : Out, the next start may come
     request : Out(stream of RequestLayout)
     ack : In(stream): of the memory port
@@ -38,7 +38,7 @@ class Bursts(wiring.Component):
     def __init__(self, *, beat_bytes, memory_size):
         self.beat_bytes, self.memory_size = beat_bytes, memory_size
         super().__init__({
-            "start": In(1), "address": In(32), "size": In(11), "write": In(1), "tag": In(TAG_BITS), "free": Out(1),
+            "start": In(1), "address": In(32), "size": In(11), "write": In(1), "leaves": In(1), "tag": In(TAG_BITS), "free": Out(1),
             "request": Out(stream.Signature(RequestLayout())),
             "ack": In(stream.Signature(data.StructLayout({"error": unsigned(1)}))),
             "done": Out(1), "done_tag": Out(TAG_BITS), "error": Out(1), "error_address": Out(32), "hold": In(1), "quiet": Out(1),
@@ -78,7 +78,7 @@ class Bursts(wiring.Component):
         # Where a st went wrong. No other is issued behind one that leaves the memory; what it leaves begins with its first byte past the end.
         begin, leaves = Signal(32), Signal()
         with m.If(self.start & self.write):
-            m.d.sync += [begin.eq(self.address), leaves.eq(self.address + self.size > self.memory_size)]
+            m.d.sync += [begin.eq(self.address), leaves.eq(self.leaves)]
         error = Signal()
         m.d.comb += [
             ack.ready.eq(~self.hold), owed.o.ready.eq(ack.valid & ack.ready),

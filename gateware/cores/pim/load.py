@@ -92,9 +92,13 @@ class Load(wiring.Component):
         per_chunk = exact_log2(CHUNK_BYTES // self.beat_bytes)
         m.d.comb += ask.beats.eq(ask_chunks << per_chunk)
 
-        def request(offset, chunks):
-            """The queue has always room: three ranges at most are asked for at once."""
-            return [asks.i.valid.eq(1), ask.address.eq(image + offset), ask_chunks.eq(chunks)]
+        # One adder for all addresses: `spot`, what lies at `offset` in the image.
+        offset, spot = Signal(32), Signal(32)
+        m.d.comb += [spot.eq(image + offset), ask.address.eq(spot)]
+
+        def request(chunks):
+            """The range of so many chunks at ``spot``. The queue has always room: three at most are asked for at once."""
+            return [asks.i.valid.eq(1), ask_chunks.eq(chunks)]
 
         # The entry that is looked at
         kind, index, step = Signal(_Table), Signal(4), Signal(1)
@@ -102,12 +106,19 @@ class Load(wiring.Component):
         word = Signal(32)
         m.d.comb += word.eq(Mux(index[0], chunk[32:], chunk[:32]))
         wrong, where, hold = Signal(), Signal(6), Signal()
-        total = Signal(33)                              # offset and size of what a field names
+        # Offset and size of what a field names; one adder for all.
+        total, base, size = Signal(33), Signal(32), Signal(32)
+        m.d.sync += total.eq(base + size)
+        m.d.comb += base.eq(word)
+        overruns = Signal()
+        m.d.comb += overruns.eq(total > image_bytes)
         held = self._entry(m)
         multiplying = Signal()
         last_word = Signal(4)
         m.d.comb += last_word.eq(Mux(kind == _Table.CORE, _CORE_ENTRY // 4 - 1, _HEADER // 4 - 1))
 
+        following = Signal.like(entry_offset)           # of the next group's entry
+        m.d.comb += following.eq(entry_offset + _GROUP_ENTRY // 32)
         inside, limit = Signal(), Signal(32)            # no image lies outside window and memory
         m.d.sync += limit.eq(Mux(self.window_limit > self.memory_size, self.memory_size, self.window_limit))
         stopping, code, detail = Signal(), Signal(8), Signal(32)
@@ -150,7 +161,7 @@ class Load(wiring.Component):
                 with m.If(~inside):
                     refuse("table", 0)
                 with m.Else():
-                    m.d.comb += request(0, _HEADER // CHUNK_BYTES)
+                    m.d.comb += request(_HEADER // CHUNK_BYTES)
                     m.next = "TABLE"
             with state("TABLE"):
                 with m.If(chunk_valid & chunk_error):
@@ -173,16 +184,17 @@ class Load(wiring.Component):
                                 m.next = "ENTER"
             with state("CORES"):
                 # The whole core table at once.
-                m.d.comb += request(held.table << 6, self.entries << exact_log2(_CORE_ENTRY // CHUNK_BYTES))
-                m.d.sync += [kind.eq(_Table.CORE), entry_offset.eq(held.table << 1), at.eq(image + (held.table << 6))]
+                m.d.comb += [offset.eq(held.table << 6), *request(self.entries << exact_log2(_CORE_ENTRY // CHUNK_BYTES))]
+                m.d.sync += [kind.eq(_Table.CORE), entry_offset.eq(held.table << 1), at.eq(spot)]
                 m.next = "TABLE"
             with state("NEXT"):
+                m.d.comb += offset.eq(held.code)
                 m.d.sync += [core.eq(core + 1), entry_offset.eq(entry_offset + 1)]
                 with m.Switch(core):
                     for k, start in enumerate(self.starts):
                         with m.Case(k):
                             m.d.sync += [
-                                start.code.eq(image + held.code), start.code_bytes.eq(held.code_bytes), start.count.eq(held.count),
+                                start.code.eq(spot), start.code_bytes.eq(held.code_bytes), start.count.eq(held.count),
                                 start.mode.eq(held.mode), start.wait_count.eq(held.wait_count), start.ibiw.eq(held.ibiw),
                                 start.obiw.eq(held.obiw), start.fi.eq(held.fi), start.fo.eq(held.fo), start.groups.eq(held.groups),
                                 table[k].eq(held.table),
@@ -201,12 +213,13 @@ class Load(wiring.Component):
                 with m.If(core == self.entries):
                     m.next = "READY"
             with state("GROUPS"):
-                m.d.sync += [entry_offset.eq(held.table << 1), at.eq(image + (held.table << 6))]
+                m.d.comb += offset.eq(held.table << 6)
+                m.d.sync += [entry_offset.eq(held.table << 1), at.eq(spot)]
                 with m.If(groups == 0):
                     m.d.sync += core.eq(core + 1)
                     m.next = "CORE"
                 with m.Else():
-                    m.d.comb += request(held.table << 6, _GROUP_ENTRY // CHUNK_BYTES)
+                    m.d.comb += request(_GROUP_ENTRY // CHUNK_BYTES)
                     m.next = "TABLE"
             with state("ENTER"):
                 m.d.comb += self.group.valid.eq(1)
@@ -214,18 +227,20 @@ class Load(wiring.Component):
                 m.next = "ASK_WEIGHTS"
             with state("ASK_WEIGHTS"):
                 programs = (held.weights != 0) & ~self.run_flags[0]
+                m.d.comb += offset.eq(held.weights)
                 with m.If(programs):
-                    m.d.comb += request(held.weights, held.weight_rows << exact_log2(p["xb_cols"] // CHUNK_BYTES))
-                m.d.sync += [held.programs.eq(programs), held.biased.eq(held.has_bias & ~self.run_flags[0])]
+                    m.d.comb += request(held.weight_rows << exact_log2(p["xb_cols"] // CHUNK_BYTES))
+                m.d.sync += [at.eq(spot), held.programs.eq(programs), held.biased.eq(held.has_bias & ~self.run_flags[0])]
                 m.next = "ASK_BIAS"
             with state("ASK_BIAS"):
+                m.d.comb += offset.eq(held.bias)
                 with m.If(held.biased):
-                    m.d.comb += request(held.bias, (held.cols + 1) >> 1)
-                m.d.sync += at.eq(image + held.weights)
+                    m.d.comb += request((held.cols + 1) >> 1)
                 m.next = "ASK_ENTRY"
             with state("ASK_ENTRY"):
+                m.d.comb += offset.eq(Cat(Const(0, 5), following))
                 with m.If(number + 1 != groups):
-                    m.d.comb += request(Cat(Const(0, 5), entry_offset) + _GROUP_ENTRY, _GROUP_ENTRY // CHUNK_BYTES)
+                    m.d.comb += request(_GROUP_ENTRY // CHUNK_BYTES)
                 m.next = "WEIGHTS"
                 with m.If(~held.programs):
                     m.next = "BEFORE_BIAS"
@@ -239,7 +254,8 @@ class Load(wiring.Component):
                         with m.If(held.ends):
                             m.next = "BEFORE_BIAS"
             with state("BEFORE_BIAS"):
-                m.d.sync += [at.eq(image + held.bias), held.column.eq(0)]
+                m.d.comb += offset.eq(held.bias)
+                m.d.sync += [at.eq(spot), held.column.eq(0)]
                 m.next = "BIAS"
                 with m.If(~held.biased):
                     m.next = "AFTER_GROUP"
@@ -254,10 +270,8 @@ class Load(wiring.Component):
                     with m.If(last):
                         m.next = "AFTER_GROUP"
             with state("AFTER_GROUP"):
-                m.d.sync += [
-                    number.eq(number + 1), entry_offset.eq(entry_offset + _GROUP_ENTRY // 32),
-                    at.eq(image + Cat(Const(0, 5), entry_offset) + _GROUP_ENTRY),
-                ]
+                m.d.comb += offset.eq(Cat(Const(0, 5), following))
+                m.d.sync += [number.eq(number + 1), entry_offset.eq(following), at.eq(spot)]
                 with m.If(held.has_bias):
                     m.d.sync += held.bias_total.eq(held.bias_total + held.cols)
                 m.next = "TABLE"
@@ -279,11 +293,11 @@ class Load(wiring.Component):
         with m.If(looking):
             with m.Switch(kind):
                 with m.Case(_Table.HEADER):
-                    self._header(m, index, step, word, total, image_bytes, limit, held, wrong, where, hold)
+                    self._header(m, index, step, word, total, overruns, image_bytes, size, limit, held, wrong, where, hold)
                 with m.Case(_Table.CORE):
-                    self._core(m, index, step, word, total, image_bytes, held, wrong, where, hold)
+                    self._core(m, index, step, word, overruns, image_bytes, base, size, held, wrong, where, hold)
                 with m.Case(_Table.GROUP):
-                    self._group(m, index, step, word, total, image_bytes, held, wrong, where, hold, chunk_valid, multiplying)
+                    self._group(m, index, step, word, overruns, size, held, wrong, where, hold, chunk_valid, multiplying)
         self._gmem(m, held)
 
         # To the group store
@@ -346,26 +360,24 @@ class Load(wiring.Component):
             with m.If(condition):
                 m.d.comb += [wrong.eq(1), where.eq(offset)]
 
-    def _header(self, m, index, step, word, total, image_bytes, limit, held, wrong, where, hold):
+    def _header(self, m, index, step, word, total, overruns, image_bytes, size, limit, held, wrong, where, hold):
         p = self.params
-        past = Signal(33, name="image_end")
-        m.d.sync += past.eq(self.image + word)
         with m.Switch(index):
             with m.Case(0):
                 self._first(m, wrong, where, (word != _MAGIC, 0))
             with m.Case(1):
                 self._first(m, wrong, where, (word[:16] != 1, 4), (word[16:] != _HEADER, 6))
             with m.Case(2):
-                m.d.comb += hold.eq(~step)
+                m.d.comb += [hold.eq(~step), size.eq(self.image)]
                 m.d.sync += image_bytes.eq(word)
-                self._first(m, wrong, where, (step & ((self.core_table == 0) & (word > self.program_length) | (past > limit)), 8))
+                self._first(m, wrong, where, (step & ((self.core_table == 0) & (word > self.program_length) | (total > limit)), 8))
             with m.Case(3):
                 self._first(m, wrong, where, ((word[:16] == 0) | (word[:16] > p["cores"]), 0xC), (word[16:] != 0, 0xE))
                 m.d.sync += self.entries.eq(word)
             with m.Case(4):
-                m.d.comb += hold.eq(~step)
-                m.d.sync += [total.eq(word + (self.entries << exact_log2(_CORE_ENTRY))), held.table.eq(word[6:])]
-                self._first(m, wrong, where, (step & ((word[:6] != 0) | (total > image_bytes)), 0x10))
+                m.d.comb += [hold.eq(~step), size.eq(self.entries << exact_log2(_CORE_ENTRY))]
+                m.d.sync += held.table.eq(word[6:])
+                self._first(m, wrong, where, (step & ((word[:6] != 0) | overruns), 0x10))
             with m.Case(5):
                 self._first(m, wrong, where, (word[:16] != p["xb_rows"], 0x14), (word[16:] != p["xb_cols"], 0x16))
             with m.Case(6):
@@ -387,7 +399,7 @@ class Load(wiring.Component):
             self.gmem_high.eq(Mux((size != 0) & (size < room), size, room)),
         ]
 
-    def _core(self, m, index, step, word, total, image_bytes, held, wrong, where, hold):
+    def _core(self, m, index, step, word, overruns, image_bytes, base, size, held, wrong, where, hold):
         p = self.params
         with m.Switch(index):
             with m.Case(0):
@@ -398,37 +410,36 @@ class Load(wiring.Component):
                 m.d.sync += held.code_bytes.eq(word)
             with m.Case(3):
                 mode, wait, ibiw, obiw = (word[8 * k:8 * k + 8] for k in range(4))
-                m.d.comb += hold.eq(~step)
-                m.d.sync += [total.eq(held.code + held.code_bytes), held.mode.eq(mode), held.wait_count.eq(wait), held.ibiw.eq(ibiw),
-                             held.obiw.eq(obiw)]
-                count, size = held.count, held.code_bytes
+                count, length = held.count, held.code_bytes
+                m.d.comb += [hold.eq(~step), base.eq(held.code), size.eq(length)]
+                m.d.sync += [held.mode.eq(mode), held.wait_count.eq(wait), held.ibiw.eq(ibiw), held.obiw.eq(obiw)]
                 disagree = Signal()
                 with m.Switch(mode):
                     with m.Case(0):
-                        m.d.comb += disagree.eq(size[2] | (size[3:] != count))
+                        m.d.comb += disagree.eq(length[2] | (length[3:] != count))
                     with m.Case(1):
-                        m.d.comb += disagree.eq(size[2:] != count)
+                        m.d.comb += disagree.eq(length[2:] != count)
                 with m.If(step):
                     self._first(
                         m, wrong, where, ((held.code[:3] != 0) | (held.code > image_bytes), 0),
-                        ((size[:2] != 0) | (total > image_bytes) | disagree, 8), (mode > 2, 0xC),
+                        ((length[:2] != 0) | overruns | disagree, 8), (mode > 2, 0xC),
                         (wait > 1, 0xD), ((ibiw == 0) | (ibiw > p["max_biw"]), 0xE), ((obiw == 0) | (obiw > p["max_biw"]), 0xF))
             with m.Case(4):
                 m.d.sync += held.bias.eq(word)
             with m.Case(5):
                 groups, fi, fo = word[:16], word[16:24], word[24:]
                 offset = held.bias                      # of the group table, until the entry ends
-                m.d.comb += hold.eq(~step)
-                m.d.sync += [total.eq(offset + (groups << 6)), held.groups.eq(groups), held.fi.eq(fi), held.fo.eq(fo),
+                m.d.comb += [hold.eq(~step), base.eq(offset), size.eq(groups << 6)]
+                m.d.sync += [held.groups.eq(groups), held.fi.eq(fi), held.fo.eq(fo),
                              held.table.eq(offset[6:])]
                 with m.If(step):
                     self._first(
                         m, wrong, where, ((offset[:6] != 0) | (offset > image_bytes), 0x10),
-                        ((groups > p["groups"]) | (total > image_bytes), 0x14), ((fi > 31) & (fi != _AUTO), 0x16), ((fo > 31) & (fo != _AUTO), 0x17))
+                        ((groups > p["groups"]) | overruns, 0x14), ((fi > 31) & (fi != _AUTO), 0x16), ((fo > 31) & (fo != _AUTO), 0x17))
             with m.Default():
                 self._first(m, wrong, where, (word != 0, 0x18))
 
-    def _group(self, m, index, step, word, total, image_bytes, held, wrong, where, hold, chunk_valid, multiplying):
+    def _group(self, m, index, step, word, overruns, size, held, wrong, where, hold, chunk_valid, multiplying):
         p = self.params
         rows_log, cols_log = exact_log2(p["xb_rows"]), exact_log2(p["xb_cols"])
         grid_rows = Signal(7)
@@ -454,15 +465,15 @@ class Load(wiring.Component):
                         (flags[2:] != 0, 6),
                         ((arrays == 0) | (arrays > _MAX_ARRAYS) | (arrays != held.grid), 7))
             with m.Case(2):
-                m.d.comb += hold.eq(~step)
-                m.d.sync += [total.eq(word + (held.weight_rows << cols_log)), held.weights.eq(word)]
-                self._first(m, wrong, where, (step & (word != 0) & ((word[:3] != 0) | (total > image_bytes)), 8))
+                m.d.comb += [hold.eq(~step), size.eq(held.weight_rows << cols_log)]
+                m.d.sync += held.weights.eq(word)
+                self._first(m, wrong, where, (step & (word != 0) & ((word[:3] != 0) | overruns), 8))
             with m.Case(3):
-                m.d.comb += hold.eq(~step)
+                m.d.comb += [hold.eq(~step), size.eq(held.cols << 2)]
                 biases = Signal(14)
-                m.d.sync += [total.eq(word + (held.cols << 2)), held.bias.eq(word), biases.eq(held.bias_total + held.cols),
+                m.d.sync += [held.bias.eq(word), biases.eq(held.bias_total + held.cols),
                              held.blocks.eq((held.cols + (p["xb_cols"] - 1)) >> cols_log)]
-                self._first(m, wrong, where, (step & held.has_bias & ((word[:3] != 0) | (total > image_bytes) | (biases > p["bias_words"])), 0xC))
+                self._first(m, wrong, where, (step & held.has_bias & ((word[:3] != 0) | overruns | (biases > p["bias_words"])), 0xC))
             with m.Case(*range(4, 12)):
                 # Two ids a word, one a cycle.
                 k, array = Signal(4), Signal(16)

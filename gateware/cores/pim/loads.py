@@ -32,7 +32,8 @@ class Loads(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, while ``free``: ``address`` (main memory), ``place`` (LMem), ``size``, ``tag`` of a ld
+    start : In, one cycle, while ``free``: ``address`` (main memory), ``place`` (LMem), ``size``, ``tag`` of a ld;
+        ``leaves``: it ends past the memory
     free : Out; quiet : Out, no answer is to come
     r : In(stream): answers of the memory port
     write : Out(LMemWrite)
@@ -42,7 +43,8 @@ class Loads(wiring.Component):
     def __init__(self, *, params, beat_bytes, memory_size):
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
         super().__init__({
-            "start": In(1), "address": In(32), "place": In(address_bits(params)), "size": In(11), "tag": In(TAG_BITS), "free": Out(1),
+            "start": In(1), "address": In(32), "place": In(address_bits(params)), "size": In(11), "leaves": In(1),
+            "tag": In(TAG_BITS), "free": Out(1),
             "quiet": Out(1), "r": In(stream.Signature(ReadLayout(beat_bytes))), "write": Out(LMemWrite(params)),
             "done": Out(1), "done_tag": Out(TAG_BITS), "error": Out(1), "error_address": Out(32),
             "bytes": Out(range(beat_bytes + 1)),
@@ -54,12 +56,13 @@ class Loads(wiring.Component):
         piece = piece_bytes(self.params, size)
         part, low, places = exact_log2(size), exact_log2(piece), size // piece
         r, request = self.r, self.write.request
-        entry = data.StructLayout({"place": len(self.place), "size": 11, "tag": TAG_BITS, "address": 32})
+        entry = data.StructLayout({"place": len(self.place), "size": 11, "tag": TAG_BITS, "address": 32, "leaves": 1})
         given = Signal(entry)
-        m.d.comb += [given.place.eq(self.place), given.size.eq(self.size), given.tag.eq(self.tag), given.address.eq(self.address)]
+        m.d.comb += [given.place.eq(self.place), given.size.eq(self.size), given.tag.eq(self.tag), given.address.eq(self.address),
+                     given.leaves.eq(self.leaves)]
 
-        active, now = Signal(), Signal(entry)           # `size`: bytes to come; `address`: first of them
-        error, begin = Signal(), Signal(32)
+        active, now = Signal(), Signal(entry)           # `size`: bytes to come; `at`: place of the first in its beat
+        error, at = Signal(), Signal(max(1, part))
         write, last, ends = Signal(), Signal(), Signal()
         begins = Signal()                               # the next ld takes its turn
         upcoming = Signal(entry)
@@ -77,32 +80,25 @@ class Loads(wiring.Component):
         lo, hi = Signal(range(max(2, piece))), Signal(range(piece + 1))
         room = Signal(range(piece + 1))
         m.d.comb += [
-            lo.eq(now.address[:low] if low else 0), room.eq(piece - lo), last.eq(now.size <= room),
+            lo.eq(at[:low] if low else 0), room.eq(piece - lo), last.eq(now.size <= room),
             hi.eq(Mux(last, lo + now.size, piece)), self.bytes.eq(Mux(write, hi - lo, 0)),
         ]
-        whole = now.address[low:part].all() if places > 1 else 1        # the last piece of its beat
+        whole = at[low:part].all() if places > 1 else 1        # the last piece of its beat
         mask = Cat((lo <= k) & (hi > k) for k in range(piece))
-        source = r.payload.data.word_select(now.address[low:part], 8 * piece) if places > 1 else r.payload.data
+        source = r.payload.data.word_select(at[low:part], 8 * piece) if places > 1 else r.payload.data
         m.d.comb += [
             request.valid.eq(active & r.valid), request.payload.address.eq(now.place - lo),
             request.payload.data.eq(source), request.payload.mask.eq(mask),
             write.eq(request.valid & request.ready), ends.eq(write & last), r.ready.eq(write & (last | whole)),
             self.done.eq(ends), self.done_tag.eq(now.tag), self.error.eq(error | r.payload.error),
         ]
-        leaves = Signal()                               # the ld ends past the memory
         # The memory refuses a burst as a whole; what leaves it begins with its first byte past the end.
-        address = Signal(32)
-        m.d.comb += [
-            address.eq(Mux(error, begin, now.address)),
-            self.error_address.eq(Mux(address > self.memory_size, address, Mux(leaves, self.memory_size, address))),
-        ]
+        inside = now.address < self.memory_size
+        m.d.comb += self.error_address.eq(Mux(now.leaves & inside, self.memory_size, now.address))
         with m.If(write):
-            m.d.sync += [now.place.eq(now.place + room), now.size.eq(now.size - room), now.address.eq(now.address + room),
-                         error.eq(self.error & ~last)]
-            with m.If(~error):
-                m.d.sync += begin.eq(now.address)
+            m.d.sync += [now.place.eq(now.place + room), now.size.eq(now.size - room), at.eq(at + room), error.eq(self.error & ~last)]
             with m.If(last):
                 m.d.sync += active.eq(0)
         with m.If(begins):
-            m.d.sync += [active.eq(1), now.eq(upcoming), leaves.eq(upcoming.address + upcoming.size > self.memory_size)]
+            m.d.sync += [active.eq(1), now.eq(upcoming), at.eq(upcoming.address[:part])]
         return m

@@ -15,7 +15,7 @@ written, and the destination lies at or below the source where they overlap: tha
 A command is taken when the parts that it needs can take it; what the sink has to do waits in one more place behind it, so the
 next words are read while the last ones are written. Loads are answered while others go on; done comes in any order.
 """
-from amaranth import Cat, Module, Mux, ResetInserter, Signal
+from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
@@ -96,12 +96,15 @@ class TransferUnit(wiring.Component):
             self.command.ready.eq((bursts.free | ~memory) & (loads.free | ~is_ld) & (words.free | ~reads) & (~waits | ~sinks)),
             taken.eq(self.command.valid & self.command.ready),
         ]
+        # A transfer that leaves the memory fails; it is blamed on the first byte outside. Another error on its first byte.
+        leaves = Signal()
+        m.d.comb += leaves.eq(command.gmem + command.size > self.memory_size)
         piece = piece_bytes(p, size)
         low, part = exact_log2(piece), exact_log2(size)
         skip = command.gmem[:low] if low else 0         # bytes of the first piece of a st that are not meant
         m.d.comb += [
             bursts.start.eq(taken & memory), bursts.address.eq(command.gmem), bursts.size.eq(command.size),
-            bursts.write.eq(is_st), bursts.tag.eq(command.tag),
+            bursts.write.eq(is_st), bursts.tag.eq(command.tag), bursts.leaves.eq(leaves), loads.leaves.eq(leaves),
             loads.start.eq(taken & is_ld), loads.address.eq(command.gmem), loads.place.eq(command.dst), loads.size.eq(command.size),
             loads.tag.eq(command.tag),
             words.start.eq(taken & reads), words.first.eq(Mux(is_st, command.src - skip, command.src)),
@@ -241,25 +244,28 @@ class TransferUnit(wiring.Component):
         return go, go & last
 
     def _progress(self, m, loads, bursts, over, now, peer_size, broken, free):
-        """One report a cycle: loads first, then stores; each waits with its last step while its report waits."""
-        told = []
-        for name, done, tag, error, code, detail in (
-                ("load", loads.done, loads.done_tag, loads.error, ISA.fault_codes["bus_error"], loads.error_address),
-                ("store", bursts.done, bursts.done_tag, bursts.error, ISA.fault_codes["bus_error"], bursts.error_address),
-                ("sink", over, now.tag, broken & ~self.stop, ISA.fault_codes["size_mismatch"], Cat(peer_size, Signal(16 - SIZE_BITS, name="gap"), now.size))):
-            report = Signal(transfer_progress_layout(), name=f"report_{name}")
+        """One report a cycle: loads first, then stores; each waits with its last step while its report waits. What the first error was
+        is kept until the unit is reset: no other is ever looked at."""
+        layout = data.StructLayout({"done": 1, "tag": TAG_BITS, "error": 1})
+        load, store, sink = (Signal(layout, name=f"report_{name}") for name in ("load", "store", "sink"))
+        code, detail, failed = Signal(8), Signal(32), Signal()
+        differs = broken & ~self.stop
+        m.d.comb += [bursts.hold.eq(store.done), free.eq(~sink.done | ~load.done & ~store.done)]
+        for report, done, tag, error, shown in ((load, loads.done, loads.done_tag, loads.error, 1),
+                                                (store, bursts.done, bursts.done_tag, bursts.error, ~load.done),
+                                                (sink, over, now.tag, differs, ~load.done & ~store.done)):
             with m.If(done):
-                m.d.sync += [report.done.eq(1), report.tag.eq(tag), report.error.eq(error), report.code.eq(code), report.detail.eq(detail)]
-            told.append((report, done))
-        (load, load_done), (store, store_done), (sink, sink_done) = told
-        m.d.comb += [self.progress.eq(sink), bursts.hold.eq(store.done), free.eq(~sink.done | ~load.done & ~store.done)]
-        with m.If(load.done):
-            m.d.comb += self.progress.eq(load)
-        with m.Elif(store.done):
-            m.d.comb += self.progress.eq(store)
-        with m.If(load.done & ~load_done):
-            m.d.sync += load.done.eq(0)
-        with m.If(store.done & ~load.done & ~store_done):
-            m.d.sync += store.done.eq(0)
-        with m.If(sink.done & ~load.done & ~store.done & ~sink_done):
-            m.d.sync += sink.done.eq(0)
+                m.d.sync += [report.done.eq(1), report.tag.eq(tag), report.error.eq(error)]
+            with m.Elif(shown):
+                m.d.sync += report.done.eq(0)
+        gap = Const(0, 16 - SIZE_BITS)
+        with m.If(~failed):
+            m.d.sync += [
+                failed.eq(loads.done & loads.error | bursts.done & bursts.error | over & differs),
+                code.eq(Mux(over & differs, ISA.fault_codes["size_mismatch"], ISA.fault_codes["bus_error"])),
+                detail.eq(Mux(over & differs, Cat(peer_size, gap, now.size),
+                              Mux(loads.done & loads.error, loads.error_address, bursts.error_address))),
+            ]
+        first = Mux(load.done, load, Mux(store.done, store, sink))
+        m.d.comb += [self.progress.code.eq(code), self.progress.detail.eq(detail),
+                     Cat(self.progress.done, self.progress.tag, self.progress.error).eq(first)]
