@@ -111,7 +111,12 @@ class Engine(wiring.Component):
         m.d.sync += all_ready.eq(ready)
         m.d.comb += load.ready.eq(all_ready & ready)
 
-        # Processors
+        # Processors; stopped from the end of a run to the beginning of the next one.
+        stopped = Signal(init=1)
+        with m.If(clear):
+            m.d.sync += stopped.eq(0)
+        with m.Elif(end.stop):
+            m.d.sync += stopped.eq(1)
         weights_ready = []
         for k, processor in enumerate(processors):
             m.submodules[f"processor_{k}"] = processor
@@ -131,7 +136,7 @@ class Engine(wiring.Component):
             m.d.comb += [
                 start.clear.eq(clear), start.zero.eq(load.zero), start.prime.eq(load.prime), start.go.eq(load.go),
                 start.start.eq(load.starts[k]), start.gmem_base.eq(load.gmem_from), start.gmem_low.eq(load.gmem_low),
-                start.gmem_high.eq(load.gmem_high), start.cores.eq(load.entries), start.stop.eq(end.stop | load.stop),
+                start.gmem_high.eq(load.gmem_high), start.cores.eq(load.entries), start.stop.eq(stopped | end.stop | load.stop),
                 state.debug_index.eq(control.reg.dbg_index),
                 end.core[k].fault.eq(state.fault), end.core[k].code.eq(state.fault_code), end.core[k].detail.eq(state.fault_detail),
                 end.core[k].base.eq(load.starts[k].code), end.core[k].offset.eq(state.pc_offset),
