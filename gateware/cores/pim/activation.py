@@ -5,6 +5,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...primitives.multipliers import PipelinedMultipliers
+from .saturation import thermometer
 from .tanh_table import STEPS, TANH
 
 __all__ = ["Activation"]
@@ -41,7 +42,7 @@ class Activation(wiring.Component):
         m = Module()
         # u = (|x| << 16) >> places; it is past the table's end from 2**19 on.
         places, past = Signal(6, reset_less=True), Signal(self.bits + 1, reset_less=True)
-        m.d.sync += [places.eq(self.fi + self.sigmoid), past.eq(Cat(places <= b - 3 if b >= 3 else 0 for b in range(self.bits + 1)))]
+        m.d.sync += [places.eq(self.fi + self.sigmoid), past.eq(Cat(Const(0, 3), ~thermometer(m, places, max(1, self.bits - 2), "places")))]
         negative, size = self.x[-1], Signal(self.bits + 1)
         m.d.comb += size.eq((self.x.as_unsigned() ^ negative.replicate(self.bits)) + negative)
         shifted = Cat(Const(0, 16), size, Const(0, 64))

@@ -7,6 +7,7 @@ from amaranth.utils import exact_log2
 
 from .commands import LMemRead, address_bits, lmem_word_bytes
 from .lmem_shared import in_spram
+from .saturation import thermometer
 
 __all__ = ["InputReader", "InputSelect", "input_element_layout"]
 
@@ -123,7 +124,7 @@ class InputSelect(wiring.Component):
             m.d.sync += [element[:8].eq(Array(data)[low]), element[8:].eq(high)]
         keep, sign = Signal(bits, reset_less=True), Signal(bits, reset_less=True)
         m.d.sync += [
-            keep.eq(Cat(self.width >= b for b in range(bits))), sign.eq(Cat(self.width == b for b in range(bits))),
+            keep.eq(Cat(1, thermometer(m, Cat(self.width, 0), bits - 1, "width"))), sign.eq(Cat(self.width == b for b in range(bits))),
         ]
         negative = Signal()
         m.d.comb += negative.eq((element & sign).any())

@@ -79,7 +79,7 @@ class MatrixPost(wiring.Component):
         advance_by, by_next = Signal(range(2 * lanes + 1), reset_less=True), Signal(range(2 * lanes + 1), reset_less=True)
         relu, tag, dst = Signal(reset_less=True), Signal(TAG_BITS, reset_less=True), Signal(address_bits(self.params), reset_less=True)
         m.d.sync += [
-            shift_next.eq(Mux(coming.shift > SHIFT_MOST, SHIFT_MOST, coming.shift)), mask_next.eq(above(coming.obiw, SUM_BITS)),
+            shift_next.eq(Mux(coming.shift > SHIFT_MOST, SHIFT_MOST, coming.shift)), mask_next.eq(above(m, coming.obiw, SUM_BITS, "obiw")),
             bytes_next.eq((coming.obiw - 1)[3:]),
             by_next.eq(pick({1: lanes, 2: 2 * lanes, 3: 3 * lanes // 2, 4: 2 * lanes}, (coming.obiw - 1)[3:] + 1)),
         ]
@@ -95,7 +95,7 @@ class MatrixPost(wiring.Component):
         results = []
         with m.If(advance):
             m.d.sync += [Cat(*valid).eq(Cat(fire, *valid[:2])), Cat(*last).eq(Cat(final & ends, *last[:2]))]
-            m.d.sync += [whole[0].eq(Cat(left >= k for k in range(lanes))), whole[1].eq(whole[0]), whole[2].eq(whole[1])]
+            m.d.sync += [whole[0].eq(Cat(~final | (left[:split] >= k) if k else 1 for k in range(lanes))), whole[1].eq(whole[0]), whole[2].eq(whole[1])]
         for k in range(lanes):
             choices = [self.sums[g * lanes + k] for g in range(self.groups)]
             total = Signal(signed(SUM_BITS), name=f"total_{k}", reset_less=True)

@@ -2,12 +2,25 @@
 """Saturation to any width, and how results become bytes (specification, section 2: element format)."""
 from amaranth import Cat, Const, Mux, Signal
 
-__all__ = ["above", "byte_sources", "choose_bytes", "pick", "saturate"]
+__all__ = ["above", "byte_sources", "choose_bytes", "pick", "saturate", "thermometer"]
 
 
-def above(biw, bits):
+def thermometer(m, value, bits, name):
+    """Bit ``b`` says whether ``value`` (unsigned, 4 to 6 bits) is above ``b``. Made of shared parts: a comparison each would take carry chains."""
+    low, high = value[:3], value[3:]
+    lows, over, equal = Signal(8, name=f"{name}_low"), Signal(8, name=f"{name}_over"), Signal(8, name=f"{name}_equal")
+    most = 1 << len(high)
+    m.d.comb += [
+        lows.eq(Cat(Cat(low == j for j in range(k + 1, 8)).any() if k < 7 else Const(0, 1) for k in range(8))),
+        equal.eq(Cat(high == k for k in range(most))),
+        over.eq(Cat(Cat(high == j for j in range(k + 1, most)).any() if k + 1 < most else Const(0, 1) for k in range(most))),
+    ]
+    return Cat((over[b >> 3] | equal[b >> 3] & lows[b & 7]) if b >> 3 < most else Const(0, 1) for b in range(bits))
+
+
+def above(m, biw, bits, name):
     """Bits that the value of a saturated number of ``biw`` bits leaves to its sign: ``biw - 1`` and above, of ``bits``."""
-    return Cat(biw <= b + 1 for b in range(bits))
+    return ~(thermometer(m, biw, bits + 1, name)[1:])
 
 
 def saturate(m, value, mask, bits, name, *, floor=None, wrap=None, top=None):

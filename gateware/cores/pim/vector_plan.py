@@ -8,7 +8,7 @@ from amaranth.lib import data, enum
 from amaranth.utils import exact_log2
 
 from .commands import TAG_BITS, VectorOp, address_bits, lmem_word_bytes
-from .saturation import above
+from .saturation import above, thermometer
 
 __all__ = ["VectorClass", "accumulator_bits", "count_bits", "lane_bits", "multipliers", "operand_bits", "plan_command", "plan_layout"]
 
@@ -140,8 +140,8 @@ def plan_command(m: Module, params, command, plan, *, twice=True):
         plan.most.eq((op == VectorOp.VVMAX) | (op == VectorOp.VRELU) | (op == VectorOp.VRSL)),
         plan.multiply.eq((op == VectorOp.VVMUL) | sums), plan.left.eq(op == VectorOp.VVSLL), plan.average.eq(average),
         plan.sigmoid.eq(op == VectorOp.VSIGM), plan.ib.eq(ib), plan.ob.eq(ob),
-        plan.keep.eq(Cat(command.ibiw > b for b in range(bits))), plan.sign.eq(Cat(command.ibiw == b + 1 for b in range(bits))),
-        plan.upper.eq(above(obiw, bits)), plan.top.eq(Cat(obiw == b + 1 for b in range(bits))), plan.elements.eq(1 << step), plan.fetched.eq(1 << fetch), plan.again.eq(again),
+        plan.keep.eq(thermometer(m, command.ibiw, bits, "ibiw")), plan.sign.eq(Cat(command.ibiw == b + 1 for b in range(bits))),
+        plan.upper.eq(above(m, obiw, bits, "obiw")), plan.top.eq(Cat(obiw == b + 1 for b in range(bits))), plan.elements.eq(1 << step), plan.fetched.eq(1 << fetch), plan.again.eq(again),
         plan.stride.eq(stride), plan.advance.eq((ob + 1) << step), plan.fi.eq(command.fi), plan.fo.eq(command.fo),
         plan.len.eq(command.len), plan.tag.eq(command.tag),
     ]
