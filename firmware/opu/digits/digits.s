@@ -921,12 +921,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [10,4,32]
+@shape.ifm [30,4,32]
 @mem.ifm 2, 4
 ld.ifm 0x918c
 store 0x9278
 # dense1, images 0 to 59
-@shape.ofm [10,1,64]
+@shape.ofm [30,1,64]
 ld.bias 0xce
 @shape.ker 4
 ld.ker 0x4e
@@ -935,34 +935,10 @@ conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
 conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91b4
-@mem.ofm 2, [10,1]
+ld.ifm 0x9204
+@mem.ofm 2, [30,1]
 @pool [1,1], [1,1]
 store 0x891c
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91dc
-store 0x8926
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9204
-store 0x8930
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x922c
-store 0x893a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9254
-store 0x8944
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -970,7 +946,7 @@ conv.acc ifm:[0,3], ker:3
 @shape.ifm [30,1,64]
 @mem.ifm 2, 1
 ld.ifm 0x891c
-store 0x894e
+store 0x893a
 # dense2, images 0 to 59
 @shape.ofm [30,1,16]
 ld.bias 0xe0
@@ -979,7 +955,6 @@ ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
 ld.ifm 0x893a
-@mem.ofm 2, [30,1]
 @post pool
 store 0x8700
 conv.bias ifm:[0,0], ker:0
@@ -1844,12 +1819,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [10,4,32]
+@shape.ifm [30,4,32]
 @mem.ifm 2, 4
 ld.ifm 0x918c
 store 0x9278
 # dense1, images 60 to 119
-@shape.ofm [10,1,64]
+@shape.ofm [30,1,64]
 ld.bias 0xce
 @shape.ker 4
 ld.ker 0x4e
@@ -1858,34 +1833,10 @@ conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
 conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91b4
-@mem.ofm 2, [10,1]
+ld.ifm 0x9204
+@mem.ofm 2, [30,1]
 @pool [1,1], [1,1]
 store 0x891c
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91dc
-store 0x8926
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9204
-store 0x8930
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x922c
-store 0x893a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9254
-store 0x8944
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -1893,7 +1844,7 @@ conv.acc ifm:[0,3], ker:3
 @shape.ifm [30,1,64]
 @mem.ifm 2, 1
 ld.ifm 0x891c
-store 0x894e
+store 0x893a
 # dense2, images 60 to 119
 @shape.ofm [30,1,16]
 ld.bias 0xe0
@@ -1902,7 +1853,6 @@ ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
 ld.ifm 0x893a
-@mem.ofm 2, [30,1]
 @post pool
 store 0x873c
 conv.bias ifm:[0,0], ker:0
@@ -2767,12 +2717,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [10,4,32]
+@shape.ifm [30,4,32]
 @mem.ifm 2, 4
 ld.ifm 0x918c
 store 0x9278
 # dense1, images 120 to 179
-@shape.ofm [10,1,64]
+@shape.ofm [30,1,64]
 ld.bias 0xce
 @shape.ker 4
 ld.ker 0x4e
@@ -2781,34 +2731,10 @@ conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
 conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91b4
-@mem.ofm 2, [10,1]
+ld.ifm 0x9204
+@mem.ofm 2, [30,1]
 @pool [1,1], [1,1]
 store 0x891c
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91dc
-store 0x8926
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9204
-store 0x8930
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x922c
-store 0x893a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9254
-store 0x8944
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -2816,7 +2742,7 @@ conv.acc ifm:[0,3], ker:3
 @shape.ifm [30,1,64]
 @mem.ifm 2, 1
 ld.ifm 0x891c
-store 0x894e
+store 0x893a
 # dense2, images 120 to 179
 @shape.ofm [30,1,16]
 ld.bias 0xe0
@@ -2825,7 +2751,6 @@ ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
 ld.ifm 0x893a
-@mem.ofm 2, [30,1]
 @post pool
 store 0x8778
 conv.bias ifm:[0,0], ker:0
@@ -3690,12 +3615,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [10,4,32]
+@shape.ifm [30,4,32]
 @mem.ifm 2, 4
 ld.ifm 0x918c
 store 0x9278
 # dense1, images 180 to 239
-@shape.ofm [10,1,64]
+@shape.ofm [30,1,64]
 ld.bias 0xce
 @shape.ker 4
 ld.ker 0x4e
@@ -3704,34 +3629,10 @@ conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
 conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91b4
-@mem.ofm 2, [10,1]
+ld.ifm 0x9204
+@mem.ofm 2, [30,1]
 @pool [1,1], [1,1]
 store 0x891c
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91dc
-store 0x8926
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9204
-store 0x8930
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x922c
-store 0x893a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9254
-store 0x8944
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -3739,7 +3640,7 @@ conv.acc ifm:[0,3], ker:3
 @shape.ifm [30,1,64]
 @mem.ifm 2, 1
 ld.ifm 0x891c
-store 0x894e
+store 0x893a
 # dense2, images 180 to 239
 @shape.ofm [30,1,16]
 ld.bias 0xe0
@@ -3748,7 +3649,6 @@ ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
 ld.ifm 0x893a
-@mem.ofm 2, [30,1]
 @post pool
 store 0x87b4
 conv.bias ifm:[0,0], ker:0
@@ -4613,12 +4513,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [10,4,32]
+@shape.ifm [30,4,32]
 @mem.ifm 2, 4
 ld.ifm 0x918c
 store 0x9278
 # dense1, images 240 to 299
-@shape.ofm [10,1,64]
+@shape.ofm [30,1,64]
 ld.bias 0xce
 @shape.ker 4
 ld.ker 0x4e
@@ -4627,34 +4527,10 @@ conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
 conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91b4
-@mem.ofm 2, [10,1]
+ld.ifm 0x9204
+@mem.ofm 2, [30,1]
 @pool [1,1], [1,1]
 store 0x891c
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91dc
-store 0x8926
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9204
-store 0x8930
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x922c
-store 0x893a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9254
-store 0x8944
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -4662,7 +4538,7 @@ conv.acc ifm:[0,3], ker:3
 @shape.ifm [30,1,64]
 @mem.ifm 2, 1
 ld.ifm 0x891c
-store 0x894e
+store 0x893a
 # dense2, images 240 to 299
 @shape.ofm [30,1,16]
 ld.bias 0xe0
@@ -4671,7 +4547,6 @@ ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
 ld.ifm 0x893a
-@mem.ofm 2, [30,1]
 @post pool
 store 0x87f0
 conv.bias ifm:[0,0], ker:0
@@ -5536,12 +5411,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [10,4,32]
+@shape.ifm [30,4,32]
 @mem.ifm 2, 4
 ld.ifm 0x918c
 store 0x9278
 # dense1, images 300 to 359
-@shape.ofm [10,1,64]
+@shape.ofm [30,1,64]
 ld.bias 0xce
 @shape.ker 4
 ld.ker 0x4e
@@ -5550,34 +5425,10 @@ conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
 conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91b4
-@mem.ofm 2, [10,1]
+ld.ifm 0x9204
+@mem.ofm 2, [30,1]
 @pool [1,1], [1,1]
 store 0x891c
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91dc
-store 0x8926
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9204
-store 0x8930
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x922c
-store 0x893a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9254
-store 0x8944
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -5585,7 +5436,7 @@ conv.acc ifm:[0,3], ker:3
 @shape.ifm [30,1,64]
 @mem.ifm 2, 1
 ld.ifm 0x891c
-store 0x894e
+store 0x893a
 # dense2, images 300 to 359
 @shape.ofm [30,1,16]
 ld.bias 0xe0
@@ -5594,7 +5445,6 @@ ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
 ld.ifm 0x893a
-@mem.ofm 2, [30,1]
 @post pool
 store 0x882c
 conv.bias ifm:[0,0], ker:0
@@ -6459,12 +6309,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [10,4,32]
+@shape.ifm [30,4,32]
 @mem.ifm 2, 4
 ld.ifm 0x918c
 store 0x9278
 # dense1, images 360 to 419
-@shape.ofm [10,1,64]
+@shape.ofm [30,1,64]
 ld.bias 0xce
 @shape.ker 4
 ld.ker 0x4e
@@ -6473,34 +6323,10 @@ conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
 conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91b4
-@mem.ofm 2, [10,1]
+ld.ifm 0x9204
+@mem.ofm 2, [30,1]
 @pool [1,1], [1,1]
 store 0x891c
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91dc
-store 0x8926
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9204
-store 0x8930
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x922c
-store 0x893a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9254
-store 0x8944
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -6508,7 +6334,7 @@ conv.acc ifm:[0,3], ker:3
 @shape.ifm [30,1,64]
 @mem.ifm 2, 1
 ld.ifm 0x891c
-store 0x894e
+store 0x893a
 # dense2, images 360 to 419
 @shape.ofm [30,1,16]
 ld.bias 0xe0
@@ -6517,7 +6343,6 @@ ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
 ld.ifm 0x893a
-@mem.ofm 2, [30,1]
 @post pool
 store 0x8868
 conv.bias ifm:[0,0], ker:0
@@ -7382,12 +7207,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [10,4,32]
+@shape.ifm [30,4,32]
 @mem.ifm 2, 4
 ld.ifm 0x918c
 store 0x9278
 # dense1, images 420 to 479
-@shape.ofm [10,1,64]
+@shape.ofm [30,1,64]
 ld.bias 0xce
 @shape.ker 4
 ld.ker 0x4e
@@ -7396,34 +7221,10 @@ conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
 conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91b4
-@mem.ofm 2, [10,1]
+ld.ifm 0x9204
+@mem.ofm 2, [30,1]
 @pool [1,1], [1,1]
 store 0x891c
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91dc
-store 0x8926
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9204
-store 0x8930
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x922c
-store 0x893a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9254
-store 0x8944
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -7431,7 +7232,7 @@ conv.acc ifm:[0,3], ker:3
 @shape.ifm [30,1,64]
 @mem.ifm 2, 1
 ld.ifm 0x891c
-store 0x894e
+store 0x893a
 # dense2, images 420 to 479
 @shape.ofm [30,1,16]
 ld.bias 0xe0
@@ -7440,7 +7241,6 @@ ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
 ld.ifm 0x893a
-@mem.ofm 2, [30,1]
 @post pool
 store 0x88a4
 conv.bias ifm:[0,0], ker:0
@@ -8305,12 +8105,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [10,4,32]
+@shape.ifm [30,4,32]
 @mem.ifm 2, 4
 ld.ifm 0x918c
 store 0x9278
 # dense1, images 480 to 539
-@shape.ofm [10,1,64]
+@shape.ofm [30,1,64]
 ld.bias 0xce
 @shape.ker 4
 ld.ker 0x4e
@@ -8319,34 +8119,10 @@ conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
 conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91b4
-@mem.ofm 2, [10,1]
+ld.ifm 0x9204
+@mem.ofm 2, [30,1]
 @pool [1,1], [1,1]
 store 0x891c
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x91dc
-store 0x8926
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9204
-store 0x8930
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x922c
-store 0x893a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[0,3], ker:3
-ld.ifm 0x9254
-store 0x8944
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -8354,7 +8130,7 @@ conv.acc ifm:[0,3], ker:3
 @shape.ifm [30,1,64]
 @mem.ifm 2, 1
 ld.ifm 0x891c
-store 0x894e
+store 0x893a
 # dense2, images 480 to 539
 @shape.ofm [30,1,16]
 ld.bias 0xe0
@@ -8363,7 +8139,6 @@ ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
 ld.ifm 0x893a
-@mem.ofm 2, [30,1]
 @post pool
 store 0x88e0
 conv.bias ifm:[0,0], ker:0

@@ -45,11 +45,13 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
+@shape.ifm [10,34,16]
 ld.ifm 0x485
 ld.bias 0x49
-ld.ker 0x25
 store 0x772
 # stage1.1.a
+@shape.ofm [8,32,16]
+ld.ker 0x25
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -60,7 +62,7 @@ conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
 pad 0x909, 1
-ld.ifm 0x5fb
+ld.ifm 0x595
 store 0x92c
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
@@ -71,8 +73,8 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-ld.ifm 0x74f
-store 0xaa2
+ld.ifm 0x6a5
+store 0xa3c
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -82,11 +84,24 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
+ld.ifm 0x7b5
+store 0xb4c
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [18,34,16]
 ld.ifm 0x909
 ld.bias 0x6e
-ld.ker 0x4a
-store 0xbf6
+store 0xc5c
 # stage1.1.b
+@shape.ofm [16,32,16]
+ld.ker 0x4a
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -97,12 +112,12 @@ conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
 pad 0xd8d, 1
-@shape.ifm [11,32,16]
+@shape.ifm [16,32,16]
 ld.ifm 0x4a8
 @post res, act.relu, pool
 store 0xdb0
-@shape.ifm [13,34,16]
-ld.ifm 0xa7f
+@shape.ifm [18,34,16]
+ld.ifm 0xb29
 ld.ker 0x4a
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
@@ -113,27 +128,13 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [11,32,16]
-ld.ifm 0x61e
-store 0xf26
-@shape.ifm [13,34,16]
-ld.ifm 0xbd3
-ld.ker 0x4a
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-conv.acc ifm:[1,2], ker:5
-conv.acc ifm:[2,0], ker:6
-conv.acc ifm:[2,1], ker:7
-conv.acc ifm:[2,2], ker:8
-@shape.ifm [11,32,16]
-ld.ifm 0x772
+@shape.ifm [16,32,16]
+ld.ifm 0x6c8
 ld.bias 0x93
-store 0x107a
+store 0xfd0
 # stage1.2.a
-@shape.ifm [13,34,16]
+@shape.ofm [8,32,16]
+@shape.ifm [10,34,16]
 ld.ifm 0xd8d
 ld.ker 0x6f
 conv.bias ifm:[0,0], ker:0
@@ -145,7 +146,7 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-ld.ifm 0xf03
+ld.ifm 0xe9d
 @post act.relu, pool
 store 0x4a8
 conv.bias ifm:[0,0], ker:0
@@ -157,8 +158,8 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-ld.ifm 0x1057
-store 0x61e
+ld.ifm 0xfad
+store 0x5b8
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -168,11 +169,24 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
+ld.ifm 0x10bd
+store 0x6c8
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [18,34,16]
 ld.ifm 0x485
 ld.bias 0xb8
-ld.ker 0x94
-store 0x772
+store 0x7d8
 # stage1.2.b
+@shape.ofm [16,32,16]
+ld.ker 0x94
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -182,12 +196,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [11,32,16]
+@shape.ifm [16,32,16]
 ld.ifm 0xdb0
 @post res, act.relu, pool
 store 0x92c
-@shape.ifm [13,34,16]
-ld.ifm 0x5fb
+@shape.ifm [18,34,16]
+ld.ifm 0x6a5
 ld.ker 0x94
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
@@ -198,27 +212,13 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [11,32,16]
-ld.ifm 0xf26
-store 0xaa2
-@shape.ifm [13,34,16]
-ld.ifm 0x74f
-ld.ker 0x94
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-conv.acc ifm:[1,2], ker:5
-conv.acc ifm:[2,0], ker:6
-conv.acc ifm:[2,1], ker:7
-conv.acc ifm:[2,2], ker:8
-@shape.ifm [11,32,16]
-ld.ifm 0x107a
+@shape.ifm [16,32,16]
+ld.ifm 0xfd0
 ld.bias 0xdd
-store 0xbf6
+store 0xb4c
 # stage1.3.a
-@shape.ifm [13,34,16]
+@shape.ofm [8,32,16]
+@shape.ifm [10,34,16]
 ld.ifm 0x909
 ld.ker 0xb9
 conv.bias ifm:[0,0], ker:0
@@ -230,7 +230,7 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-ld.ifm 0xa7f
+ld.ifm 0xa19
 @post act.relu, pool
 store 0xdb0
 conv.bias ifm:[0,0], ker:0
@@ -242,8 +242,8 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-ld.ifm 0xbd3
-store 0xf26
+ld.ifm 0xb29
+store 0xec0
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -253,11 +253,24 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
+ld.ifm 0xc39
+store 0xfd0
+conv.bias ifm:[0,0], ker:0
+conv.acc ifm:[0,1], ker:1
+conv.acc ifm:[0,2], ker:2
+conv.acc ifm:[1,0], ker:3
+conv.acc ifm:[1,1], ker:4
+conv.acc ifm:[1,2], ker:5
+conv.acc ifm:[2,0], ker:6
+conv.acc ifm:[2,1], ker:7
+conv.acc ifm:[2,2], ker:8
+@shape.ifm [18,34,16]
 ld.ifm 0xd8d
 ld.bias 0x102
-ld.ker 0xde
-store 0x107a
+store 0x10e0
 # stage1.3.b
+@shape.ofm [16,32,16]
+ld.ker 0xde
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
 conv.acc ifm:[0,2], ker:2
@@ -267,12 +280,12 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [11,32,16]
+@shape.ifm [16,32,16]
 ld.ifm 0x92c
 @post res, act.relu, pool
 store 0x4a8
-@shape.ifm [13,34,16]
-ld.ifm 0xf03
+@shape.ifm [18,34,16]
+ld.ifm 0xfad
 ld.ker 0xde
 conv.bias ifm:[0,0], ker:0
 conv.acc ifm:[0,1], ker:1
@@ -283,24 +296,9 @@ conv.acc ifm:[1,2], ker:5
 conv.acc ifm:[2,0], ker:6
 conv.acc ifm:[2,1], ker:7
 conv.acc ifm:[2,2], ker:8
-@shape.ifm [11,32,16]
-ld.ifm 0xaa2
-store 0x61e
-@shape.ifm [13,34,16]
-ld.ifm 0x1057
-ld.ker 0xde
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-conv.acc ifm:[1,2], ker:5
-conv.acc ifm:[2,0], ker:6
-conv.acc ifm:[2,1], ker:7
-conv.acc ifm:[2,2], ker:8
-@shape.ifm [11,32,16]
-ld.ifm 0xbf6
-store 0x772
+@shape.ifm [16,32,16]
+ld.ifm 0xb4c
+store 0x6c8
 # stage2.1.shortcut and stage2.1.a
 @shape.ofm [4,16,32]
 @shape.ifm [9,33,16]

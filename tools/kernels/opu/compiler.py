@@ -14,6 +14,8 @@ __all__ = ["compile_network"]
 
 #: Programs longer than this are not rewritten to compare tilings.
 _MOST_TRIED = 6000
+#: Times that all layers are gone through, at most, while it gains.
+_PASSES = 2
 
 
 def _align(value, step=64):
@@ -194,7 +196,8 @@ def _key(layer):
 
 
 def _search(writer, layers, chosen, timing):
-    """Better tilings: one kind of layer after the other, and first all of a shape together, as long as the whole gains."""
+    """Better tilings: one kind of layer after the other, and first all of a shape together, as long as the whole gains; and again,
+    since what suits a layer depends on the shapes beside it."""
     params = writer.target.params
 
     if len(writer.attempt(chosen)) > _MOST_TRIED:
@@ -211,13 +214,19 @@ def _search(writer, layers, chosen, timing):
     for layer in layers:
         families.setdefault(_key(layer)[:6], []).append(layer)
     moves = [f for f in families.values() if len(f) > 1] + list(kinds.values())
-    for members in moves:
-        start = chosen[members[0].name]
-        tried = candidates(writer.target, members[0], writer.group, writer.flat(members[0]), start,
-                           writer.sibling(members[0]) is not None)
-        for tiling in tried:
-            trial = {**chosen, **{layer.name: tiling for layer in members}}
-            found = cost(trial)
-            if found < best:
-                best, chosen = found, trial
+    starts = [chosen[members[0].name] for members in moves]
+    for _ in range(_PASSES):
+        before = best
+        for members, start in zip(moves, starts, strict=True):
+            tried = candidates(writer.target, members[0], writer.group, writer.flat(members[0]), start,
+                               writer.sibling(members[0]) is not None)
+            for tiling in tried:
+                if all(chosen[layer.name] == tiling for layer in members):
+                    continue
+                trial = {**chosen, **{layer.name: tiling for layer in members}}
+                found = cost(trial)
+                if found < best:
+                    best, chosen = found, trial
+        if best == before:
+            break
     return chosen

@@ -184,6 +184,10 @@ ROWS = (
     Row("W8", "p128-serial", False, 292_000), Row("W8", "p64-serial", False, 512_000),
     Row("W8", "p128", True, 265_000), Row("W8", "p64", True, 485_000),
     Row("W9", "up5k", False, 84_000),
+    # Two products from each of 128 DSPs: no bounds, beside 16-bit SDRAM the memory is the limit.
+    Row("W1x9", "p256", False, 14 * 14 * 4 * 4 + 32, what="cycles a tap", minus="W1x5", per=4),
+    Row("W3", "p256", True, None, what="cycles a tile", minus="W3x4", per=4), Row("W5", "p256", False, None),
+    Row("W5", "p256", True, None), Row("W8", "p256", True, None),
     *(Row("W10", build, False, None) for build in BUILDS),
     Row("W3", "p128", True, None, what="cycles a tile", minus="W3x4", per=4, memory="sdram"),
     Row("W3", "p64", True, None, what="cycles a tile", minus="W3x4", per=4, memory="sdram"),

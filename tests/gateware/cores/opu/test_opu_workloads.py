@@ -51,7 +51,7 @@ def test_rows_name_what_is_there():
 def test_programs_are_made_for_their_bounds(row):
     """By the model of cycles; what is measured stands in docs/performance.md."""
     _, compiled = program(row.workload, row.build, row.schedule)
-    most = 1.04 if (row.workload, row.build, row.schedule) in _MISSED else 1
+    most = 1.01 if (row.workload, row.build, row.schedule) in _MISSED else 1
     assert estimate(compiled.words, build_params(row.build)).cycles <= most * row.bound
 
 
