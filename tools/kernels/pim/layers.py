@@ -96,6 +96,10 @@ class _Dense:
 
 # Convolution
 
+#: Cycles that an instruction is reckoned with, where two ways are compared: code comes from a memory that all cores share.
+_FETCH = 2
+
+
 def row_matrix(layer, width, halves):
     """The matrix that makes a whole row of results of ``kh`` padded rows: (kh * padded width * channels, columns * outputs)."""
     kh, kw, channels, out = layer.weights.shape
@@ -117,7 +121,7 @@ class _ConvRows:
         rows = kh * (w + kw - 1) * channels
         if not core.fits(rows, w * out, layer.bias is not None):
             return None
-        return h * (rows * -(-w * out // core.params["lanes"]) + 4)
+        return h * (rows * -(-w * out // core.params["lanes"]) + 4 + 2 * _FETCH)
 
     def __init__(self, core, layer, source, target):
         self.core, self.layer, self.source, self.target = core, layer, source, target
@@ -139,7 +143,9 @@ class _ConvPatches:
         kh, kw, channels, _ = layer.weights.shape
         if not core.fits(kh * kw * channels, out, layer.bias is not None):
             return None
-        return h * w * (kh * kw * channels * -(-out // core.params["lanes"]) + 4)
+        matrix = kh * kw * channels * -(-out // core.params["lanes"]) + 4
+        moves = kh * (-(-kw * channels // 8) + 4) if kh > 1 else 0
+        return h * w * (max(matrix, moves) + ((kh if kh > 1 else 0) + 2) * _FETCH)
 
     def __init__(self, core, layer, source, target):
         self.core, self.layer, self.source, self.target = core, layer, source, target
