@@ -102,7 +102,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = _platform(board).prepare(
-        top, TOP, do_build=False, script_after_read=_AFTER_READ, synth_opts=_SYNTH[board.family],
+        top, TOP, do_build=False, script_after_read=_AFTER_READ, synth_opts=_synthesis(room, board.family),
         nextpnr_opts=f"{_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
     plan.execute_local(folder, run_script=False)
@@ -119,6 +119,11 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         raise BuildError(f"no bitstream was made; see {folder}")
     (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
     return report
+
+
+def _synthesis(room, family):
+    """Options of yosys: a core may ask for its own, by the attribute ``synth_opts`` of its engine."""
+    return getattr(room.core.Engine if room else None, "synth_opts", {}).get(family, _SYNTH[family])
 
 
 def _run_script(name, folder, environment):

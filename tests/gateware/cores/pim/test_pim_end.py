@@ -111,3 +111,10 @@ def test_few_ports_are_wires():
 def test_bad_ports(ports):
     with pytest.raises(ValueError, match="Number of ports must be an integer from 1 to 256, not"):
         PortTree(beat_bytes=2, ports=ports)
+
+
+def test_options_of_synthesis():
+    from quintet.gateware.cores import open_room
+    from quintet.tools.build import _synthesis
+    assert _synthesis(open_room("pim"), "ecp5") == "-nowidelut"
+    assert _synthesis(open_room("pim"), "ice40") == _synthesis(open_room("opu"), "ecp5") == _synthesis(None, "ecp5") == ""
