@@ -146,7 +146,10 @@ class Dispatch(wiring.Component):
         self._leave(m, state, shifting)
 
         # The class of the cycle: the first that applies
-        work = (go & op.array) | issue.running
+        # An operation that starts right behind another leaves no gap: what it starts with comes a cycle after its slot.
+        running = Signal()
+        m.d.sync += running.eq(issue.running)
+        work = (go & op.array) | running
         held = emitting & ~shifting
         ending = (state != _State.RUN)
         event = Signal(len(EVENTS))

@@ -23,12 +23,12 @@ from amaranth import Cat, Module, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...memory.queue import ShiftQueue
 from .ops import DecodedLayout, GateLayout, OpLayout
+from .pair import PairQueue
 
 __all__ = ["Issue"]
 
-#: Operations that wait at most.
+#: Operations that wait at most, as many as the queue of their gates holds.
 _DEPTH = 2
 
 
@@ -63,7 +63,7 @@ class Issue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         mapping, new = self.mapping, self.ops.payload.op
-        gates = m.submodules.gates = ShiftQueue(shape=GateLayout(), depth=_DEPTH)
+        gates = m.submodules.gates = PairQueue(shape=GateLayout())
         m.submodules.rest_disjoint = rest = memory.Memory(
             shape=OpLayout(mapping), depth=_DEPTH, init=[],
             # Of so small an array, the iCE40 has block RAMs left, and no logic.
