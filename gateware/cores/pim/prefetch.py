@@ -147,14 +147,13 @@ class Prefetch(wiring.Component):
                 bank.read_addr.eq(at[:-1]),
             ]
             banks.append(bank)
-        with m.If(self.start):
-            m.d.sync += [row.eq(self.code[3:]), shown.eq(0)]
-
         valid, free, low, high = Signal(), Signal(), Signal(33, reset_less=True), Signal(33, reset_less=True)
         take = Signal()
         m.d.comb += [free.eq(~valid | take), taken.eq(shown & free)]
         with m.If(free):
             m.d.sync += [valid.eq(shown), low.eq(banks[0].read_data), high.eq(banks[1].read_data)]
+        with m.If(self.start):                      # rows of the run before may have come here since the reset
+            m.d.sync += [row.eq(self.code[3:]), shown.eq(0), valid.eq(0)]
         return valid, low, high, take
 
     def _align(self, m, valid, low, high, take):

@@ -2,7 +2,9 @@
 """The instruction supply: every instruction once, in order, in all code forms, at memories of all widths."""
 import random
 
+import numpy as np
 import pytest
+from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import Simulator
 
 from gateware.cores.pim.params import SPACE
@@ -138,6 +140,43 @@ def test_a_stop_lasts():
     sim.add_testbench(bench)
     sim.add_testbench(model.process, background=True)
     sim.run()
+
+
+def test_nothing_is_left_of_the_run_before():
+    """A run that stops with code in the buffer, a reset, another run."""
+    dut, clear = Prefetch(params=PARAMS, beat_bytes=8), Signal()
+    model = MemoryModel(dut.memory, size=1 << 14, latency=(1, 1), stall=0)
+    for run in range(2):
+        words = np.arange(512, dtype=np.uint64) << np.uint64(32) | np.uint64(run << 20)
+        model.memory[4096 * run:4096 * run + 4096] = words.view(np.uint8)
+    seen = []
+
+    async def bench(ctx):
+        ctx.set(dut.code_bytes, 4096)
+        ctx.set(dut.count, 512)
+        for run in range(2):
+            for signal in (clear, dut.start):
+                ctx.set(dut.code, 4096 * run)
+                ctx.set(signal, 1)
+                await ctx.tick()
+                ctx.set(signal, 0)
+                await ctx.tick().repeat(40)
+            ctx.set(dut.words.ready, 1)
+            for _ in range(5):
+                if ctx.get(dut.words.valid):
+                    seen.append(ctx.get(dut.words.payload.low) >> 20)
+                await ctx.tick()
+            ctx.set(dut.words.ready, 0)
+            ctx.set(dut.stop, 1)
+            await ctx.tick().repeat(60)
+            ctx.set(dut.stop, 0)
+
+    sim = Simulator(ResetInserter(clear)(dut))
+    sim.add_clock(1e-8)
+    sim.add_testbench(bench)
+    sim.add_testbench(model.process, background=True)
+    sim.run()
+    assert seen == [0] * 5 + [1] * 5
 
 
 def test_beat_size_is_checked():
