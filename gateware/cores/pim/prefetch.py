@@ -104,7 +104,7 @@ class Prefetch(wiring.Component):
             m.d.sync += [next_row.eq(self.code[3:]), left.eq((self.code_bytes + 7)[3:])]
 
         # Beats to words of 32 bits, words to rows; one bit more than the ring's rows, so that full is not empty.
-        filled = Signal(exact_log2(rows) + 1, reset_less=True)
+        filled = Signal(exact_log2(rows) + 1)
         beat, bad, valid = port.r.payload.data, port.r.payload.error, port.r.valid
         enable, word = Signal(2), Signal(2 * 33)
         if size == 8:
@@ -135,7 +135,7 @@ class Prefetch(wiring.Component):
     def _buffer(self, m, filled, enable, word):
         """The ring; behind it a register for a row. Gives both words, ``valid``, and what takes them."""
         bits = len(filled)
-        row, shown, taken = Signal(bits, reset_less=True), Signal(), Signal()
+        row, shown, taken = Signal(bits), Signal(), Signal()
         following, at = Signal(bits), Signal(bits)
         m.d.comb += [following.eq(row + 1), at.eq(Mux(taken, following, row)), self._freed.eq(taken & row[:3].all())]
         m.d.sync += [row.eq(at), shown.eq(at != filled)]
