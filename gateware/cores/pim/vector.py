@@ -135,7 +135,8 @@ class VectorUnit(wiring.Component):
             m.submodules.table = table = Activation(bits=bits)
             m.d.comb += [
                 table.fi.eq(plan.fi), table.fo.eq(plan.fo), table.sigmoid.eq(plan.sigmoid), table.x.eq(unpack.b_0),
-                products.table.eq(plan.way == VectorClass.TABLE), products.table_a.eq(table.slope), products.table_b.eq(table.fraction),
+                # The plan of the last command holds on: a scalar multiplication has the multipliers for itself.
+                products.table.eq((plan.way == VectorClass.TABLE) & ~scalar), products.table_a.eq(table.slope), products.table_b.eq(table.fraction),
                 table.product.eq(products.table_product),
             ]
             y = table.y
