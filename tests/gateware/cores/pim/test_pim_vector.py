@@ -7,6 +7,7 @@ from amaranth.sim import Simulator
 from pim_units import UnitBench, put
 from pim_vector_oracle import OPS, random_vector, vector
 
+from quintet.gateware.cores.pim.commands import LMemRead, VectorOp
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.vector import VectorUnit
 
@@ -116,5 +117,43 @@ def test_scalar_products(overrides, cycles):
 
     sim = Simulator(dut)
     sim.add_clock(1e-8)
+    sim.add_testbench(drive)
+    sim.run()
+
+
+@pytest.mark.parametrize("op", [VectorOp.VTANH, VectorOp.VVMUL])
+def test_scalar_products_after_a_command(op):
+    """What the last command was is of no matter."""
+    dut = VectorUnit(params=SPACE.resolve("sim"))
+
+    async def memory(ctx):
+        ctx.set(dut.write.request.ready, 1)
+        ctx.set(dut.read.request.ready, 1)
+        due = [0] * LMemRead.READ_LATENCY
+        while True:
+            _, _, asked = await ctx.tick().sample(dut.read.request.valid)
+            due = [asked, *due[:-1]]
+            ctx.set(dut.read.valid, due[-1])
+            ctx.set(dut.read.data, 0x1234_5678)
+
+    async def drive(ctx):
+        ctx.set(dut.command.payload, {"op": op, "src1": 0, "src2": 64, "dst": 128, "len": 2, "ibiw": 16, "obiw": 16, "fi": 12, "fo": 15})
+        ctx.set(dut.command.valid, 1)
+        await ctx.tick().until(dut.command.ready)
+        ctx.set(dut.command.valid, 0)
+        while ctx.get(dut.busy):
+            await ctx.tick()
+        for a, b in ((17074, 256), (0xFFFF_FFFF, 3), (0x1234_5678, 0x9ABC_DEF0)):
+            ctx.set(dut.multiply.payload, {"a": a, "b": b})
+            ctx.set(dut.multiply.valid, 1)
+            await ctx.tick().until(dut.multiply.ready)
+            ctx.set(dut.multiply.valid, 0)
+            while not ctx.get(dut.product_valid):
+                await ctx.tick()
+            assert ctx.get(dut.product) == a * b & 0xFFFF_FFFF
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-8)
+    sim.add_testbench(memory, background=True)
     sim.add_testbench(drive)
     sim.run()
