@@ -70,12 +70,16 @@ def rows_that_overlap(params):
 
 
 def stores_cut_short(bench, apart):
-    """Aborts every ``apart`` cycles of a store whose rows overlap; some must leave a row that the next one would change."""
+    """Aborts every ``apart`` cycles of a store whose rows overlap; some must leave a row that the next one would change.
+
+    The control block takes a write once in a turn of its counters: only a memory of another temper each time makes aborts
+    fall anywhere.
+    """
     case = rows_that_overlap(bench.params)
     _, outcome = compare.check_case(bench, case, SLOW)
     whole, between = bench.memory[:case.memory.size].copy(), 0
     for cycle in range(0, outcome.counters["cycles"], apart):
-        problems, outcome = compare.check_aborted(bench, case, cycle, SLOW, 0)
+        problems, outcome = compare.check_aborted(bench, case, cycle, SLOW, cycle)
         assert not problems, (cycle, problems)
         now = bench.memory[:case.memory.size]
         between += bool(((now != whole) & (now != case.memory)).any())
