@@ -8,12 +8,16 @@ from ...primitives.dsp import MultiplierArray
 from .numbers import FRAC
 from .stages import Stages
 
-__all__ = ["ABSENT", "DotUnit"]
+__all__ = ["ABSENT", "DotUnit", "LATENCIES"]
 
 #: A pair of operands whose product is absent: -0 times 1, which changes neither a sum nor the sign of a zero.
 ABSENT = 0x20000, 0x0FE00
 
-_TERMS = 5
+#: Stages whose registers go where fewer are asked for, one after the other: no path then holds more than two of the longer ones.
+_MERGED = (13, 9, 6, 3, 15, 11, 4)
+#: Latencies that a unit can have.
+LATENCIES = range(16 - len(_MERGED), 17)
+
 #: Bits of a term in the window, and of the sum of five of them without its sign.
 _WINDOW, _SUM = 24, 27
 
@@ -21,36 +25,43 @@ _WINDOW, _SUM = 24, 27
 class DotUnit(wiring.Component):
     """``result`` = a[0]*b[0] + ... + a[3]*b[3] + c, one every cycle.
 
-    Absent products are :data:`ABSENT`; an absent addend is -0. Latency: :attr:`LATENCY` cycles.
+    Absent products are marked, or :data:`ABSENT`; an absent addend is marked, or -0.
 
     Parameters
     ----------
     frac : int
         Fraction bits of addend and result: 9 or 17.
     multiplier : ``"dsp"`` or ``"lut"``
+    latency : int
+        Cycles from operands to result, of :data:`LATENCIES`: fewer stages, longer paths.
     family : as the primitives'
 
     Members
     -------
     a, b : In, arrays of four elements
-    c : In, ``result`` : Out, frac + 9 bits
+    c : In, frac + 9 bits
+    absent : In, a bit for each product that is not there; ``no_c`` : In, nor is the addend
+    narrow : In, the result is rounded to 9 fraction bits, zeros are appended
+    result : Out, frac + 9 bits
     """
-    LATENCY = 16
-
-    def __init__(self, *, frac=FRAC, multiplier="dsp", family=None):
+    def __init__(self, *, frac=FRAC, multiplier="dsp", latency=16, family=None):
         if frac not in (9, 17):
             raise ValueError(f"Fraction bits must be 9 or 17, not {frac!r}")
-        self.frac = frac
-        self._multipliers = MultiplierArray(lanes=4, kind=multiplier, width=16, fabric_register=True, family=family)
+        if latency not in range(LATENCIES.start, LATENCIES.stop) or isinstance(latency, bool):
+            raise ValueError(f"Latency must be {LATENCIES.start} to {LATENCIES.stop - 1} cycles, not {latency!r}")
+        self.frac, self.latency = frac, latency
+        self._merged = _MERGED[:16 - latency]
+        self._multipliers = MultiplierArray(lanes=4, kind=multiplier, width=16, fabric_register=3 not in self._merged, family=family)
         width = frac + 9
         super().__init__({
-            "a": In(data.ArrayLayout(18, 4)), "b": In(data.ArrayLayout(18, 4)), "c": In(width), "result": Out(width),
+            "a": In(data.ArrayLayout(18, 4)), "b": In(data.ArrayLayout(18, 4)), "c": In(width), "absent": In(4), "no_c": In(1),
+            "narrow": In(1), "result": Out(width),
         })
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.multipliers = self._multipliers
-        stage = Stages(m)
+        stage = Stages(m, self._merged)
         exponents, zeros, signs, special, addend = self._unpack(m, stage)
         products = self._multipliers.p                                          # stage 3
         top, shifts = self._align(stage, exponents)                            # stage 4, 5
@@ -68,20 +79,21 @@ class DotUnit(wiring.Component):
         for i in range(4):
             a, b = self.a[i], self.b[i]
             ea, eb = a[9:17], b[9:17]
-            za, zb, ia, ib = ea == 0, eb == 0, ea.all(), eb.all()
+            off = self.absent[i]
+            za, zb, ia, ib = (ea == 0) | off, (eb == 0) | off, ea.all() & ~off, eb.all() & ~off
             m.d.comb += [
                 self._multipliers.a[i].eq(Mux(za, 0, Cat(a[:9], 1))), self._multipliers.b[i].eq(Mux(zb, 0, Cat(b[:9], 1)))]
             exponents.append(stage(1, Mux(za | zb, 0, ea + eb), 9, f"exponent_{i}"))
             zeros.append(za | zb)
-            signs.append(a[17] ^ b[17])
+            signs.append((a[17] ^ b[17]) | off)
             infinite.append(ia | ib)
             nan.append((ia & a[:9].any()) | (ib & b[:9].any()) | ((ia | ib) & (za | zb)))
         ec = self.c[frac:frac + 8]
-        zc, ic = ec == 0, ec.all()
+        zc, ic = (ec == 0) | self.no_c, ec.all() & ~self.no_c
         # On the scale of a product's exponent, which is biased twice.
         exponents.append(stage(1, Mux(zc, 0, ec + 127), 9, "exponent_c"))
         zeros.append(zc)
-        signs.append(self.c[-1])
+        signs.append(self.c[-1] | self.no_c)
         infinite.append(ic)
         nan.append(ic & self.c[:frac].any())
         plus = Cat(i & ~s for i, s in zip(infinite, signs, strict=True)).any()
@@ -89,7 +101,7 @@ class DotUnit(wiring.Component):
         special = {"nan": stage(1, Cat(nan).any(), 1, "nan"), "plus": stage(1, plus, 1, "plus"),
                    "minus": stage(1, minus, 1, "minus")}
         significand = Mux(zc, 0, Cat(self.c[:frac], 1))
-        addend = stage.delay(stage(1, significand << 18 - frac if frac == 9 else significand << 1, 20, "addend"), 2)
+        addend = stage.carry(stage(1, significand << 18 - frac, 20, "addend"), 1, 3)
         zero = {"all": stage(1, Cat(zeros).all(), 1, "all_zero"), "sign": stage(1, Cat(signs).all(), 1, "all_negative")}
         return exponents, zero, [stage(1, s, 1, f"sign_{i}") for i, s in enumerate(signs)], special, addend
 
@@ -99,22 +111,22 @@ class DotUnit(wiring.Component):
         first = [stage(2, Mux(x > y, x, y), 9, f"larger_{i}") for i, (x, y) in enumerate(
             ((exponents[0], exponents[1]), (exponents[2], exponents[3])))]
         second = stage(3, Mux(first[0] > first[1], first[0], first[1]), 9, "largest_product")
-        last = stage.delay(exponents[4], 2)
+        last = stage.carry(exponents[4], 1, 3)
         top = stage(4, Mux(second > last, second, last), 9, "largest")
         shifts = []
         for i, exponent in enumerate(exponents):
-            apart = top - stage.delay(exponent, 3)
+            apart = top - stage.carry(exponent, 1, 4)
             # Distances of a term that is zero do not matter.
             shifts.append(stage(5, Mux(apart[5:9].any(), 31, apart[:5]), 5, f"shift_{i}"))
-        return stage.delay(top, 1), shifts
+        return stage.carry(top, 4, 5), shifts
 
     def _shift(self, stage, magnitude, shift):
         """Right by ``shift`` in the window; bits lost set the lowest one."""
-        value = stage.delay(Cat(Const(0, 4), magnitude), 2)                     # stage 5
+        value = stage.carry(Cat(Const(0, 4), magnitude), 3, 5)                    # stage 5
         coarse = shift[3:]
         lost = Mux(coarse == 1, value[:8].any(), Mux(coarse == 2, value[:16].any(), (coarse == 3) & value.any()))
         moved = Mux(coarse == 0, value, Mux(coarse == 1, value[8:], Mux(coarse == 2, value[16:], 0)))
-        value, lost, fine = stage(6, moved, _WINDOW, "coarse"), stage(6, lost, 1, "lost"), stage.delay(shift[:3], 1)
+        value, lost, fine = stage(6, moved, _WINDOW, "coarse"), stage(6, lost, 1, "lost"), stage.carry(shift[:3], 5, 6)
         below = (value & ((Const(1, 8) << fine) - 1)[:8]).any()
         moved = value >> fine
         return stage(7, Cat(moved[0] | below | lost, moved[1:_WINDOW]), _WINDOW, "shifted")
@@ -122,14 +134,14 @@ class DotUnit(wiring.Component):
     # Stages 8 to 10: the sum
 
     def _sum(self, stage, terms, signs):
-        signs = [stage.delay(s, 6) for s in signs]
+        signs = [stage.carry(s, 1, 7) for s in signs]
         flipped = [Cat(term ^ sign.replicate(_WINDOW), sign).as_signed() for term, sign in zip(terms, signs, strict=True)]
         ones = [s + Const(0, 1) for s in signs]
         pair_0 = stage(8, flipped[0] + flipped[1] + ones[0], signed(_WINDOW + 2), "pair_0")
         pair_1 = stage(8, flipped[2] + flipped[3] + ones[2], signed(_WINDOW + 2), "pair_1")
         last = stage(8, flipped[4] + (ones[1] + ones[3] + ones[4]), signed(_WINDOW + 2), "last")
         products = stage(9, pair_0 + pair_1, signed(_WINDOW + 3), "products")
-        return stage(10, products + stage.delay(last, 1), signed(_SUM + 1), "total")
+        return stage(10, products + stage.carry(last, 8, 9), signed(_SUM + 1), "total")
 
     # Stages 11 to 16: one rounding
 
@@ -147,30 +159,27 @@ class DotUnit(wiring.Component):
             leading.append(none)
             value = Mux(none, value[:width], upper)
         lzc = stage(12, Cat(reversed(leading)), 5, "leading")
-        empty = stage.delay(stage(12, ~magnitude.any(), 1, "empty"), 2)
-        magnitude = stage.delay(magnitude, 1)
+        empty = stage.carry(stage(12, ~magnitude.any(), 1, "empty"), 12, 14)
+        magnitude = stage.carry(magnitude, 11, 12)
         coarse = lzc[3:]
         moved = Mux(coarse == 0, magnitude, Mux(coarse == 1, magnitude << 8, Mux(coarse == 2, magnitude << 16, magnitude << 24)))
         magnitude = stage(13, moved[:_SUM], _SUM, "normal_coarse")
-        normal = stage(14, (magnitude << stage.delay(lzc[:3], 1))[:_SUM], _SUM, "normal")
+        normal = stage(14, (magnitude << stage.carry(lzc[:3], 12, 13))[:_SUM], _SUM, "normal")
         # Biased once: the leading one stands for 2^(top - 254 - 22 + 26 - lzc).
-        exponent = stage(13, stage.delay(top, 7) - (149 - (_SUM - 1)) - lzc, signed(11), "exponent")
-        exponent = stage.delay(exponent, 1)
+        exponent = stage(13, stage.carry(top, 5, 12) - (149 - (_SUM - 1)) - lzc, signed(11), "exponent")
+        exponent = stage.carry(exponent, 13, 14)
 
-        kept = normal[_SUM - 1 - frac:]
-        guard, sticky = normal[_SUM - 2 - frac], normal[:_SUM - 2 - frac].any()
-        # The hidden one is left out: a carry into it leaves a fraction of 0.
-        rounded = stage(15, kept[:frac] + (guard & (sticky | kept[0])), frac + 1, "rounded")
+        rounded = stage(15, self._rounded(normal, stage.carry(self.narrow, 0, 14)), frac + 1, "rounded")
         carry = rounded[frac]
         plain = stage(15, exponent, signed(11), "plain_exponent")
         further = stage(15, exponent + 1, signed(11), "further_exponent")
-        empty = stage.delay(empty, 1)
+        empty = stage.carry(empty, 14, 15)
 
         chosen = Mux(carry, further, plain)
         over, under = Mux(carry, further > 254, plain > 254), Mux(carry, further < 1, plain < 1)
-        nan, plus, minus = (stage.delay(special[k], 14) for k in ("nan", "plus", "minus"))
-        nothing = stage.delay(zero["all"], 14)
-        sign = Mux(empty, nothing & stage.delay(zero["sign"], 14), stage.delay(negative, 4))
+        nan, plus, minus = (stage.carry(special[k], 1, 15) for k in ("nan", "plus", "minus"))
+        nothing = stage.carry(zero["all"], 1, 15)
+        sign = Mux(empty, nothing & stage.carry(zero["sign"], 1, 15), stage.carry(negative, 11, 15))
         sign = Mux(plus | minus, minus & ~plus, sign)
         infinite = plus | minus | (over & ~empty)
         zeroed = empty | under
@@ -179,3 +188,16 @@ class DotUnit(wiring.Component):
         fraction = Mux(invalid, 1 << frac - 1, Mux(infinite | zeroed, 0, rounded[:frac]))
         m.d.comb += self.result.eq(stage(16, Cat(fraction[:frac], field[:8], sign & ~invalid), frac + 9, "packed"))
 
+    def _rounded(self, normal, narrow):
+        """Fraction with the carry out of it; the hidden one is left out: a carry into it leaves a fraction of 0."""
+        def up(bits):
+            return normal[_SUM - 2 - bits] & (normal[:_SUM - 2 - bits].any() | normal[_SUM - 1 - bits])
+
+        frac, kept = self.frac, normal[_SUM - 1 - self.frac:_SUM - 1]
+        if frac == FRAC:
+            return kept + up(frac)
+        cut = frac - FRAC
+        ones = narrow.replicate(cut)
+        # The lower bits are ones where they are to go: a carry from below passes through them, and they are masked behind.
+        total = Cat(kept[:cut] | ones, kept[cut:]) + Mux(narrow, up(FRAC), up(frac))
+        return Cat(total[:cut] & ~ones, total[cut:frac + 1])

@@ -36,20 +36,26 @@ def vectors(seed, count, frac):
         elif kind == 2:
             a[0], b[0], c = c, 0x2FE00, c
         c = c << frac - 9 | rnd.choice((0, rnd.randrange(1 << frac - 9)))
-        yield (*a, *b, 1 << frac + 8 if rnd.random() < 0.2 else c)
+        absent = rnd.choice((0, 0, 14, 15, rnd.randrange(16)))
+        narrow = frac == 17 and rnd.random() < 0.3
+        c = c >> frac - 9 << frac - 9 if narrow else c
+        yield (*a, *b, 1 << frac + 8 if rnd.random() < 0.2 else c, absent, int(rnd.random() < 0.2), int(narrow))
 
 
 def run(dut, rows):
     got = []
 
     async def bench(ctx):
-        for k in range(len(rows) + DotUnit.LATENCY):
+        for k in range(len(rows) + dut.latency):
             if k < len(rows):
                 for i in range(4):
                     ctx.set(dut.a[i], rows[k][i])
                     ctx.set(dut.b[i], rows[k][4 + i])
                 ctx.set(dut.c, rows[k][8])
-            if k >= DotUnit.LATENCY:
+                ctx.set(dut.absent, rows[k][9])
+                ctx.set(dut.no_c, rows[k][10])
+                ctx.set(dut.narrow, rows[k][11])
+            if k >= dut.latency:
                 got.append(ctx.get(dut.result))
             await ctx.tick()
     sim = Simulator(dut)
@@ -59,15 +65,22 @@ def run(dut, rows):
     return got
 
 
-@pytest.mark.parametrize("frac", [9, 17])
-def test_sums_of_products(frac):
+@pytest.mark.parametrize("frac, latency", [(9, 16), (9, 9), (17, 12)])
+def test_sums_of_products(frac, latency):
     rows = list(vectors(frac, 2500, frac))
     if frac == 9:
-        rows += [(0x10E58, 0x30E58, 0x0EA0C, 0, 0x10E58, 0x10E58, 0x0EA0C, 0x10280, 0), (*[ABSENT[0]] * 4, *[ABSENT[1]] * 4, 0x20000),
-                 (*[ABSENT[0]] * 4, *[ABSENT[1]] * 4, 0x1FDFF), (0x1FDFF, *[ABSENT[0]] * 3, 0x0FE00, *[ABSENT[1]] * 3, 0x1F400)]
+        nothing, ones = [ABSENT[0]] * 4, [ABSENT[1]] * 4
+        rows += [(*row, 0, 0, 0) for row in (
+            (0x10E58, 0x30E58, 0x0EA0C, 0, 0x10E58, 0x10E58, 0x0EA0C, 0x10280, 0), (*nothing, *ones, 0x20000),
+            (*nothing, *ones, 0x1FDFF), (0x1FDFF, *nothing[:3], 0x0FE00, *ones[:3], 0x1F400))]
     table = np.array(rows)
-    want = arithmetic.dot(table[:, :4], table[:, 4:8], table[:, 8], frac)
-    got = run(DotUnit(frac=frac), rows)
+    for i in range(4):
+        gone = table[:, 9] >> i & 1 == 1
+        table[gone, i], table[gone, 4 + i] = ABSENT
+    addend = np.where(table[:, 10] == 1, 1 << frac + 8, table[:, 8])
+    want = np.where(table[:, 11] == 1, arithmetic.dot(table[:, :4], table[:, 4:8], addend >> frac - 9) << frac - 9,
+                    arithmetic.dot(table[:, :4], table[:, 4:8], addend, frac))
+    got = run(DotUnit(frac=frac, latency=latency), rows)
     wrong = [(k, [hex(v) for v in rows[k]], hex(g), hex(int(w))) for k, (g, w) in enumerate(zip(got, want, strict=True)) if g != w]
     assert not wrong, wrong[:3]
 
@@ -75,3 +88,5 @@ def test_sums_of_products(frac):
 def test_arguments():
     with pytest.raises(ValueError, match="Fraction bits must be 9 or 17, not 10"):
         DotUnit(frac=10)
+    with pytest.raises(ValueError, match="Latency must be 9 to 16 cycles, not 8"):
+        DotUnit(latency=8)

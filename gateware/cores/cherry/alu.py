@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The comparators that fit a build."""
+from .alurows import AluRows
+from .alutile import AluTiles
+from .ops import tile_elements
+
+__all__ = ["Alu", "alu_latency"]
+
+
+def _kind(params):
+    return AluTiles if tile_elements(params) == 16 else AluRows
+
+
+def Alu(*, params, family=None):            # noqa: N802
+    """Comparators for words of the tile file: whole tiles (16 lanes), or rows (4 lanes); ``alu_lanes`` does not ask for more."""
+    return _kind(params)(params=params, family=family)
+
+
+def alu_latency(params):
+    """Cycles from a word's read to its write: the notice that the dot unit gives."""
+    return _kind(params).LATENCY

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The dot unit with its tiles against the golden model: random operations, waits, contention."""
+import pytest
+from cherry_units import UnitBench, parameters
+
+from quintet.gateware.cores.cherry.dotpath import DotPath
+from quintet.gateware.cores.cherry.ops import DotKind, Unit
+
+
+def operation(axes):
+    def make(rnd):
+        kind = rnd.choice(list(DotKind) + [DotKind.SUM] * 3)
+        values = {"axis": rnd.randrange(3 if axes else 1), "count": rnd.randrange(1, 5), "target": rnd.randrange(4),
+                  "acc": rnd.randrange(2)} if kind == DotKind.SUM else {}
+        return kind.name.lower(), values, {"kind": kind, **values}
+    return make
+
+
+@pytest.mark.parametrize("changed", [
+    {"macs": 64}, {"macs": 32}, {"macs": 16}, {"macs": 8}, {"macs": 4, "reduce_axes": 0},
+    {"macs": 16, "acc_frac": 17}, {"macs": 32, "acc_frac": 17}], ids=lambda c: "-".join(str(v) for v in c.values()))
+def test_random_operations(changed):
+    params = parameters("sim", **changed)
+    unit = DotPath(params=params, latency=11)
+    UnitBench(unit, Unit.DOT.value, params, operation(params["reduce_axes"]), seed=str(changed)).run(60 if params["macs"] < 64 else 30)

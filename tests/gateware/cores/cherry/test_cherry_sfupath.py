@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The special functions with their tiles against the golden model: random operations, waits, contention."""
+import pytest
+from cherry_units import UnitBench, parameters
+
+from quintet.gateware.cores.cherry.ops import SfuKind, Unit
+from quintet.gateware.cores.cherry.sfupath import SfuPath
+from quintet.gateware.cores.cherry.wordqueue import WordQueue
+
+
+def operation(rnd):
+    kind = rnd.choice(list(SfuKind))
+    return kind.name.lower(), {}, {"kind": kind}
+
+
+@pytest.mark.parametrize("changed", [{"macs": 32, "sfu_lanes": 2}, {"macs": 16, "sfu_lanes": 1}, {"macs": 8, "sfu_lanes": 4, "acc_frac": 17}],
+                         ids=lambda c: "-".join(str(v) for v in c.values()))
+def test_random_operations(changed):
+    params = parameters("sim", **changed)
+    UnitBench(SfuPath(params=params), Unit.SFU.value, params, operation, seed=str(changed)).run(40)
+
+
+def test_arguments():
+    with pytest.raises(ValueError, match="Special functions need a lane at least, not sfu_lanes 0"):
+        SfuPath(params=parameters("sim", sfu_lanes=0))
+    with pytest.raises(ValueError, match="Depth must be a power of two, at least 2, not 12"):
+        WordQueue(width=18, depth=12)
