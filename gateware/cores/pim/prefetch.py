@@ -66,6 +66,19 @@ class Prefetch(wiring.Component):
             "idle": Out(1), "words": Out(stream.Signature(fetched_layout())), "ended": Out(1), "bytes": Out(4),
             "memory": Out(MemoryPort(beat_bytes)),
         })
+        # State, which the proof looks at: requests, rows in the ring and behind it, words and instructions not yet shown.
+        self._next_row, self._left = Signal(29, reset_less=True), Signal(30)
+        self._room, self._flying = Signal(range(self.rows // _ROWS + 1), init=self.rows // _ROWS), Signal(range(_FLYING + 1))
+        self._asking, self._length, self._stopped = Signal(), Signal(4, reset_less=True), Signal()
+        bits = exact_log2(self.rows) + 1                # one bit more than the ring's rows, so that full is not empty
+        self._half = Signal(reset_less=True)            # beats of less than a row: the upper word is due
+        self._filled, self._row, self._shown, self._taken, self._freed = Signal(bits), Signal(bits), Signal(), Signal(), Signal()
+        self._valid, self._low, self._high = Signal(), Signal(33, reset_less=True), Signal(33, reset_less=True)
+        self._holds, self._held = Signal(), Signal(33, reset_less=True)
+        self._words_left, self._due, self._begun = Signal(31), Signal(32), Signal()
+        self._none, self._one, self._last = Signal(init=1), Signal(), Signal(init=1)
+        self._spare, self._spare_valid = Signal(fetched_layout(), reset_less=True), Signal()
+        self.banks = [BlockRAM(width=33, depth=self.rows, latency=1, family=family) for _ in range(2)]
 
     def elaborate(self, platform):
         m = Module()
@@ -76,14 +89,11 @@ class Prefetch(wiring.Component):
 
     def _ask(self, m):
         """Bursts out of the range of the code; gives the next row that is not yet there, and what to write."""
-        port, size, rows = self.memory, self.beat_bytes, self.rows
-        ring = rows // _ROWS
-        next_row, left = Signal(29, reset_less=True), Signal(30)
-        room, flying = Signal(range(ring + 1), init=ring), Signal(range(_FLYING + 1))
-        asking, asked, arrived = Signal(), Signal(), Signal()
-        self._freed = Signal()
-        most, length = Signal(4), Signal(4, reset_less=True)
-        begin, stopped = Signal(), Signal()
+        port, size = self.memory, self.beat_bytes
+        next_row, left, room, flying = self._next_row, self._left, self._room, self._flying
+        asking, asked, arrived = self._asking, Signal(), Signal()
+        most, length = Signal(4), self._length
+        begin, stopped = Signal(), self._stopped
         with m.If(self.stop):                       # it falls at the end of the run, and the rest of the code is not to be fetched then
             m.d.sync += stopped.eq(1)
         m.d.comb += [
@@ -103,14 +113,14 @@ class Prefetch(wiring.Component):
         with m.If(self.start):
             m.d.sync += [next_row.eq(self.code[3:]), left.eq((self.code_bytes + 7)[3:])]
 
-        # Beats to words of 32 bits, words to rows; one bit more than the ring's rows, so that full is not empty.
-        filled = Signal(exact_log2(rows) + 1)
+        # Beats to words of 32 bits, words to rows
+        filled = self._filled
         beat, bad, valid = port.r.payload.data, port.r.payload.error, port.r.valid
         enable, word = Signal(2), Signal(2 * 33)
         if size == 8:
             m.d.comb += [enable.eq(valid.replicate(2)), word.eq(Cat(beat[:32], bad, beat[32:], bad))]
         else:
-            half = Signal(reset_less=True)
+            half = self._half
             whole, wrong = beat, bad
             ends = valid
             if size < 4:
@@ -134,21 +144,19 @@ class Prefetch(wiring.Component):
 
     def _buffer(self, m, filled, enable, word):
         """The ring; behind it a register for a row. Gives both words, ``valid``, and what takes them."""
-        bits = len(filled)
-        row, shown, taken = Signal(bits), Signal(), Signal()
-        following, at = Signal(bits), Signal(bits)
+        row, shown, taken = self._row, self._shown, self._taken
+        following, at = Signal.like(row), Signal.like(row)
         m.d.comb += [following.eq(row + 1), at.eq(Mux(taken, following, row)), self._freed.eq(taken & row[:3].all())]
         m.d.sync += [row.eq(at), shown.eq(at != filled)]
-        banks = []
-        for k in range(2):
-            m.submodules[f"bank_{k}"] = bank = BlockRAM(width=33, depth=self.rows, latency=1, family=self.family)
+        banks = self.banks
+        for k, bank in enumerate(banks):
+            m.submodules[f"bank_{k}"] = bank
             m.d.comb += [
                 bank.write_en.eq(enable[k]), bank.write_addr.eq(filled[:-1]), bank.write_data.eq(word[33 * k:33 * k + 33]),
                 bank.read_addr.eq(at[:-1]),
             ]
-            banks.append(bank)
-        valid, free, low, high = Signal(), Signal(), Signal(33, reset_less=True), Signal(33, reset_less=True)
-        take = Signal()
+        valid, low, high = self._valid, self._low, self._high
+        free, take = Signal(), Signal()
         m.d.comb += [free.eq(~valid | take), taken.eq(shown & free)]
         with m.If(free):
             m.d.sync += [valid.eq(shown), low.eq(banks[0].read_data), high.eq(banks[1].read_data)]
@@ -159,19 +167,18 @@ class Prefetch(wiring.Component):
     def _align(self, m, valid, low, high, take):
         """Words to instructions. ``held`` is the upper word of a row whose lower one is gone."""
         out = self.words
-        holds, held = Signal(), Signal(33, reset_less=True)
+        holds, held = self._holds, self._held
         first, second = Signal(33), Signal(33)
         m.d.comb += [first.eq(Mux(holds, held, low)), second.eq(Mux(holds, low, high))]
-        left, due = Signal(31), Signal(32)             # words and instructions not yet shown
-        none, one, last, begun = Signal(init=1), Signal(), Signal(init=1), Signal()
+        left, due, begun = self._words_left, self._due, self._begun
+        none, one, last = self._none, self._one, self._last         # no word is left, one; no instruction is due
         packed, marked, wide = Signal(), Signal(), Signal()
         m.d.comb += [
             packed.eq(self.mode == CODE_MODES["packed"]),
             marked.eq(packed & first[5] & first[:5].any()), wide.eq(marked | (self.mode == CODE_MODES["64"])),
         ]
         beyond, there, show, free = Signal(), Signal(), Signal(), Signal()
-        spare, spare_valid, new = (Signal(fetched_layout(), name="spare", reset_less=True), Signal(),
-                                   Signal(fetched_layout(), name="new"))
+        spare, spare_valid, new = self._spare, self._spare_valid, Signal(fetched_layout())
         m.d.comb += [
             free.eq(~spare_valid),
             beyond.eq(Mux(none, ~last, last | wide & one)),
@@ -211,7 +218,7 @@ class Prefetch(wiring.Component):
             m.d.sync += begun.eq(0)
         with m.If(self.start):
             m.d.sync += [
-                begun.eq(self.count != 0), holds.eq(0), left.eq(self.code_bytes[2:]), due.eq(self.count), last.eq(self.count == 0),
+                begun.eq(1), holds.eq(0), left.eq(self.code_bytes[2:]), due.eq(self.count), last.eq(self.count == 0),
                 none.eq(self.code_bytes[2:] == 0), one.eq(self.code_bytes[2:] == 1),
             ]
         m.d.comb += self.ended.eq(last & none & ~out.valid & ~spare_valid)

@@ -179,12 +179,14 @@ def _code_end(machine, number, name):
     entry = 64 + 32 * number
     code, count, size = struct.unpack_from("<3I", Writer(case.image).data, entry)
     assert size == len(words)
-    kind = machine.rng.randrange(3)
+    kind = machine.rng.randrange(4)
     patch = [(entry + 4, struct.pack("<I", count - machine.rng.randint(1, 3)))]          # words left over
     if kind == 1:
         patch = [(entry + 4, struct.pack("<I", count + 1))]                              # the words end too early
     elif kind == 2:
         patch = [(code + size - 4, struct.pack("<I", 0x21))]                             # a first half at the end
+    elif kind == 3:
+        patch = [(entry + 4, struct.pack("<I", 0))]                                      # no instruction
     return machine.case(name, patch=patch, fault="code_end")
 
 

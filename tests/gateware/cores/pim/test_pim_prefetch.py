@@ -99,6 +99,7 @@ def test_one_instruction_a_cycle():
     (4, [1, 1], 2),                    # too short
     (1, [33], 0),
     (1, [], 0),
+    (0, [1, 1], 0),                    # no instruction, but words
 ))
 def test_code_end(count, code, instructions):
     data = b"".join(w.to_bytes(4, "little") for w in code)

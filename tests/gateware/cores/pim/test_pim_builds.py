@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PIM's builds that `make test` leaves out, against the model: directed programs, every fault, random programs of all cores."""
+import pim_compare as compare
+import pim_directed
+import pim_programs
+import pytest
+from campaigns import random_behaviour
+from comparing import bench_fixture
+
+from quintet.boards.virtual.bench import IDEAL
+
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not compare.have_core(), reason="the room has no gateware yet")]
+
+#: Random programs, and programs of each fault.
+COUNT, FAULTS = 60, 3
+
+bench = bench_fixture(compare.open_build, [name for name in compare.BUILDS if name not in compare.QUICK])
+
+
+def problems_of(bench, cases):
+    """What differs, of every case: names and differences."""
+    found = []
+    for seed, case in enumerate(cases):
+        problems, outcome = compare.check_case(bench, case, IDEAL if seed % 3 == 0 else random_behaviour(seed), seed)
+        if problems:
+            found.append((case.name, problems))
+            bench.recover()
+        wanted = case.notes.get("fault")
+        if wanted and (outcome.fault is None or outcome.fault.name != wanted):
+            found.append((case.name, f"expected {wanted}, not {outcome.fault}"))
+    return found
+
+
+@pytest.mark.parametrize("group", pim_directed.GROUPS)
+def test_directed_programs_of(bench, group):
+    assert problems_of(bench, pim_directed.directed_cases(bench.params, group)) == []
+
+
+def test_every_fault_of(bench):
+    cases = [pim_programs.random_case(seed, bench.params, fault=fault) for fault in pim_programs.FAULTS for seed in range(FAULTS)]
+    assert problems_of(bench, cases) == []
+
+
+def test_random_programs_of(bench):
+    cases = [pim_programs.random_case(seed, bench.params, cores=bench.params["cores"] if seed % 2 else None) for seed in range(COUNT)]
+    assert problems_of(bench, cases) == []
