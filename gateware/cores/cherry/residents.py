@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the sequencer writes for the front end: tables of the resident programs, and what of a program holds still while it runs."""
+from amaranth import unsigned
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.wiring import Out
+
+__all__ = ["TableKind", "TableWrite", "program_layout"]
+
+
+class TableKind(enum.Enum, shape=2):
+    """A table of a resident program."""
+    INSTRUCTION = 0     # address: index
+    LOOP = 1            # 2 * loop + (0: count, 1: length of the body)
+    UNIT = 2            # 16 * unit + (0: address, 1: stride_x, 2: stride_y, 8 + loop: coefficient), in this order, all of them
+
+
+class TableWrite(wiring.Signature):
+    """A write in every cycle with ``en``: ``slot``, the resident program; ``kind``; ``address``; ``data``, 18 bits."""
+    def __init__(self):
+        super().__init__({"en": Out(1), "slot": Out(1), "kind": Out(TableKind), "address": Out(11), "data": Out(18)})
+
+
+def program_layout():
+    """The program that runs.
+
+    Members
+    -------
+    slot : where it lies
+    instructions : their number
+    loops, units : those that it declares, a bit each
+    contexts : that it needs; 0: a portable one
+    rebase, rebase_mask : added to the addresses of these units
+    """
+    return data.StructLayout({"slot": unsigned(1), "instructions": unsigned(12), "loops": unsigned(8), "units": unsigned(32),
+                              "contexts": unsigned(8), "rebase": unsigned(18), "rebase_mask": unsigned(32)})
