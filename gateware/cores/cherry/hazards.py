@@ -71,9 +71,9 @@ class SlotGate(wiring.Component):
 
 class EntryLayout(data.StructLayout):
     """An operation under way: masks of the tiles that it reads and writes (bit 3r: private tiles of register r, 3r + 1 and 3r + 2: its
-    uniform ones), first slot, slots, and the units whose positions passed a mark since it was issued."""
+    uniform ones), first slot, slots, the slot behind the last, and the units whose positions passed a mark since it was issued."""
     def __init__(self):
-        super().__init__({"reads": 12, "writes": 12, "base": POSITION, "size": 6, "marks": 4})
+        super().__init__({"reads": 12, "writes": 12, "base": POSITION, "size": 6, "end": POSITION, "marks": 4})
 
 
 class InFlight(wiring.Component):
@@ -86,7 +86,7 @@ class InFlight(wiring.Component):
     finished : In, slots that the unit has finished, as in :class:`Progress`
     hold : In, the oldest stays although it is finished
     clear : In, forget all
-    reads, writes : In, 12 bits: masks of a new operation of any unit
+    reads, writes : In, 12 bits: masks of a new operation of any unit; ``all`` : In, it waits for all slots of another, not slot by slot
     waits : Out, structure of :class:`~.ops.Waits` for this unit: for ``finished`` of the youngest whose result the new one reads or
         overwrites, for ``fetched`` of the youngest whose operands it overwrites
     full, empty : Out
@@ -97,7 +97,7 @@ class InFlight(wiring.Component):
     def __init__(self):
         super().__init__({
             "push": In(1), "entry": In(EntryLayout()), "mark": In(4), "finished": In(POSITION), "hold": In(1), "clear": In(1),
-            "reads": In(12), "writes": In(12), "waits": Out(Waits().elem_shape), "full": Out(1), "empty": Out(1),
+            "reads": In(12), "writes": In(12), "all": In(1), "waits": Out(Waits().elem_shape), "full": Out(1), "empty": Out(1),
             "oldest": Out(EntryLayout()), "retire": Out(1), "marks": Out(4)})
 
     def elaborate(self, platform):
@@ -112,8 +112,8 @@ class InFlight(wiring.Component):
                 m.d.comb += self.oldest.eq(entry)
         done = Signal(POSITION)
         m.d.comb += [
-            done.eq(self.finished - self.oldest.base),
-            self.retire.eq(valid[0] & ~self.hold & ~done[-1] & (done[:-1] >= self.oldest.size))]
+            done.eq(self.finished - self.oldest.end),
+            self.retire.eq(valid[0] & ~self.hold & ~done[-1])]
         for kind, conflicts in (
                 ("finished", [(e.writes & (self.reads | self.writes)).any() for e in entries]),
                 ("fetched", [(e.reads & self.writes).any() for e in entries])):
@@ -121,7 +121,7 @@ class InFlight(wiring.Component):
             m.d.comb += wait.valid.eq((Cat(conflicts) & valid).any())
             for entry, conflict, is_valid in reversed(list(zip(entries, conflicts, valid, strict=True))):
                 with m.If(conflict & is_valid):
-                    m.d.comb += [wait.base.eq(entry.base), wait.size.eq(entry.size)]
+                    m.d.comb += [wait.base.eq(Mux(self.all, entry.end, entry.base)), wait.size.eq(Mux(self.all, 0, entry.size))]
         marked = [Signal(EntryLayout(), name=f"marked_{k}") for k in range(DEPTH)]
         for old, new in zip(entries, marked, strict=True):
             m.d.comb += [new.eq(old), new.marks.eq(old.marks | self.mark)]

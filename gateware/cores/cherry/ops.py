@@ -74,7 +74,8 @@ class ProgressLayout(data.ArrayLayout):
 
 
 class _Wait(data.StructLayout):
-    """Slot c waits until a unit's progress less ``base`` is at least min(c + 1, ``size``), where ``valid``."""
+    """Slot c waits until a unit's progress less ``base`` is at least min(c + 1, ``size``), where ``valid``. ``size`` 0: all
+    slots wait for progress as far as ``base``."""
     def __init__(self):
         super().__init__({"valid": unsigned(1), "base": unsigned(POSITION), "size": unsigned(6)})
 

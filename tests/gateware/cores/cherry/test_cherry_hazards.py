@@ -50,7 +50,7 @@ def test_gate_follows_the_rule_a_cycle_late():
             for _ in range(4):
                 wait, count = {}, {}
                 for kind in ("fetched", "finished"):
-                    size, base = rnd.randint(1, 32), rnd.randrange(TURN)
+                    size, base = rnd.randint(0, 32), rnd.randrange(TURN)
                     distance = rnd.choice((rnd.randint(-128, 255), rnd.randint(-2, 34), size - 1, size, 255, -128, 64))
                     valid = rnd.random() < 0.3
                     wait[kind] = {"valid": valid, "base": base, "size": size}
@@ -84,13 +84,16 @@ def test_operations_under_way():
             reads, writes = mask(), mask()
             ctx.set(dut.reads, reads)
             ctx.set(dut.writes, writes)
+            every = rnd.random() < 0.3
+            ctx.set(dut.all, every)
             raw = [e for e in held if e["writes"] & (reads | writes)]
             war = [e for e in held if e["reads"] & writes]
             waits = ctx.get(dut.waits)
             for kind, found in (("finished", raw), ("fetched", war)):
                 assert waits[kind]["valid"] == bool(found)
                 if found:
-                    assert (waits[kind]["base"], waits[kind]["size"]) == (found[0]["base"] % TURN, found[0]["size"])
+                    base, size = found[0]["base"], found[0]["size"]
+                    assert (waits[kind]["base"], waits[kind]["size"]) == ((base + size) % TURN, 0) if every else (base % TURN, size)
             marks = 0
             for e in held:
                 marks |= e["marks"]
@@ -112,7 +115,7 @@ def test_operations_under_way():
                 held.pop()
             if push:
                 entry = {"reads": mask(), "writes": mask(), "base": issued % TURN, "size": rnd.randint(1, 32), "marks": 0}
-                ctx.set(dut.entry, entry)
+                ctx.set(dut.entry, entry | {"end": (issued + entry["size"]) % TURN})
                 held.insert(0, entry | {"base": issued})
                 issued += entry["size"]
             if clear:
