@@ -19,10 +19,10 @@ class EntryReader(wiring.Component):
 
     Members
     -------
-    start : In, one cycle: ``address``; ``header``: of a list or of an only image, else an entry; ``limit``: of a header, the bytes that a list may take
-        (0: any)
+    start : In, one cycle; from then on ``address`` holds still, and ``header``: it is that of a list or of an only image, else an entry's; ``limit``: of a
+        header, the bytes that a list may take (0: any)
     command, words : of :class:`~.wordreader.WordReader`; words may be left
-    done : Out, one cycle, with ``fault`` (code; 0: well), ``placed`` (the fault concerns a place in main memory: ``pc`` is it), ``pc``, ``detail``
+    done : Out, one cycle, with ``fault`` (code; 0: well) of the word at hand, which is not taken
     listed : Out: the header is that of a list, of ``steps`` entries and ``size`` bytes; if not it was not looked at further
     image, in_list, out_list, prefetch, defer, rebase, mask : Out, of the entry
     """
@@ -31,24 +31,23 @@ class EntryReader(wiring.Component):
             "start": In(1), "address": In(32), "header": In(1), "limit": In(32),
             "command": Out(stream.Signature(data.StructLayout({"address": unsigned(32), "words": unsigned(16)}))),
             "words": In(stream.Signature(word_layout())),
-            "done": Out(1), "fault": Out(8), "placed": Out(1), "pc": Out(32), "detail": Out(32),
+            "done": Out(1), "fault": Out(8),
             "listed": Out(1), "steps": Out(16), "size": Out(32),
             "image": Out(32), "in_list": Out(32), "out_list": Out(32), "prefetch": Out(1), "defer": Out(1), "rebase": Out(18),
             "mask": Out(32)})
 
     def elaborate(self, platform):
         m = Module()
-        word, came, here = self.words.payload.word, self.words.payload.came, self.words.payload.address
+        word, came, header = self.words.payload.word, self.words.payload.came, self.header
         # What a reset must not forget while a program of the list runs.
         listed, steps, size = (Signal(n, reset_less=True) for n in (1, 16, 32))
         m.d.comb += [self.listed.eq(listed), self.steps.eq(steps), self.size.eq(size)]
-        address, header = Signal(32), Signal()
         place, wrong, much = Signal(3), Signal(), Signal()
-        m.d.comb += [self.command.payload.address.eq(address), self.command.payload.words.eq(HEADER_WORDS)]
+        m.d.comb += [self.command.payload.address.eq(self.address), self.command.payload.words.eq(HEADER_WORDS)]
         m.d.sync += self.done.eq(0)
 
-        def end(code=0, placed=0, detail=0):
-            m.d.sync += [self.done.eq(1), self.fault.eq(code), self.placed.eq(placed), self.pc.eq(here), self.detail.eq(detail)]
+        def end(code=0):
+            m.d.sync += [self.done.eq(1), self.fault.eq(code)]
             m.next = "IDLE"
 
         with m.If(header):
@@ -74,7 +73,7 @@ class EntryReader(wiring.Component):
                     m.d.comb += wrong.eq(word != 0)
         with m.FSM():
             with m.State("IDLE"):
-                m.d.sync += [address.eq(self.address), header.eq(self.header), place.eq(0)]
+                m.d.sync += place.eq(0)
                 with m.If(self.start):
                     m.next = "ASK"
             with m.State("ASK"):
@@ -83,12 +82,12 @@ class EntryReader(wiring.Component):
                     m.next = "WORDS"
             with m.State("WORDS"):
                 with m.If(self.words.valid & (came != Came.WELL)):
-                    end(fault_of_word(came), 0, here)
+                    end(fault_of_word(came))
                 with m.Elif(self.words.valid & header & (place == 0) & (word != LIST_MAGIC)):
                     m.d.sync += listed.eq(0)
                     end()
                 with m.Elif(self.words.valid & (much | wrong)):
-                    end(Mux(much, _CODE["capacity"], _CODE["image"]), 1, word)
+                    end(Mux(much, _CODE["capacity"], _CODE["image"]))
                 with m.Elif(self.words.valid):
                     m.d.comb += self.words.ready.eq(1)
                     m.d.sync += place.eq(place + 1)

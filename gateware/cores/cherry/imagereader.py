@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A program image from main memory into the tables of the front end, checked word by word (specification, sections 3.3 and 6)."""
-from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -31,12 +31,11 @@ class ImageReader(wiring.Component):
 
     Members
     -------
-    start : In, one cycle: ``address`` of the image, ``slot`` to read it into, ``limit`` in bytes (0: none)
+    start : In, one cycle: ``address`` of the image, ``slot`` to read it into, ``limit`` in bytes (0: none) hold still from then on
     command, words : of :class:`~.wordreader.WordReader`
     table : Out(TableWrite)
-    done : Out, one cycle; with it and until the next start ``fault`` (code; 0: whole), ``placed`` (the fault concerns a place in main memory: ``pc``
-        is it; else it is for the caller to say), ``pc``, ``detail``, ``size`` (words), ``code`` (address of the first instruction), ``instructions``,
-        ``loops``, ``units``, ``contexts``
+    done : Out, one cycle; with it and until the next start ``fault`` (code; 0: whole) of the word at hand, which is not taken, or, ``misfit``, of the
+        size that the header says; ``size`` (words), ``code`` (address of the first instruction), ``instructions``, ``loops``, ``units``, ``contexts``
     """
     def __init__(self, *, params):
         self.params = params
@@ -44,34 +43,30 @@ class ImageReader(wiring.Component):
             "start": In(1), "address": In(32), "slot": In(1), "limit": In(32),
             "command": Out(stream.Signature(data.StructLayout({"address": unsigned(32), "words": unsigned(16)}))),
             "words": In(stream.Signature(word_layout())), "table": Out(TableWrite()),
-            "done": Out(1), "fault": Out(8), "placed": Out(1), "pc": Out(32), "detail": Out(32), "size": Out(16), "code": Out(32),
+            "done": Out(1), "fault": Out(8), "misfit": Out(1), "size": Out(16), "code": Out(32),
             "instructions": Out(12), "loops": Out(8), "units": Out(32), "contexts": Out(8)})
 
     def elaborate(self, platform):
         m = Module()
         came, word = self.words.payload.came, self.words.payload.word
         here = self.words.payload.address
-        base, limit, slot = Signal(30), Signal(32), Signal()
         left = Signal(16)                           # words of the image that are not taken yet
         count, mask = Signal(12), Signal(8)         # instructions to come; loops with a record, or coefficients, to come
         records = Signal(6)                         # units to come
         unit, least = Signal(5), Signal(6)          # that is read; lowest index that may follow
         place = Signal(4)
         table = self.table
-        m.d.comb += table.slot.eq(slot)
+        m.d.comb += table.slot.eq(self.slot)
 
         m.d.sync += self.done.eq(0)
 
-        def end(code=0, placed=0, pc=0, detail=0):
-            m.d.sync += [self.done.eq(1), self.fault.eq(code), self.placed.eq(placed), self.pc.eq(pc), self.detail.eq(detail)]
+        def end(code=0, misfit=0):
+            m.d.sync += [self.done.eq(1), self.fault.eq(code), self.misfit.eq(misfit)]
             m.next = "IDLE"
 
         def refuse(name):
             """The word at hand is wrong."""
-            end(_CODE[name], 1, here, word)
-
-        def wrong_size():
-            end(_CODE["image"], 1, (base + 1) << 2, Cat(Const(VERSION, 16), self.size))
+            end(_CODE[name])
 
         given = Signal()                            # a word is here, and came well
         m.d.comb += given.eq(self.words.valid & (came == Came.WELL))
@@ -79,9 +74,9 @@ class ImageReader(wiring.Component):
         def taking():
             """A condition in which the next word of the image is at hand; where it ended or its word is bad, the image is refused."""
             with m.If(left == 0):
-                wrong_size()
+                end(_CODE["image"], 1)
             with m.Elif(self.words.valid & ~given):
-                end(fault_of_word(came), 0, 0, here)
+                end(fault_of_word(came))
             return m.If((left != 0) & given)
 
         def take():
@@ -91,17 +86,17 @@ class ImageReader(wiring.Component):
         wide = word[18:] != 0
         with m.FSM():
             with m.State("IDLE"):
+                m.d.sync += place.eq(0)
                 with m.If(self.start):
-                    m.d.sync += [base.eq(self.address[2:]), limit.eq(self.limit), slot.eq(self.slot), place.eq(0)]
                     m.next = "ASK"
             with m.State("ASK"):
-                m.d.comb += [self.command.valid.eq(1), self.command.payload.address.eq(base << 2), self.command.payload.words.eq(HEADER_WORDS)]
+                m.d.comb += [self.command.valid.eq(1), self.command.payload.address.eq(self.address), self.command.payload.words.eq(HEADER_WORDS)]
                 with m.If(self.command.ready):
                     m.next = "HEADER"
             with m.State("HEADER"):
-                self._header(m, given, end, refuse, place, limit, left, count, mask, records)
+                self._header(m, given, end, refuse, place, left, count, mask, records)
             with m.State("MORE"):
-                m.d.comb += [self.command.valid.eq(left != 0), self.command.payload.address.eq((base + HEADER_WORDS) << 2),
+                m.d.comb += [self.command.valid.eq(left != 0), self.command.payload.address.eq(self.address + 4 * HEADER_WORDS),
                              self.command.payload.words.eq(left)]
                 m.d.sync += [place.eq(0), unit.eq(0), least.eq(0), self.units.eq(0)]
                 with m.If((left == 0) | self.command.ready):
@@ -161,7 +156,7 @@ class ImageReader(wiring.Component):
                     with m.If(left == 0):
                         end()
                     with m.Else():
-                        wrong_size()
+                        end(_CODE["image"], 1)
                 with m.Else():
                     with taking():
                         with m.If(wide):
@@ -172,16 +167,16 @@ class ImageReader(wiring.Component):
                             m.d.sync += count.eq(count - 1)
         return m
 
-    def _header(self, m, given, end, refuse, place, limit, left, count, mask, records):
+    def _header(self, m, given, end, refuse, place, left, count, mask, records):
         """The eight words of the header; ``place`` counts them."""
-        p, word, here = self.params, self.words.payload.word, self.words.payload.address
+        p, word = self.params, self.words.payload.word
         size, flags = word[16:], word
         wrong, much, lacking = Signal(), Signal(), Signal()
         with m.Switch(place[:3]):
             with m.Case(0):
                 m.d.comb += wrong.eq(word != IMAGE_MAGIC)
             with m.Case(1):
-                m.d.comb += [wrong.eq((word[:16] != VERSION) | (size < HEADER_WORDS)), much.eq((limit != 0) & ((size << 2) > limit))]
+                m.d.comb += [wrong.eq((word[:16] != VERSION) | (size < HEADER_WORDS)), much.eq((self.limit != 0) & ((size << 2) > self.limit))]
             with m.Case(2):
                 m.d.comb += [
                     wrong.eq(flags[11:] != 0), much.eq(flags[:8] > p["contexts"]),
@@ -212,4 +207,4 @@ class ImageReader(wiring.Component):
                     with m.Case(7):
                         m.next = "MORE"
         with m.Elif(self.words.valid):
-            end(fault_of_word(self.words.payload.came), 0, 0, here)
+            end(fault_of_word(self.words.payload.came))

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program lists: steps, their images and DMA lists, beside programs where steps are marked so (specification, sections 3.4, 6 and 7.3)."""
-from amaranth import Module, Mux, ResetInserter, Signal
+from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...memory.port import ReadLayout, RequestLayout
 from .bytecount import ByteCount
 from .entryreader import EntryReader
-from .image import HEADER_WORDS
+from .image import HEADER_WORDS, VERSION
 from .imagereader import ImageReader
 from .isa import ISA
 from .listreader import ListReader, descriptor_layout
 from .residents import TableWrite, program_layout
-from .wordreader import WordReader
+from .wordreader import Came, WordReader
 
 __all__ = ["Phase", "Sequencer"]
 
@@ -133,6 +133,7 @@ class Sequencer(wiring.Component):
         m.d.comb += read.more.eq(Mux(lists.counted, _HEADER_BYTES, 0))
 
         # A task begins when what was left of the words before it is gone.
+        here = reader.words.payload.address
         begin, beginning, quits = Signal(), Signal(), Signal()
         m.d.comb += [beginning.eq(begin & reader.idle), quits.eq(self.abort | (ahead & failed))]
         with m.If(begin):
@@ -173,7 +174,12 @@ class Sequencer(wiring.Component):
                 m.d.sync += begin.eq(0)
                 leave(entry_address)
             with m.Elif(user.done & (user.fault != 0)):
-                trouble(user.fault, Mux(user.placed, user.pc, entry_address), user.detail)
+                with m.If(image.misfit if user is image else 0):
+                    trouble(user.fault, image.address + 4, Cat(Const(VERSION, 16), image.size))
+                with m.Elif(reader.words.payload.came == Came.WELL):
+                    trouble(user.fault, here, reader.words.payload.word)
+                with m.Else():
+                    trouble(user.fault, entry_address, here)
             return m.If(~quits & user.done & (user.fault == 0))
 
         def moving(where, stop):
