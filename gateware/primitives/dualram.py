@@ -32,35 +32,38 @@ def _dp16kd(m, *, bits, pins, write_a, write_b):
 
 
 class DualPortRAM(wiring.Component):
-    """One true dual-port block RAM, ``depth`` words of 16 bits, each port reads or writes in every cycle.
+    """One true dual-port block RAM, ``depth`` words of ``width`` bits, each port reads or writes in every cycle.
 
     Parameters
     ----------
     depth : int
-        A power of two, at most 1024.
+        A power of two, at most 1024; of 9 bits at most 2048.
+    width : 9, 16 or 18
     family : ``"ecp5"`` or ``None``
 
     Members
     -------
     a_addr, b_addr : In
-    a_write, b_write : In(1); a_write_data, b_write_data : In(16); written at the end of the cycle
-    a_data, b_data : Out(16), what stood at the address two cycles before; of a cycle that wrote, undefined
+    a_write, b_write : In(1); a_write_data, b_write_data : In(width); written at the end of the cycle
+    a_data, b_data : Out(width), what stood at the address two cycles before; of a cycle that wrote, undefined
     """
     WIDTH = 16
 
-    def __init__(self, *, depth, family=None):
-        bits = _depth(depth, 1024)
+    def __init__(self, *, depth, width=WIDTH, family=None):
+        if width not in (9, 16, 18) or isinstance(width, bool):
+            raise ValueError(f"Width must be 9, 16 or 18, not {width!r}")
+        bits = _depth(depth, 2048 if width == 9 else 1024)
         check_family(family)
         if family == "ice40":
             raise ValueError("Family must be 'ecp5' or None for a true dual-port block RAM, not 'ice40'")
-        self.depth, self.family = depth, family
+        self.depth, self.width, self.family = depth, width, family
         super().__init__({f"{port}_{name}": flow for port in "ab" for name, flow in (
-            ("addr", In(bits)), ("write", In(1)), ("write_data", In(16)), ("data", Out(16)))})
+            ("addr", In(bits)), ("write", In(1)), ("write_data", In(width)), ("data", Out(width)))})
 
     def elaborate(self, platform):
         m = Module()
         if self.family is None:
-            m.submodules.memory = self.memory = mem = memory.Memory(shape=16, depth=self.depth, init=[])
+            m.submodules.memory = self.memory = mem = memory.Memory(shape=self.width, depth=self.depth, init=[])
             same = Signal()
             m.d.comb += same.eq(self.a_addr == self.b_addr)
             for own, other in ("ab", "ba"):
@@ -69,17 +72,18 @@ class DualPortRAM(wiring.Component):
                 spoilt = Signal(name=f"spoilt_{own}", reset_less=True)
                 m.d.comb += [put.addr.eq(addr), put.data.eq(data), put.en.eq(write), get.addr.eq(addr), get.en.eq(1)]
                 m.d.sync += [spoilt.eq(write | (getattr(self, f"{other}_write") & same)),
-                             out.eq(get.data ^ spoilt.replicate(16))]
+                             out.eq(get.data ^ spoilt.replicate(self.width))]
             return m
         pins = {}
         for port, addr, data, out in (("A", self.a_addr, self.a_write_data, self.a_data),
                                       ("B", self.b_addr, self.b_write_data, self.b_data)):
-            # Bits 1:0 are byte enables, bits 3:2 unused at this width.
-            address = Cat(Const(0b11, 4), addr, Const(0, 10 - len(addr)))
+            # Of two bytes bits 1:0 are byte enables and bits 3:2 unused; of one byte there are no enables, bits 2:0 unused.
+            low = Const(0, 3) if self.width == 9 else Const(0b11, 4)
+            address = Cat(low, addr, Const(0, 14 - len(low) - len(addr)))
             pins |= {f"i_AD{port}{k}": address[k] for k in range(14)}
-            pins |= {f"i_DI{port}{k}": data[k] if k < 16 else Const(0) for k in range(18)}
-            pins |= {f"o_DO{port}{k}": out[k] for k in range(16)}
-        _dp16kd(m, bits=18, pins=pins, write_a=self.a_write, write_b=self.b_write)
+            pins |= {f"i_DI{port}{k}": data[k] if k < self.width else Const(0) for k in range(18)}
+            pins |= {f"o_DO{port}{k}": out[k] for k in range(self.width)}
+        _dp16kd(m, bits=9 if self.width == 9 else 18, pins=pins, write_a=self.a_write, write_b=self.b_write)
         return m
 
 

@@ -18,8 +18,10 @@ def simulate(dut, drive):
     sim.run()
 
 
-def test_dual_port_twin():
-    dut = DualPortRAM(depth=16)
+@pytest.mark.parametrize("width", [9, 16, 18])
+def test_dual_port_twin(width):
+    dut = DualPortRAM(depth=16, width=width)
+    ones = (1 << width) - 1
     rng = random.Random(1)
 
     async def drive(ctx):
@@ -29,14 +31,14 @@ def test_dual_port_twin():
                 assert (ctx.get(dut.a_data), ctx.get(dut.b_data)) == expected[cycle - 2]
             a, b = rng.randrange(16), rng.randrange(16)
             write_a, write_b = rng.random() < 0.4, rng.random() < 0.4 and a != b
-            values = rng.getrandbits(16), rng.getrandbits(16)
+            values = rng.getrandbits(width), rng.getrandbits(width)
             for port, addr, write, value in (("a", a, write_a, values[0]), ("b", b, write_b, values[1])):
                 ctx.set(getattr(dut, f"{port}_addr"), addr)
                 ctx.set(getattr(dut, f"{port}_write"), write)
                 ctx.set(getattr(dut, f"{port}_write_data"), value)
             # What is undefined is the complement: of a port that writes, and of one that reads where the other writes.
-            expected.append((contents[a] ^ (0xFFFF if write_a or write_b and a == b else 0),
-                             contents[b] ^ (0xFFFF if write_b or write_a and a == b else 0)))
+            expected.append((contents[a] ^ (ones if write_a or write_b and a == b else 0),
+                             contents[b] ^ (ones if write_b or write_a and a == b else 0)))
             if write_a:
                 contents[a] = values[0]
             if write_b:
@@ -71,6 +73,12 @@ def test_cells():
     text = rtlil.convert(DualPortRAM(depth=1024, family="ecp5"))
     assert len(re.findall(r"cell \\DP16KD ", text)) == 1
     assert "parameter signed \\DATA_WIDTH_A 18" in text or "parameter \\DATA_WIDTH_A 18" in text
+    # The word is where the width has it: address from bit 3 or 4 on, and all data bits.
+    for width, depth, bits, low in ((9, 2048, 9, 3), (18, 1024, 18, 4)):
+        text = rtlil.convert(DualPortRAM(depth=depth, width=width, family="ecp5"))
+        assert re.search(rf"\\DATA_WIDTH_B {bits}\b", text) and f"connect \\DOB{width - 1} " in text and f"connect \\DOB{width} " not in text
+        assert re.search(rf"connect \\ADA{low} \\a_addr \[0\]", text) and re.search(r"connect \\ADB13 \\b_addr \[\d+\]", text)
+        assert re.search(rf"connect \\DIA{width - 1} \\a_write_data \[{width - 1}\]", text)
     text = rtlil.convert(HalvesRAM(depth=512, family="ecp5"))
     assert len(re.findall(r"cell \\DP16KD ", text)) == 1 and 'parameter \\REGMODE_B "OUTREG"' in text
     assert len(re.findall(r"cell \\SB_RAM40_4K ", rtlil.convert(HalvesRAM(depth=256, family="ice40")))) == 2
@@ -93,6 +101,8 @@ def test_kept_register_is_one_cycle():
 @pytest.mark.parametrize(("make", "arguments", "message"), [
     (DualPortRAM, {"depth": 2048}, "Depth must be a power of two from 2 to 1024, not 2048"),
     (DualPortRAM, {"depth": 48}, "Depth must be a power of two from 2 to 1024, not 48"),
+    (DualPortRAM, {"depth": 4096, "width": 9}, "Depth must be a power of two from 2 to 2048, not 4096"),
+    (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 9, 16 or 18, not 8"),
     (DualPortRAM, {"depth": 64, "family": "ice40"}, "Family must be 'ecp5' or None for a true dual-port block RAM, not 'ice40'"),
     (HalvesRAM, {"depth": 1024}, "Depth must be a power of two from 2 to 512, not 1024"),
     (HalvesRAM, {"depth": 64, "family": "x"}, "Family must be one of None, 'ecp5', 'ice40', not 'x'"),
