@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From banks to elements of a tile, and from a tile's elements to banks."""
+from amaranth import Mux, Signal
+
+__all__ = ["Crossbar", "choose"]
+
+
+def choose(values, select):
+    """One of 2^len(select) values: a tree of multiplexers, which synthesis maps better than a comparison for every case."""
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    return Mux(select[-1], choose(values[half:], select[:-1]), choose(values[:half], select[:-1]))
+
+
+class Crossbar:
+    """Registers of sixteen elements read and of ``banks`` words to write, and the multiplexers in front of them.
+
+    With sixteen banks one network serves both ways; a store must then not use it in the cycle of a load. Sixteen multiplexers 16:1 of 18 bits
+    are 2,300 LUTs.
+
+    ``from_banks``, ``from_tile``: lists of elements; ``select_bank``, ``select_lane``: choices, of each element and of each bank, with one
+    network one and the same list (``select_bank`` while loading); ``captures``: which elements to hold; ``storing``: the words to write.
+    After it ``elements`` and ``words`` are the registers (with one network the same).
+    """
+    def __init__(self, m, *, from_banks, from_tile, select_bank, select_lane, captures, storing):
+        self.shared = len(from_banks) == 16
+        self.elements = [Signal(18, name=f"element_{k}", reset_less=True) for k in range(16)]
+        if self.shared:
+            self.words = self.elements
+            inputs = [Signal(18, name=f"crossing_{k}") for k in range(16)]
+            m.d.comb += [i.eq(Mux(storing, t, b)) for i, t, b in zip(inputs, from_tile, from_banks, strict=True)]
+            for k, element in enumerate(self.elements):
+                with m.If(captures[k] | storing):
+                    m.d.sync += element.eq(choose(inputs, select_bank[k]))
+            return
+        self.words = [Signal(18, name=f"word_{k}", reset_less=True) for k in range(len(from_banks))]
+        for k, element in enumerate(self.elements):
+            with m.If(captures[k]):
+                m.d.sync += element.eq(choose(from_banks, select_bank[k]))
+        for k, word in enumerate(self.words):
+            m.d.sync += word.eq(choose(from_tile, select_lane[k]))

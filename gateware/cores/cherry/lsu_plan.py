@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which lanes of a tile access meet in a bank: the same for all slots of an operation, since only distances count."""
+from amaranth import Cat, Const, Signal
+
+__all__ = ["DISTANCES", "Meetings", "hidden", "lane_mask", "lanes", "multiples", "serve"]
+
+#: (rows, columns) from a lane to a later one, of all pairs of the sixteen lanes: 24.
+DISTANCES = tuple((dy, dx) for dy in range(4) for dx in range(-3, 4) if dy or dx > 0)
+
+
+def lanes():
+    """(row, column) of the sixteen lanes, row by row."""
+    return [(y, x) for y in range(4) for x in range(4)]
+
+
+def multiples(stride):
+    """0, 1, 2 and 3 times a stride, modulo 2^18."""
+    return [0, stride, (stride << 1)[:18], (stride + (stride << 1))[:18]]
+
+
+def lane_mask(len_y, len_x):
+    """The lanes in the first ``len_y`` rows and ``len_x`` columns."""
+    return Cat((y < len_y) & (x < len_x) for y, x in lanes())
+
+
+def _cancel(a, b, bits):
+    """a + b = 0 modulo 2^bits, without a carry chain: in a sum of 0 every carry is a ^ b, and the one that follows a | b."""
+    return (a ^ b) == ((a | b) << 1)[:bits]
+
+
+class Meetings:
+    """For every distance of :data:`DISTANCES` whether lanes so far apart share their bank, and whether their address.
+
+    ``same_bank``, ``equal``: lists of expressions in the order of :data:`DISTANCES`, of the multiples of both strides (registers).
+    ``log_banks``: at least 1.
+    """
+    def __init__(self, along, down, log_banks):
+        self.same_bank, self.equal = [], []
+        for dy, dx in DISTANCES:
+            for found, bits in ((self.same_bank, log_banks), (self.equal, 18)):
+                found.append(self._meet(along, down, dy, dx, bits))
+
+    @staticmethod
+    def _meet(along, down, dy, dx, bits):
+        if not dy:
+            return along[dx][:bits] == 0
+        if not dx:
+            return down[dy][:bits] == 0
+        if dx < 0:
+            return down[dy][:bits] == along[-dx][:bits]
+        return _cancel(down[dy][:bits], along[dx][:bits], bits)
+
+
+def _bit(bits, i, j):
+    """Of lanes ``i`` < ``j`` the bit of their distance."""
+    (yi, xi), (yj, xj) = lanes()[i], lanes()[j]
+    return bits[DISTANCES.index((yj - yi, xj - xi))]
+
+
+def serve(m, pending, same_bank, equal, name):
+    """The pending lanes that one cycle can serve, 16 bits: in every bank the first, and those with the same address."""
+    first, served = Signal(16, name=f"{name}_first"), Signal(16, name=f"{name}_served")
+    for j in range(16):
+        before = [pending[i] & _bit(same_bank, i, j) for i in range(j)]
+        m.d.comb += first[j].eq(pending[j] & ~(Cat(before).any() if before else 0))
+    for j in range(16):
+        m.d.comb += served[j].eq(pending[j] & Cat(first[j], *(first[i] & _bit(equal, i, j) for i in range(j))).any())
+    return served
+
+
+def hidden(pending, equal):
+    """Lanes of which a later one has the same address: a store of theirs is not seen."""
+    return Cat(*(Cat(pending[j] & _bit(equal, i, j) for j in range(i + 1, 16)).any() for i in range(15)), Const(0))
