@@ -3,16 +3,20 @@
 from .alurows import AluRows
 from .alutile import AluTiles
 from .ops import tile_elements
+from .serialalu import SerialAlu
 
 __all__ = ["Alu", "alu_latency"]
 
 
 def _kind(params):
+    if params["macs"] == 1:
+        return SerialAlu
     return AluTiles if tile_elements(params) == 16 else AluRows
 
 
 def Alu(*, params, family=None):            # noqa: N802
-    """Comparators for words of the tile file: whole tiles (16 lanes), or rows (4 lanes); ``alu_lanes`` does not ask for more."""
+    """Comparators for words of the tile file: whole tiles (16 lanes), rows (4 lanes), or with one multiplier
+    single elements; ``alu_lanes`` does not ask for more."""
     return _kind(params)(params=params, family=family)
 
 

@@ -23,7 +23,8 @@ class TileFile(wiring.Component):
     """Tiles of the four registers, one read and one write of each register a cycle.
 
     A word is a whole tile (``macs`` at least 32) or a row of one; the answer to a read comes two cycles after it. A word must not be
-    read in the cycle in which it is written. A unit asks only for registers that :data:`READERS` and :data:`WRITERS` give it.
+    read in the cycle in which it is written. With one multiplier and no special functions all registers share one array: only one of them
+    is asked for at a time, and one word written a cycle. A unit asks only for registers that :data:`READERS` and :data:`WRITERS` give it.
 
     Parameters
     ----------
@@ -34,10 +35,12 @@ class TileFile(wiring.Component):
     -------
     read : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileRead`
     write : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileWrite`; those of dot unit and comparators are always accepted
-    clear : In, pulse: the uniform tiles become 0 in the following cycles, in which no request is accepted (twice the words of a tile)
+        (with one multiplier, only the dot unit's)
+    clear : In, pulse: the uniform tiles become 0 in the following cycles, in which no request is accepted (at most 32)
     """
     def __init__(self, *, params, family=None):
         self.params, self.family = params, family
+        self.shared = params["macs"] == 1 and params["sfu_lanes"] == 0
         super().__init__({"read": In(TileRead(params)).array(4), "write": In(TileWrite(params)).array(4), "clear": In(1)})
 
     def elaborate(self, platform):
@@ -45,49 +48,70 @@ class TileFile(wiring.Component):
         elements, wide = tile_elements(self.params), element_bits(self.params)
         words, contexts = 16 // elements, self.params["contexts"]
         low = (words - 1).bit_length()
+        entry_bits = (entries(self.params) - 1).bit_length()
 
-        # Zeroing: entry and word count up from the uniform tiles' first word.
-        zeroing, position = Signal(), Signal(range(2 * words))
+        # Zeroing: uniform tile, word (and register, in a shared array) count up.
+        zeroing, position = Signal(), Signal(range(2 * words * (4 if self.shared else 1)))
         with m.If(zeroing):
-            m.d.sync += [position.eq(position + 1), zeroing.eq(position != 2 * words - 1)]
+            m.d.sync += [position.eq(position + 1), zeroing.eq(~position.all())]
         with m.If(self.clear):
             m.d.sync += [position.eq(0), zeroing.eq(1)]
+        zeroed = Cat(position[:low], (contexts + Mux(position[low], 1, 0))[:entry_bits], position[low + 1:])
 
         self._grant(m, zeroing)
         self.arrays = []
-        for reg in range(4):
-            bits = wide if reg == ACC else 18
-            m.submodules[f"tiles_{reg}"] = ram = BlockRAM(width=bits * elements, depth=entries(self.params) * words, latency=2,
-                                                          family=self.family)
-            self.arrays.append(ram)
-            for unit in reversed(READERS[reg]):
+        for regs in ((range(4),) if self.shared else ((reg,) for reg in range(4))):
+            bits = self.bits(regs[-1])
+            m.submodules[f"tiles_{regs[0]}"] = ram = BlockRAM(
+                width=bits * elements, depth=(4 if self.shared else 1) << low + entry_bits, latency=2, family=self.family)
+            self.arrays += [ram] * len(regs)
+            readers, writers = ((_LSU, _ALU, _DOT), (_DOT, _ALU, _LSU)) if self.shared else (READERS[regs[0]], WRITERS[regs[0]])
+            for unit in reversed(readers):
                 ask = self.read[unit].request
-                with m.If(ask.valid & ask.payload.mask[reg]):
-                    m.d.comb += ram.read_addr.eq(Cat(ask.payload.word[:low], ask.payload.entry[reg]))
-            for unit in range(4):
-                m.d.comb += Cat(self.read[unit].data[reg][wide * k:wide * k + bits] for k in range(elements)).eq(ram.read_data)
-            for unit in reversed(WRITERS[reg]):
+                for reg in regs:
+                    with m.If(ask.valid & ask.payload.mask[reg]):
+                        m.d.comb += ram.read_addr.eq(Cat(ask.payload.word[:low], ask.payload.entry[reg], Const(reg, 2) if self.shared else Const(0, 0)))
+            for reg in regs:
+                for unit in range(4):
+                    m.d.comb += Cat(self.read[unit].data[reg][wide * k:wide * k + bits] for k in range(elements)).eq(ram.read_data)
+            for unit in reversed(writers):
                 ask = self.write[unit].request
-                with m.If(ask.valid & (ask.payload.reg == reg)):
+                with m.If(ask.valid & (self.shared or ask.payload.reg == regs[0])):
                     m.d.comb += [
-                        ram.write_en.eq(1), ram.write_addr.eq(Cat(ask.payload.word[:low], ask.payload.entry)),
+                        ram.write_en.eq(1),
+                        ram.write_addr.eq(Cat(ask.payload.word[:low], ask.payload.entry, ask.payload.reg if self.shared else Const(0, 0))),
                         ram.write_data.eq(Cat(ask.payload.data[wide * k:wide * k + bits] for k in range(elements)))]
             with m.If(zeroing):
-                m.d.comb += [ram.write_en.eq(1), ram.write_data.eq(0),
-                             ram.write_addr.eq(Cat(position[:low], (contexts + Mux(position[low], 1, 0))[:len(ram.write_addr) - low]))]
+                m.d.comb += [ram.write_en.eq(1), ram.write_data.eq(0), ram.write_addr.eq(zeroed)]
         return m
 
+    def bits(self, reg):
+        """Bits of an element of ``reg`` in its array."""
+        return element_bits(self.params) if self.shared or reg == ACC else 18
+
+    def row(self, reg, entry, word):
+        """Where a word lies in the array of ``reg`` (``arrays``, once elaborated)."""
+        low = (16 // tile_elements(self.params) - 1).bit_length()
+        return word | entry << low | (reg << low + (entries(self.params) - 1).bit_length() if self.shared else 0)
+
     def _grant(self, m, zeroing):
+        waitless = (_DOT, _ALU) if self.params["macs"] > 1 else (_DOT,)
+
+        def before(unit, order):
+            return order[:order.index(unit)] if unit in order else ()
+
         for unit in range(4):
             read, write = self.read[unit], self.write[unit]
-            taken = [Cat(self.read[v].request.valid & self.read[v].request.payload.mask[reg]
-                         for v in READERS[reg][:READERS[reg].index(unit)]).any() if unit in READERS[reg] else Const(0)
-                     for reg in range(4)]
-            m.d.comb += read.request.ready.eq(~zeroing & ~(Cat(taken) & read.request.payload.mask).any())
+            reads, writes = read.request.payload.mask, write.request.payload.reg
             coming = Signal(name=f"coming_{unit}")
             m.d.sync += [coming.eq(read.request.valid & read.request.ready), read.valid.eq(coming)]
-            first = [Cat(self.write[v].request.valid & (self.write[v].request.payload.reg == reg)
-                         for v in WRITERS[reg][:WRITERS[reg].index(unit)]).any() if unit in WRITERS[reg] else Const(0)
-                     for reg in range(4)]
-            ready = Const(1) if unit in (_DOT, _ALU) else ~(Cat(first).bit_select(write.request.payload.reg, 1))
-            m.d.comb += write.request.ready.eq(ready & ~zeroing)
+            if self.shared:
+                taken = Cat(self.read[v].request.valid & self.read[v].request.payload.mask.any() for v in before(unit, (_LSU, _ALU, _DOT))).any()
+                first = Cat(self.write[v].request.valid for v in before(unit, (_DOT, _ALU, _LSU))).any()
+            else:
+                taken = (Cat(Cat(self.read[v].request.valid & self.read[v].request.payload.mask[reg] for v in before(unit, READERS[reg])).any()
+                             for reg in range(4)) & reads).any()
+                first = Cat(Cat(self.write[v].request.valid & (self.write[v].request.payload.reg == reg)
+                                for v in before(unit, WRITERS[reg])).any() for reg in range(4)).bit_select(writes, 1)
+            m.d.comb += [read.request.ready.eq(~zeroing & ~taken),
+                         write.request.ready.eq(~zeroing & (Const(1) if unit in waitless else ~first))]

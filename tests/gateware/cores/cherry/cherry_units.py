@@ -197,8 +197,7 @@ class UnitBench:
             request = self.file.read[LSU].request
             while True:
                 ctx.set(request.valid, int(rnd.random() < noise))
-                # Of an entry past the last, which nobody writes.
-                ctx.set(request.payload.mask, rnd.randrange(16))
+                ctx.set(request.payload.mask, 1 << rnd.randrange(4) if self.file.shared else rnd.randrange(16))
                 ctx.set(request.payload.entry, [0] * 4)
                 await ctx.tick()
 
@@ -213,7 +212,7 @@ class UnitBench:
                 coming = coming[:unit.LATENCY]
 
         async def until_done(ctx):
-            for _ in range(20000):
+            for _ in range(60000):
                 if state["finished"] == slots:
                     break
                 await ctx.tick()
@@ -240,11 +239,11 @@ class UnitBench:
     def _fill(self, ctx, tiles):
         elements = tile_elements(self.params)
         for reg in range(4):
-            bits = element_bits(self.params) if reg == ACC else 18
+            bits = self.file.bits(reg)
             for entry in range(self.entries):
                 flat = [int(v) for v in tiles[reg, entry].flatten()]
                 for word in range(16 // elements):
-                    ctx.set(self.file.arrays[reg].memory.data[entry * (16 // elements) + word],
+                    ctx.set(self.file.arrays[reg].memory.data[self.file.row(reg, entry, word)],
                             sum(v << bits * k for k, v in enumerate(flat[word * elements:(word + 1) * elements])))
 
     async def _write(self, ctx, reg, entry, value):
@@ -263,11 +262,11 @@ class UnitBench:
         elements = tile_elements(self.params)
         result = np.zeros_like(self.tiles)
         for reg in range(4):
-            bits = element_bits(self.params) if reg == ACC else 18
+            bits = self.file.bits(reg)
             for entry in range(self.entries):
                 flat = []
                 for word in range(16 // elements):
-                    data = ctx.get(self.file.arrays[reg].memory.data[entry * (16 // elements) + word])
+                    data = ctx.get(self.file.arrays[reg].memory.data[self.file.row(reg, entry, word)])
                     flat += [data >> bits * k & (1 << bits) - 1 for k in range(elements)]
                 result[reg, entry] = np.array(flat).reshape(4, 4)
         return result

@@ -5,6 +5,8 @@ from cherry_units import UnitBench, parameters
 
 from quintet.gateware.cores.cherry.dotpath import DotPath
 from quintet.gateware.cores.cherry.ops import DotKind, Unit
+from quintet.gateware.cores.cherry.serialdot import SerialDot
+from quintet.gateware.cores.cherry.serialsum import SerialSum
 
 
 def operation(axes):
@@ -18,8 +20,20 @@ def operation(axes):
 
 @pytest.mark.parametrize("changed", [
     {"macs": 64}, {"macs": 32}, {"macs": 16}, {"macs": 8}, {"macs": 4, "reduce_axes": 0},
-    {"macs": 16, "acc_frac": 17}, {"macs": 32, "acc_frac": 17}], ids=lambda c: "-".join(str(v) for v in c.values()))
+    {"macs": 16, "acc_frac": 17}, {"macs": 32, "acc_frac": 17},
+    {"macs": 1, "sfu_lanes": 0}, {"macs": 1, "acc_frac": 17}, {"macs": 1, "sfu_lanes": 0, "contexts": 1, "reduce_axes": 0}], ids=lambda c: "-".join(str(v) for v in c.values()))
 def test_random_operations(changed):
     params = parameters("sim", **changed)
-    unit = DotPath(params=params, latency=11)
-    UnitBench(unit, Unit.DOT.value, params, operation(params["reduce_axes"]), seed=str(changed)).run(60 if params["macs"] < 64 else 30)
+    unit = SerialDot(params=params) if params["macs"] == 1 else DotPath(params=params, latency=11)
+    UnitBench(unit, Unit.DOT.value, params, operation(params["reduce_axes"]), seed=str(changed)).run({1: 16, 64: 30}.get(params["macs"], 60))
+
+
+def test_arguments():
+    with pytest.raises(ValueError, match="Parallel dot units need 4, 8, 16, 32 or 64 multipliers, not 1"):
+        DotPath(params=parameters("sim", macs=1))
+    with pytest.raises(ValueError, match="Notice must be 1 to 11 cycles, not 12"):
+        DotPath(params=parameters("sim"), latency=11, notice=12)
+    with pytest.raises(ValueError, match="The serial dot unit is that of macs 1, not 8"):
+        SerialDot(params=parameters("sim"))
+    with pytest.raises(ValueError, match="Fraction bits must be 9 or 17, not 12"):
+        SerialSum(frac=12)
