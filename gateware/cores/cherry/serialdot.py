@@ -40,7 +40,7 @@ class SerialDot(wiring.Component):
 
     Members
     -------
-    As :class:`~.dotpath.DotPath`'s; ``tiles_write`` may wait, and there is no ``soon``.
+    As :class:`~.dotpath.DotPath`'s; ``tiles_write`` may wait, and ``soon`` says nothing.
     """
     def __init__(self, *, params, multiplier="dsp", family=None):
         if params["macs"] != 1:
@@ -49,7 +49,7 @@ class SerialDot(wiring.Component):
         self._sum = SerialSum(frac=params["acc_frac"], multiplier=multiplier, family=family)
         super().__init__({
             "op": In(stream.Signature(dot_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-            "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
+            "soon": Out(2), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
 
     def elaborate(self, platform):
         m = Module()
