@@ -38,7 +38,7 @@ class AluRows(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op())
+        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op(), every_cycle=True)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         m.d.comb += [walk.progress.eq(self.progress), walk.clear.eq(self.clear)]
         sent, control = self._fetch(m, walk)

@@ -40,7 +40,7 @@ class AluTiles(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op())
+        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op(), every_cycle=True)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         request, write, held = self.tiles_read.request, self.tiles_write.request, walk.held
         sent, reads, writes = Signal(), Signal(2), Signal(2)

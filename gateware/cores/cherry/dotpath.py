@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The dot unit's way from operations to tiles: matmul, mulacc, add, sub, mul and sum (specification, sections 4.1, 4.2 and 9)."""
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...primitives.bram import BlockRAM
-from .dotlanes import DotLanes, Geometry
-from .ops import DotKind, ProgressLayout, TileRead, TileWrite, dot_op, element_bits, entries, tile_elements
+from .dotlanes import DotLanes, Geometry, ModeLayout
+from .ops import (
+    POSITION,
+    DotKind,
+    ProgressLayout,
+    TileRead,
+    TileWrite,
+    Unit,
+    dot_op,
+    element_bits,
+    entries,
+    tile_elements,
+)
 from .slots import SlotWalk
 from .tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 
@@ -20,7 +31,7 @@ class DotPath(wiring.Component):
     """Matrix products and sums, in order, one pass of macs/4 elements a cycle; ``macs`` is 4 to 64.
 
     A slot's operands are read (two cycles), held in registers, multiplied pass by pass, and the result written as it comes: from the
-    request of an operand to the first request that sees the result are ``latency`` + 3 + passes cycles. A tile takes 64/macs cycles, and
+    request of an operand to the first of this unit that sees the result are ``latency`` + 3 + passes cycles. A tile takes 64/macs cycles, and
     no fewer than it has words; a sum along axis 0 with 32 multipliers takes one. A sum of a whole tile goes through the lanes twice and
     holds up what follows.
 
@@ -61,9 +72,10 @@ class DotPath(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = self._walk = SlotWalk(params=self.params, layout=dot_op())
+        m.submodules.walk = self._walk = SlotWalk(params=self.params, layout=dot_op(), every_cycle=self.geometry.passes == 1 or self._row_words)
         m.submodules.lanes = self._lanes
         self._block = Signal()          # a sum of a whole tile is under way
+        self._own = Signal(POSITION)
         arrived, info = self._fetch(m)
         running = self._run(m, arrived, info)
         self._finish(m, running)
@@ -75,7 +87,8 @@ class DotPath(wiring.Component):
         """Requests; returns whether the last word of a tile is there, and the tile's operation."""
         walk, request, geometry = self._walk, self.tiles_read.request, self.geometry
         wiring.connect(m, wiring.flipped(self.op), walk.op)
-        m.d.comb += [walk.progress.eq(self.progress), walk.clear.eq(self.clear)]
+        # Of its own slots the unit knows in advance when they are finished.
+        m.d.comb += [walk.progress.eq(self.progress), walk.progress[Unit.DOT.value].finished.eq(self._own), walk.clear.eq(self.clear)]
         held = walk.held
         total = held.kind == DotKind.SUM
         accumulates = (held.kind == DotKind.MATMUL) | (held.kind == DotKind.MULACC)
@@ -95,6 +108,7 @@ class DotPath(wiring.Component):
         with m.If(walk.take):
             m.d.sync += [ahead.eq(Mux(self._single(total, held.axis), 0, geometry.passes - 1)),
                          self._block.eq(total & (held.axis == 2) & bool(self.params["reduce_axes"]))]
+        total_next = Signal(reset_less=True)
         coming = [Signal(name=f"coming_{k}") for k in range(2)]
         ending = [Signal(name=f"ending_{k}", reset_less=True) for k in range(2)]
         info = [Signal(self._info, name=f"info_{k}", reset_less=True) for k in range(2)]
@@ -103,7 +117,9 @@ class DotPath(wiring.Component):
         m.d.sync += info[0].entry.eq(walk.target)
         with m.If(self.clear):
             m.d.sync += [word.eq(0), ahead.eq(0), self._block.eq(0), coming[0].eq(0), coming[1].eq(0)]
-        self._gather(m, coming[1], info[1])
+        # What the lanes are to do is worked out while the operands are read.
+        m.d.sync += [self._lanes.mode.eq(self._mode(info[0])), total_next.eq(info[0].kind == DotKind.SUM)]
+        self._gather(m, coming[1], total_next)
         m.d.comb += self._lanes.load.eq(coming[1] & ending[1])
         return coming[1], info[1]
 
@@ -111,10 +127,9 @@ class DotPath(wiring.Component):
         """Whether all of a sum is done in one pass of two rows."""
         return total & (axis != 1) if self.geometry.rows == 2 else Const(0)
 
-    def _gather(self, m, valid, info):
+    def _gather(self, m, valid, total):
         """Operands of the lanes from the words read."""
         elements, wide, read, lanes = tile_elements(self.params), element_bits(self.params), self.tiles_read.data, self._lanes
-        total = info.kind == DotKind.SUM
 
         def words(reg, bits):
             return Cat(read[reg][wide * k:wide * k + bits] for k in range(elements))
@@ -128,15 +143,19 @@ class DotPath(wiring.Component):
                 with m.If(valid):
                     m.d.sync += row.eq(later)
             m.d.comb += given.as_value().eq(Cat(before, word))
-        mode, kind = lanes.mode, info.kind
+
+    def _mode(self, info):
+        """:class:`~.dotlanes.ModeLayout` of an operation."""
+        kind = info.kind
+        total = kind == DotKind.SUM
         plain = (kind == DotKind.ADD) | (kind == DotKind.SUB) | (kind == DotKind.MUL)
         whole = total & (info.axis == 2) & bool(self.params["reduce_axes"])
-        m.d.comb += [
-            mode.elementwise.eq(plain | (kind == DotKind.MULACC)), mode.plus.eq(kind == DotKind.ADD), mode.minus.eq(kind == DotKind.SUB),
-            mode.ones_a.eq(total & (info.axis != 1)), mode.ones_b.eq(total & (info.axis == 1)),
-            mode.swap.eq(total & (info.axis != 1) & info.target[1]),
-            mode.absent.eq(Mux(total, Cat(info.count <= k for k in range(4)), 0)),
-            mode.no_c.eq((kind == DotKind.MUL) | (total & (~info.acc | whole))), mode.narrow.eq(plain | whole)]
+        values = {
+            "elementwise": plain | (kind == DotKind.MULACC), "plus": kind == DotKind.ADD, "minus": kind == DotKind.SUB,
+            "ones_a": total & (info.axis != 1), "ones_b": total & (info.axis == 1), "swap": total & (info.axis != 1) & info.target[1],
+            "absent": Mux(total, Cat(info.count <= k for k in range(4)), 0), "no_c": (kind == DotKind.MUL) | (total & (~info.acc | whole)),
+            "narrow": plain | whole}
+        return Cat(Value.cast(values[name])[:field.width] for name, field in ModeLayout())
 
     # Passes
 
@@ -189,6 +208,12 @@ class DotPath(wiring.Component):
                 m.d.sync += later.valid.eq(0)
             stages.append(later)
         done, early = stages[-1], stages[-3]
+        # A count, what it allows, and (but for one pass a tile) a slot's permission are registers.
+        ending = stages[-2] if self._walk.every_cycle else stages[-3]
+        with m.If(ending.valid & ending.last & ~ending.first_of_two):
+            m.d.sync += self._own.eq(self._own + 1)
+        with m.If(self.clear):
+            m.d.sync += self._own.eq(0)
         read_old = early.valid & early.total & early.complete & ~early.first_of_two
         with m.If(read_old):
             m.d.sync += self._old.read_addr.eq(self._old.read_addr + 1)

@@ -13,8 +13,8 @@ __all__ = ["ABSENT", "DotUnit", "LATENCIES"]
 #: A pair of operands whose product is absent: -0 times 1, which changes neither a sum nor the sign of a zero.
 ABSENT = 0x20000, 0x0FE00
 
-#: Stages whose registers go where fewer are asked for, one after the other: no path then holds more than two of the longer ones.
-_MERGED = (13, 9, 6, 3, 15, 11, 4)
+#: Stages whose registers go where fewer are asked for, one after the other: first where two stages together are shortest.
+_MERGED = (3, 10, 8, 13, 5, 15)
 #: Latencies that a unit can have.
 LATENCIES = range(16 - len(_MERGED), 17)
 
@@ -76,6 +76,9 @@ class DotUnit(wiring.Component):
     def _unpack(self, m, stage):
         frac = self.frac
         exponents, zeros, signs, infinite, nan = [], [], [], [], []
+
+        def flag(value, name):
+            return stage(1, value, 1, name)
         for i in range(4):
             a, b = self.a[i], self.b[i]
             ea, eb = a[9:17], b[9:17]
@@ -86,24 +89,29 @@ class DotUnit(wiring.Component):
             exponents.append(stage(1, Mux(za | zb, 0, ea + eb), 9, f"exponent_{i}"))
             zeros.append(za | zb)
             signs.append((a[17] ^ b[17]) | off)
-            infinite.append(ia | ib)
-            nan.append((ia & a[:9].any()) | (ib & b[:9].any()) | ((ia | ib) & (za | zb)))
+            # What takes part in special results is put together in the next stages.
+            fa, fb = flag(ia, f"a{i}_infinite"), flag(ib, f"b{i}_infinite")
+            infinite.append(fa | fb)
+            nan.append((fa & flag(a[:9].any(), f"a{i}_fraction")) | (fb & flag(b[:9].any(), f"b{i}_fraction"))
+                       | ((fa | fb) & (flag(za, f"a{i}_zero") | flag(zb, f"b{i}_zero"))))
         ec = self.c[frac:frac + 8]
         zc, ic = (ec == 0) | self.no_c, ec.all() & ~self.no_c
         # On the scale of a product's exponent, which is biased twice.
         exponents.append(stage(1, Mux(zc, 0, ec + 127), 9, "exponent_c"))
         zeros.append(zc)
         signs.append(self.c[-1] | self.no_c)
-        infinite.append(ic)
-        nan.append(ic & self.c[:frac].any())
-        plus = Cat(i & ~s for i, s in zip(infinite, signs, strict=True)).any()
-        minus = Cat(i & s for i, s in zip(infinite, signs, strict=True)).any()
-        special = {"nan": stage(1, Cat(nan).any(), 1, "nan"), "plus": stage(1, plus, 1, "plus"),
-                   "minus": stage(1, minus, 1, "minus")}
+        infinite.append(flag(ic, "c_infinite"))
+        nan.append(infinite[-1] & flag(self.c[:frac].any(), "c_fraction"))
+        zeros, signs = ([flag(v, f"{name}_{i}") for i, v in enumerate(values)] for name, values in (("zero", zeros), ("sign", signs)))
+
+        def both(values, name):
+            return stage(3, stage(2, values, 5, name).any(), 1, f"any_{name}")
+        special = {"nan": both(Cat(nan), "nan"), "plus": both(Cat(i & ~s for i, s in zip(infinite, signs, strict=True)), "plus"),
+                   "minus": both(Cat(i & s for i, s in zip(infinite, signs, strict=True)), "minus")}
         significand = Mux(zc, 0, Cat(self.c[:frac], 1))
         addend = stage.carry(stage(1, significand << 18 - frac, 20, "addend"), 1, 3)
-        zero = {"all": stage(1, Cat(zeros).all(), 1, "all_zero"), "sign": stage(1, Cat(signs).all(), 1, "all_negative")}
-        return exponents, zero, [stage(1, s, 1, f"sign_{i}") for i, s in enumerate(signs)], special, addend
+        zero = {"all": stage(2, Cat(zeros).all(), 1, "all_zero"), "sign": stage(2, Cat(signs).all(), 1, "all_negative")}
+        return exponents, zero, signs, special, addend
 
     # Stages 2 to 7: terms on one scale
 
@@ -150,15 +158,7 @@ class DotUnit(wiring.Component):
         negative = total[-1]
         magnitude = stage(11, Mux(negative, -total, total)[:_SUM], _SUM, "magnitude")
         negative = stage(11, negative, 1, "negative")
-        # Leading zeros of 27 bits, seen as 32 with ones below.
-        padded = Cat(Const(0x1F, 5), magnitude)
-        leading, value = [], padded
-        for width in (16, 8, 4, 2, 1):
-            upper = value[width:]
-            none = ~upper.any()
-            leading.append(none)
-            value = Mux(none, value[:width], upper)
-        lzc = stage(12, Cat(reversed(leading)), 5, "leading")
+        lzc = stage(12, self._leading(magnitude), 5, "leading")
         empty = stage.carry(stage(12, ~magnitude.any(), 1, "empty"), 12, 14)
         magnitude = stage.carry(magnitude, 11, 12)
         coarse = lzc[3:]
@@ -177,9 +177,9 @@ class DotUnit(wiring.Component):
 
         chosen = Mux(carry, further, plain)
         over, under = Mux(carry, further > 254, plain > 254), Mux(carry, further < 1, plain < 1)
-        nan, plus, minus = (stage.carry(special[k], 1, 15) for k in ("nan", "plus", "minus"))
-        nothing = stage.carry(zero["all"], 1, 15)
-        sign = Mux(empty, nothing & stage.carry(zero["sign"], 1, 15), stage.carry(negative, 11, 15))
+        nan, plus, minus = (stage.carry(special[k], 3, 15) for k in ("nan", "plus", "minus"))
+        nothing = stage.carry(zero["all"], 2, 15)
+        sign = Mux(empty, nothing & stage.carry(zero["sign"], 2, 15), stage.carry(negative, 11, 15))
         sign = Mux(plus | minus, minus & ~plus, sign)
         infinite = plus | minus | (over & ~empty)
         zeroed = empty | under
@@ -201,3 +201,18 @@ class DotUnit(wiring.Component):
         # The lower bits are ones where they are to go: a carry from below passes through them, and they are masked behind.
         total = Cat(kept[:cut] | ones, kept[cut:]) + Mux(narrow, up(FRAC), up(frac))
         return Cat(total[:cut] & ~ones, total[cut:frac + 1])
+
+    @staticmethod
+    def _leading(magnitude):
+        """Leading zeros of 27 bits; of no one at all, 27: first of all bytes at a time, with ones below."""
+        padded = Cat(Const(0x1F, 5), magnitude)
+        groups = [padded[k:k + 8] for k in (24, 16, 8, 0)]
+        counts = []
+        for g in groups:
+            # Ones of a priority encoder for eight bits, bit by bit.
+            upper, low = ~g[4:].any(), Mux(g[4:].any(), g[4:], g[:4])
+            counts.append(Cat(~low[3] & (low[2] | ~low[1]), ~(low[3] | low[2]), upper))
+        some = [g.any() for g in groups]
+        first = Cat(~some[0] & (some[1] | ~some[2]), ~(some[0] | some[1]))
+        chosen = Mux(first[1], Mux(first[0], counts[3], counts[2]), Mux(first[0], counts[1], counts[0]))
+        return Cat(chosen, first)

@@ -11,12 +11,16 @@ __all__ = ["SlotWalk"]
 
 
 class SlotWalk(wiring.Component):
-    """Holds one operation and offers its slots one after the other, each as soon as its waits are over.
+    """Holds one operation and offers its slots one after the other, as soon as their waits are over.
+
+    What may go is worked out in registers, from the operation held: its first slot is offered in the second cycle after its acceptance.
 
     Parameters
     ----------
     params : dict
     layout : layout of the unit's operations (:func:`~.ops.dot_op` and the like)
+    every_cycle : bool
+        A slot may be taken every cycle; else every other one, and ``valid`` comes from a register.
 
     Members
     -------
@@ -30,8 +34,8 @@ class SlotWalk(wiring.Component):
     entry : Out, array over the registers: entry of the tile that the slot's context sees
     target : Out, entry of the tile that it writes
     """
-    def __init__(self, *, params, layout):
-        self.params, self.layout = params, layout
+    def __init__(self, *, params, layout, every_cycle=False):
+        self.params, self.layout, self.every_cycle = params, layout, every_cycle
         shape = range(entries(params))
         super().__init__({
             "op": In(stream.Signature(layout)), "progress": In(ProgressLayout()), "clear": In(1), "held": Out(layout), "slot": Out(6),
@@ -41,14 +45,18 @@ class SlotWalk(wiring.Component):
         m = Module()
         m.submodules.gate = gate = SlotGate()
         contexts = self.params["contexts"]
-        busy, accept = Signal(), Signal()
+        busy, accept, fresh = Signal(), Signal(), Signal()
         held, slot = self.held, self.slot
         m.d.comb += [
             self.last.eq(slot + 1 == held.size), self.op.ready.eq(~busy | (self.take & self.last)),
-            accept.eq(self.op.valid & self.op.ready), self.valid.eq(busy & gate.go),
-            gate.progress.eq(self.progress), gate.slot.eq(slot), gate.waits.eq(Mux(accept, self.op.payload.waits, held.waits)),
+            accept.eq(self.op.valid & self.op.ready), gate.progress.eq(self.progress), gate.slot.eq(slot), gate.waits.eq(held.waits),
             self.target.eq(Mux(held.uniform, contexts + held.phys, slot)),
         ]
+        m.d.sync += fresh.eq(accept)
+        if self.every_cycle:
+            m.d.comb += self.valid.eq(busy & ~fresh & gate.go)
+        else:
+            m.d.sync += self.valid.eq(busy & ~fresh & gate.go & ~self.take & ~self.clear)
         for reg in range(4):
             view = held.view[reg]
             m.d.comb += self.entry[reg].eq(Mux(slot < view.copies, slot, contexts + view.phys))
