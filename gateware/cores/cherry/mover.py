@@ -14,8 +14,8 @@ from .scratchpad import DmaFace
 
 __all__ = ["Mover", "dma_lanes"]
 
-#: Requests under way, at most.
-_OUTSTANDING = 8
+#: Requests under way, at most; the less where one bank tells of a small chip.
+_OUTSTANDING, _SMALL_OUTSTANDING = 8, 2
 #: Cycles after the last event until everything has arrived in MEM.
 _SETTLE = 3
 
@@ -63,6 +63,7 @@ class Mover(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         log = exact_log2(self._beat_bytes)
+        outstanding = _SMALL_OUTSTANDING if self._params["banks"] == 1 else _OUTSTANDING
         rows = m.submodules.rows = self._rows
         walk = m.submodules.walk = Walk(params=self._params, lanes=self.lanes)
         gather, spread = self._beats
@@ -92,16 +93,16 @@ class Mover(wiring.Component):
             connect(m, its, flipped(mine))
 
         # Requests, and of each what was asked for: until it is answered, and of writes until its beats are gone.
-        m.submodules.records = records = memory.Memory(shape=RecordLayout(), depth=_OUTSTANDING, init=[])
+        m.submodules.records = records = memory.Memory(shape=RecordLayout(), depth=outstanding, init=[])
         put, oldest, going = records.write_port(), records.read_port(domain="comb"), records.read_port(domain="comb")
-        owed, unsent = Signal(range(_OUTSTANDING + 1)), Signal(range(_OUTSTANDING + 1))
+        owed, unsent = Signal(range(outstanding + 1)), Signal(range(outstanding + 1))
         asked, answered, sent = Signal(), Signal(), Signal()
         free = Signal(init=1)
         m.d.comb += [
             port.req.valid.eq(rows.request.valid & free), port.req.payload.eq(rows.request.payload),
             rows.request.ready.eq(port.req.ready & free), asked.eq(port.req.valid & port.req.ready),
             put.en.eq(asked), put.data.eq(rows.record)]
-        m.d.sync += [owed.eq(owed + asked - answered), free.eq(owed + asked - answered < _OUTSTANDING),
+        m.d.sync += [owed.eq(owed + asked - answered), free.eq(owed + asked - answered < outstanding),
                      unsent.eq(unsent + (asked & rows.request.payload.write) - sent)]
         for event, pointer in ((asked, put.addr), (answered, oldest.addr), (sent, going.addr)):
             with m.If(event):

@@ -66,7 +66,7 @@ class Operations:
             op.update(stride_x=1, stride_y=4, step=16)
             low, high = 0, 16 * size
         op["address"] = rnd.randrange(-low, top - high)
-        if self.faults and rnd.random() < 0.06:
+        if self.faults and rnd.random() < 0.15:
             # Over an edge, by little.
             op["address"] = (rnd.choice((-low, top - high)) + rnd.randrange(-12, 12)) & 0x3FFFF
         op["waits"] = self._waits(op)
@@ -165,14 +165,17 @@ class Bench:
         unit, rnd = self.unit, self.rnd
         read, write, banks = unit.tiles_read, unit.tiles_write, self.params["banks"]
         tiles_late, banks_late = deque([None]), deque([None] * (READ_LATENCY - 1))
-        sampled = [read.request.valid, read.request.ready, read.request.payload, write.request.valid, write.request.ready,
+        sampled = [unit.clear, read.request.valid, read.request.ready, read.request.payload, write.request.valid, write.request.ready,
                    write.request.payload, unit.fetched, unit.finished, *(s for b in unit.banks for s in (b.row, b.write, b.write_data))]
         while True:
-            _, _, rv, rr, rp, wv, wr, wp, fetched, finished, *rows = await ctx.tick().sample(*sampled)
+            _, _, cleared, rv, rr, rp, wv, wr, wp, fetched, finished, *rows = await ctx.tick().sample(*sampled)
             self.cycles += 1
             assert self.cycles < self.timeout
             self.fetched += fetched
             self.finished += finished
+            if cleared:
+                self.fetched = self.finished = 0
+                self.partial = []
             assert self.finished <= self.fetched + 1
             # The tile file: what a request asks for is what stood there before this cycle's write.
             tiles_late.append((rp.mask, list(rp.entry), rp.word, self.tiles.copy()) if rv and rr else None)
@@ -221,5 +224,3 @@ class Bench:
         ctx.set(self.unit.clear, 1)
         await ctx.tick()
         ctx.set(self.unit.clear, 0)
-        self.fetched = self.finished = 0
-        self.partial = []
