@@ -69,27 +69,30 @@ class LoadStore(wiring.Component):
         s = Stages(m)
 
         queue = m.submodules.queue = OperationQueue(banks=params["banks"])
-        gate = m.submodules.gate = SlotGate()
+        # Of the operation at hand and of the next one: so no path leads from an operation's end into a gate.
+        gate, next_gate = m.submodules.gate, m.submodules.next_gate = SlotGate(), SlotGate()
         results = m.submodules.results = Results(params=params)
         connect(m, flipped(self.op), queue.op)
         connect(m, results.tiles_write, flipped(self.tiles_write))
         m.d.comb += [queue.clear.eq(self.clear), results.clear.eq(self.clear), self.finished.eq(results.finished),
-                     gate.progress.eq(self.progress)]
+                     gate.progress.eq(self.progress), next_gate.progress.eq(self.progress)]
 
         # The operation at hand: `slot` is the next to start, while `more`; `passing` the one that still has passes to do.
         op, valid, more = Signal(Operation(), name="at_hand", reset_less=True), Signal(), Signal()
         slot, passing, going_on = Signal(6), Signal(6, reset_less=True), Signal()
         start, issue, final, over = Signal(), Signal(), Signal(), Signal()
+        last_slot, fresh = Signal(), Signal()       # `slot` is the operation's last; the operation is in its first cycle
         dead = Signal()
         m.d.comb += [
-            over.eq(issue & final & Mux(going_on, ~more, slot + 1 == op.size)),
+            over.eq(issue & final & Mux(going_on, ~more, last_slot)),
             queue.take.eq(~valid | over), issue.eq(start | going_on),
-            gate.waits.eq(Mux(queue.take, queue.next.waits, op.waits)), gate.slot.eq(slot)]
+            gate.waits.eq(op.waits), gate.slot.eq(slot), next_gate.waits.eq(queue.next.waits), next_gate.slot.eq(0)]
+        m.d.sync += fresh.eq(queue.take)
         with m.If(queue.take):
-            m.d.sync += [op.eq(queue.next), valid.eq(queue.ready), more.eq(queue.ready), slot.eq(0)]
+            m.d.sync += [op.eq(queue.next), valid.eq(queue.ready), more.eq(queue.ready), slot.eq(0), last_slot.eq(queue.next.size == 1)]
         with m.Else():
             with m.If(start):
-                m.d.sync += [slot.eq(slot + 1), more.eq(slot + 1 != op.size)]
+                m.d.sync += [slot.eq(slot + 1), more.eq(~last_slot), last_slot.eq(slot + 2 == op.size)]
             with m.If(issue & final):
                 m.d.sync += (row.eq(row + op.step) for row in op.rows)
         with m.If(start):
@@ -115,7 +118,7 @@ class LoadStore(wiring.Component):
         context = Signal(6)
         m.d.comb += [
             whole.eq(ahead == words - 1), context.eq(Mux(op.uniform, 0, slot)),
-            ready_to_go.eq(valid & more & gate.go & ~dead),
+            ready_to_go.eq(valid & more & Mux(fresh, next_gate.go, gate.go) & ~dead),
             ask.valid.eq(ready_to_go & op.reads & (~whole | (~going_on & ~blocked & room))),
             ask.payload.mask.eq(1 << op.reg), ask.payload.word.eq(ahead),
             *(e.eq(Mux(context < op.copies, context, params["contexts"] + op.from_phys)) for e in ask.payload.entry),
