@@ -136,8 +136,12 @@ class AddressUnits(wiring.Component):
             """What is missing above the lower 16 bits, seen as signed."""
             return (x[16:18] + x[15])[:2]
 
+        def product_of(x, y):
+            """Modulo 4, in logic: a multiplication sign would become a DSP."""
+            return Cat(x[0] & y[0], (x[1] & y[0]) ^ (x[0] & y[1]))
+
         # Modulo 2^18: products of upper parts do not matter, nor do other bits of the lower ones beside them.
-        corrected = stage(1, (upper(word) * factor[:2] + upper(factor) * word[:2])[:2], 2, "upper")
+        corrected = stage(1, (product_of(upper(word), factor) + product_of(upper(factor), word))[:2], 2, "upper")
         later = multiplier.latency
         corrected = stage.delay(corrected, later - 1)
         product = Cat(multiplier.p[0][:16], (multiplier.p[0][16:18] + corrected)[:2])
