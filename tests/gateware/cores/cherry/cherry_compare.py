@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs cases on Cherry's gateware and on its model, and says every way in which they differ: outcome, fault, registers, counters, main memory,
+and MEM."""
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+from cherry_faults import spoilt
+from cherry_lists import random_list
+from cherry_programs import SPAN, random_case, random_element
+from comparing import class_problems, first_difference, registers_of
+
+from quintet.boards.virtual.bench import CoreBench
+from quintet.gateware.cores.cherry.image import FILL, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
+from quintet.gateware.cores.cherry.isa import ISA, LOOPS
+from quintet.gateware.cores.cherry.model import Model
+from quintet.gateware.cores.cherry.overlap import Overlap
+from quintet.gateware.cores.cherry.races import Race
+
+__all__ = ["BUILDS", "CYCLES", "QUICK", "RunCase", "check_aborted", "check_case", "list_case", "open_build", "program_case", "spoilt_case"]
+
+#: No case of these tests takes so many cycles unless it hangs.
+CYCLES = 2_000_000
+MEMORY = 1 << 18
+#: Where nothing of a case lies: the list that fills or saves MEM, and what it saves.
+_HELP_AT, _SAVED_AT = 1 << 17, 3 << 16
+
+#: name -> (preset, overrides, beat bytes, ports).
+BUILDS = {
+    "sim": ("sim", {}, 2, "shell"),
+    # Words of whole tiles, sixteen contexts.
+    "85f": ("85f", {}, 2, "shell"),
+    "85f-max": ("85f-max", {}, 2, "shell"),
+    "25f": ("25f", {}, 4, "shell"),
+    # The most contexts, a wide ACC, no reduces along rows, the fewest parallel multipliers.
+    "many": ("sim", {"macs": 4, "contexts": 32, "banks": 2, "reduce_axes": 0, "sfu_lanes": 0, "alu_lanes": 1, "acc_frac": 17}, 8, "bare"),
+    # Everything serial.
+    "one": ("hx8k", {"log_mem": 12, "imem": 512}, 1, "bare"),
+}
+#: Those of `make test`.
+QUICK = ("sim", "85f")
+
+
+@dataclass
+class RunCase:
+    """A run: main memory before it, registers; ``lost``: ranges of main memory of which nothing is known after a fault."""
+    name: str
+    memory: np.ndarray
+    registers: dict
+    lost: list = field(default_factory=list)
+
+
+def open_build(name):
+    """The bench of a build; compiled once per machine."""
+    preset, overrides, beat, ports = BUILDS[name]
+    return CoreBench("cherry", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
+
+
+def _array(data):
+    return np.frombuffer(bytes(data), np.uint8).copy()
+
+
+def program_case(seed, params, words=40):
+    """One random program between a list that loads MEM and one that saves it."""
+    case = random_case(seed, params, words=words)
+    return RunCase(f"program {seed}", _array(case.memory), dict(case.registers))
+
+
+def spoilt_case(seed, params):
+    """A random program with something wrong in it, as a bare image."""
+    image = spoilt(random.Random(f"spoilt {seed}"), params)
+    image.wide = params["acc_frac"] == 17
+    image.special = image.axes = False
+    data = image_bytes(image)
+    memory = np.zeros(0x4000, np.uint8)
+    memory[0x1000:0x1000 + len(data)] = _array(data)
+    return RunCase(f"spoilt {seed}", memory, {"program_address": 0x1000, "program_length": len(data)})
+
+
+def list_case(seed, params, wrong=False):
+    """A random program list."""
+    case = random_list(seed, params, wrong)
+    return RunCase(f"list {seed}{' wrong' if wrong else ''}", case.memory, dict(case.registers))
+
+
+def _help_list(params, descriptor, before):
+    """A program without instructions that carries out one descriptor."""
+    image = image_bytes(ProgramImage(wide=params["acc_frac"] == 17))
+    return _array(list_bytes([(image, Step(0), [descriptor] if before else [], [] if before else [descriptor])]))
+
+
+class Pair:
+    """A bench and the model of the same run, MEM the same on both."""
+    def __init__(self, bench, seed):
+        self.bench = bench
+        self.model = Model(bench.params, np.zeros(64, np.uint8))
+        pattern = random_element(random.Random(f"fill {seed}"))
+        self.rows = min(4, (1 << bench.params["log_mem"]) // SPAN)
+        self._help(Descriptor(FILL, "fp32", pattern, 0, self.rows, SPAN, 0, SPAN), True)
+        self.model.mem[:self.rows * SPAN] = pattern
+
+    def _help(self, descriptor, before):
+        bench = self.bench
+        data = _help_list(bench.params, descriptor, before)
+        memory = np.zeros(MEMORY, np.uint8)
+        memory[_HELP_AT:_HELP_AT + data.size] = data
+        bench.load(memory)
+        got = bench.run({"program_address": _HELP_AT, "window_limit": MEMORY}, CYCLES)
+        assert got.status == "done", got
+
+    def mem(self):
+        """The gateware's MEM, as far as cases reach."""
+        self._help(Descriptor(OUT, "raw", _SAVED_AT, 0, self.rows, SPAN, 4 * SPAN, SPAN), False)
+        return self.bench.memory[_SAVED_AT:_SAVED_AT + 4 * SPAN * self.rows].view("<u4").astype(np.int64)
+
+
+def _loops(bench):
+    at = bench.registers["loop_var"].offset
+    return {f"loop_var[{k}]": bench.read_register(at + 4 * k) for k in range(LOOPS)}
+
+
+def check_case(bench, case, behaviour=None, seed=0, limit=CYCLES):
+    """Differences between gateware and model in one run. Empty: none. Returns ``(problems, outcome of the gateware)``; ``None`` for an outcome
+    where the case has no defined result (a race, a promise that does not hold)."""
+    pair = Pair(bench, seed)
+    model = pair.model
+    model.memory = case.memory.copy()
+    registers = registers_of(case)
+    try:
+        expected = model.run(registers)
+    except (Race, Overlap):
+        return [], None
+    if behaviour is not None:
+        bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    got = bench.run(registers, limit)
+    problems = class_problems(got)
+    values = got.values | _loops(bench)
+    for name in ("status", "fault"):
+        if getattr(got, name) != getattr(expected, name):
+            problems.append(f"{name} {getattr(got, name)}, expected {getattr(expected, name)}")
+    different = {name: (values.get(name), value) for name, value in expected.values.items() if values.get(name) != value}
+    if different:
+        problems.append(f"registers (got, expected) {different}")
+    counters = {name: (got.counters[name], value) for name, value in expected.counters.items() if got.counters[name] != value}
+    # Transfers that were under way when a fault came have passed or not.
+    if counters and (expected.status == "done" or any(not name.startswith("bytes") for name in counters)):
+        problems.append(f"counters (got, expected) {counters}")
+    difference = first_difference(bench.memory[:case.memory.size], model.memory)
+    if difference:
+        problems.append(difference)
+    mem = pair.mem()
+    wrong = (mem != model.mem[:mem.size]).nonzero()[0]
+    if wrong.size:
+        at = int(wrong[0])
+        problems.append(f"{wrong.size} elements of MEM differ, the first at {at:#x}: {mem[at]:#07x}, expected {model.mem[at]:#07x}")
+    return problems, got
+
+
+def check_aborted(bench, case, cycle, behaviour, seed):
+    """Aborts a run at ``cycle``: it ends in time, and the core works afterwards. Returns the problems."""
+    if behaviour is not None:
+        bench.behave(behaviour, seed=seed)
+    bench.load(case.memory)
+    bench.start(registers_of(case))
+    bench.step(cycle)
+    if bench.busy:
+        bench.abort()
+    got = bench.outcome()
+    problems = class_problems(got)
+    if got.status == "aborted" and (got.fault.code != ISA.fault_codes["aborted"] or got.fault.detail != 0):
+        problems.append(f"fault {got.fault}")
+    if got.status == "fault":
+        problems.append(f"a fault {got.fault} of a good program")
+    return problems + [f"afterwards: {p}" for p in check_case(bench, case, behaviour, seed)[0]]
