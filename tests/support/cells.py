@@ -10,7 +10,7 @@ from amaranth import ClockDomain, Module, Signal
 from amaranth.back import rtlil
 from formal import find_tool
 
-__all__ = ["ice40_cell", "run_pair"]
+__all__ = ["dp16kd", "ice40_cell", "run_pair"]
 
 
 def _share():
@@ -25,7 +25,67 @@ def ice40_cell(name):
     return cell.replace("`ICE40_DEFAULT_ASSIGNMENT_0", "").replace("`ICE40_DEFAULT_ASSIGNMENT_1", "")
 
 
-def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; opt_clean;"):
+def dp16kd():
+    """Verilog of an ECP5's block RAM as Lattice's memory usage guide (TN1264) describes it, for ports of 18 bits and for one of 36 that
+    is written and one that is read, write mode NORMAL and output registers. Of what the guide leaves open, a read of an address
+    that another port writes and the output of a port that writes, it gives the complement of what stood there, as the twins do.
+    yosys has the cell's pins only.
+    """
+    pins = []
+    for port in "AB":
+        pins += [f"input {name}{port}" for name in ("CE", "OCE", "CLK", "WE", "RST")] + [f"input CS{port}{k}" for k in range(3)]
+        pins += [f"input AD{port}{k}" for k in range(14)] + [f"input DI{port}{k}" for k in range(18)]
+        pins += [f"output DO{port}{k}" for k in range(18)]
+    strings = ("CSDECODE", "WRITEMODE", "REGMODE")
+    parameters = [f"{name}_{port} = {value}" for port in "AB" for name, value in [("DATA_WIDTH", "18"), *((n, '""') for n in strings)]]
+    parameters += ['RESETMODE = ""', 'ASYNC_RESET_RELEASE = ""', 'GSR = ""', 'CLKAMUX = ""', 'CLKBMUX = ""']
+
+    def bus(name, port, count):
+        return "{" + ", ".join(f"{name}{port}{k}" for k in reversed(range(count))) + "}"
+
+    wires = [f"wire [13:0] ad{p} = {bus('AD', p, 14)}; wire [17:0] di{p} = {bus('DI', p, 18)};"
+             f" wire en{p} = CE{p} & ~CS{p}0 & ~CS{p}1 & ~CS{p}2; reg [17:0] q{p} = 0, o{p} = 0;"
+             f" assign {bus('DO', p, 18)} = o{p};" for p in "AB"]
+    # A word of 36 bits is two of 18, the lower one first; byte enables of 9 bits each.
+    return f"""
+module DP16KD({", ".join(pins)});
+parameter {", ".join(parameters)};
+{chr(10).join(wires)}
+reg [17:0] mem [0:1023];
+integer i;
+initial for (i = 0; i < 1024; i = i + 1) mem[i] = 0;
+generate if (DATA_WIDTH_A == 36) begin
+  wire clash = enA & WEA & adA[13:5] == adB[13:5];
+  wire [17:0] lowBits = {{{{9{{clash & adA[1]}}}}, {{9{{clash & adA[0]}}}}}}, highBits = {{{{9{{clash & adA[3]}}}}, {{9{{clash & adA[2]}}}}}};
+  always @(posedge CLKA) begin
+    if (enA & WEA) begin
+      if (adA[0]) mem[{{adA[13:5], 1'b0}}][8:0] <= diA[8:0];
+      if (adA[1]) mem[{{adA[13:5], 1'b0}}][17:9] <= diA[17:9];
+      if (adA[2]) mem[{{adA[13:5], 1'b1}}][8:0] <= diB[8:0];
+      if (adA[3]) mem[{{adA[13:5], 1'b1}}][17:9] <= diB[17:9];
+    end
+    if (enB) begin qA <= mem[{{adB[13:5], 1'b0}}] ^ lowBits; qB <= mem[{{adB[13:5], 1'b1}}] ^ highBits; end
+    if (OCEA) oA <= qA;
+    if (OCEB) oB <= qB;
+  end
+end else begin
+  wire same = adA[13:4] == adB[13:4], wA = enA & WEA, wB = enB & WEB;
+  always @(posedge CLKA) begin
+    if (wA & adA[0]) mem[adA[13:4]][8:0] <= diA[8:0];
+    if (wA & adA[1]) mem[adA[13:4]][17:9] <= diA[17:9];
+    if (wB & adB[0]) mem[adB[13:4]][8:0] <= diB[8:0];
+    if (wB & adB[1]) mem[adB[13:4]][17:9] <= diB[17:9];
+    if (enA) qA <= mem[adA[13:4]] ^ {{18{{wA | wB & same}}}};
+    if (enB) qB <= mem[adB[13:4]] ^ {{18{{wB | wA & same}}}};
+    if (OCEA) oA <= qA;
+    if (OCEB) oB <= qB;
+  end
+end endgenerate
+endmodule
+"""
+
+
+def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; opt_clean;", family="ice40"):
     """Builds cell and twin side by side and runs ``main`` on them; it must end with 0.
 
     Parameters
@@ -42,12 +102,14 @@ def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; op
         C++ that includes ``design.cc`` and drives ``cxxrtl_design::p_top``.
     passes : str
         Of yosys, before ``write_cxxrtl``.
+    family : str
+        Of the cell.
     """
     m = Module()
     m.domains.sync = domain = ClockDomain(reset_less=True)
     domain.clk = Signal(name="clk")
     signals = {name: Signal(width, name=name) for name, width in inputs.items()}
-    outputs = [add(m, family, name, signals) for family, name in (("ice40", "cell"), (None, "twin"))]
+    outputs = [add(m, family, name, signals) for family, name in ((family, "cell"), (None, "twin"))]
     (folder / "cell.v").write_text(cell)
     (folder / "main.cc").write_text(main)
     (folder / "design.il").write_text(rtlil.convert(m, name="top", ports=[*signals.values(), *outputs, domain.clk], emit_src=False))

@@ -4,8 +4,10 @@ import random
 import re
 
 import pytest
+from amaranth import Cat, Signal
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
+from cells import dp16kd, run_pair
 
 from quintet.gateware.primitives.dualram import DualPortRAM, HalvesRAM
 from quintet.gateware.primitives.kept import KeptRegister
@@ -67,6 +69,55 @@ def test_halves_are_written_apart():
             await ctx.tick()
 
     simulate(dut, drive)
+
+
+MAIN = r'''
+#include "design.cc"
+#include <cstdio>
+#include <random>
+int main() {
+    cxxrtl_design::p_top top;
+    std::mt19937 random(1);
+    for (int cycle = 0; cycle < 200000; cycle++) {
+        // Few addresses, so that ports meet; no two writes to one.
+        unsigned a = random() & 15, b = random() & 15, r = random();
+        bool wa = r & 1, wb = (r >> 1 & 1) && a != b;
+        top.p_a.set<unsigned>(a << 6);
+        top.p_b.set<unsigned>(b << 6);
+        top.p_wa.set<bool>(wa);
+        top.p_wb.set<bool>(wb);
+        top.p_write.set<unsigned>(r >> 2 & 3);
+        top.p_at.set<unsigned>(a << 5);
+        top.p_from.set<unsigned>(b << 5);
+        top.p_data.set<unsigned>(random());
+        top.p_clk.set<bool>(false);
+        top.step();
+        if (top.p_cell__o != top.p_twin__o) {
+            std::printf("cycle %d\\n", cycle);
+            return 1;
+        }
+        top.p_clk.set<bool>(true);
+        top.step();
+    }
+    return 0;
+}
+'''
+
+
+def test_cells_equal_twins(tmp_path):
+    def add(m, family, name, inputs):
+        dual = m.submodules[f"{name}_dual"] = DualPortRAM(depth=1024, family=family)
+        halves = m.submodules[f"{name}_halves"] = HalvesRAM(depth=512, family=family)
+        o = Signal(64, name=f"{name}_o")
+        m.d.comb += [
+            dual.a_addr.eq(inputs["a"]), dual.b_addr.eq(inputs["b"]), dual.a_write.eq(inputs["wa"]), dual.b_write.eq(inputs["wb"]),
+            dual.a_write_data.eq(inputs["data"][:16]), dual.b_write_data.eq(inputs["data"][16:]),
+            halves.write_addr.eq(inputs["at"]), halves.read_addr.eq(inputs["from"]), halves.write_en.eq(inputs["write"]),
+            halves.write_data.eq(inputs["data"]), o.eq(Cat(dual.a_data, dual.b_data, halves.read_data))]
+        return o
+
+    run_pair(tmp_path, cell=dp16kd(), inputs={"a": 10, "b": 10, "wa": 1, "wb": 1, "at": 9, "from": 9, "write": 2, "data": 32},
+             add=add, main=MAIN, family="ecp5")
 
 
 def test_cells():
