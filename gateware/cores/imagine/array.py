@@ -3,7 +3,7 @@
 
 The tree has one register a column, one for every group of banks where a column is long, and one a bank (or for two): copies that
 synthesis must not merge, so no net reaches far and many. Everything passes the same number of registers, so nothing changes its
-place in time.
+place in time. A handful of blocks needs no tree: the controller's own registers tell them.
 """
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -40,9 +40,9 @@ class Array(wiring.Component):
     def __init__(self, *, mapping, family=None):
         self.mapping, self.family = mapping, family
         self.groups = -(-mapping.banks // _GROUP) if mapping.banks > _LONG else 1
-        self.latency = 1 if mapping.small else 2 + (self.groups > 1)
-        # An iCE40's flip-flop takes a logic cell: two banks share theirs.
-        self.share = 2 if family == "ice40" else 1
+        self.latency = 0 if mapping.tiny else 1 if mapping.small else 2 + (self.groups > 1)
+        # An iCE40's flip-flop takes a logic cell: banks share theirs.
+        self.share = 8 if family == "ice40" else 1
         super().__init__({"root": In(RootLayout(mapping)), "word": Out(mapping.width)})
 
     def elaborate(self, platform):
@@ -50,8 +50,9 @@ class Array(wiring.Component):
         mapping, root = self.mapping, self.root
         rows, cols, halves = mapping.rows, mapping.cols, mapping.halves
         self.banks = banks = [[Bank(mapping=mapping, family=self.family) for _ in range(mapping.banks)] for _ in range(cols)]
-        columns = m.submodules.columns = ColumnRegisters(rows=rows, width=mapping.width, family=self.family)
-        row_bits = max(1, (rows - 1).bit_length())
+        columns = m.submodules.columns = ColumnRegisters(rows=rows, width=mapping.width, family=self.family,
+                                                             direct=mapping.tiny)
+        row_bits, col_bits = (max(1, (n - 1).bit_length()) for n in (rows, cols))
         branch = data.StructLayout({
             "control": ControlLayout(mapping), "write": 1, "store": 1, "passes": 1, "select": 1, "row": row_bits, "any_row": 1})
         for c in range(cols):
@@ -62,7 +63,7 @@ class Array(wiring.Component):
                 told.select.eq(root.select)]
             # Whether the selection, if it changes, is of this column at all.
             hit = Signal(name=f"hit_{c}")
-            m.d.comb += hit.eq(root.any_col | (root.col == c))
+            m.d.comb += hit.eq(root.any_col | (root.col[:col_bits] == c))
             if any(c % (2 << k) == 1 << k for k in range(mapping.top_level + 1)):
                 m.d.comb += told.control.read.eq(Mux(root.transmits[c], root.transmit_read, root.control.read))
             above = [(told, hit)]
@@ -75,16 +76,18 @@ class Array(wiring.Component):
             for b, bank in enumerate(banks[c]):
                 m.submodules[f"bank_{c}_{b}"] = bank
                 said, hits = above[b // size]
-                if b % size % self.share == 0:
+                if mapping.tiny:
+                    leaf = said
+                elif b % size % self.share == 0:
                     leaf = self._kept(m, f"leaf_{c}_{b}", data.StructLayout({"control": ControlLayout(mapping), "write": 1, "passes": 1}),
                                       Cat(said.control, said.write, said.passes))
                 m.d.comb += [bank.control.eq(leaf.control), bank.write.eq(leaf.write), bank.transmit.eq(leaf.passes)]
                 for h in range(min(halves, rows - b * halves)):
                     selected = Signal(name=f"selected_{c}_{b}_{h}", reset_less=True)
-                    stores = Signal(name=f"stores_{c}_{b}_{h}", reset_less=True)
+                    stores = Signal(name=f"stores_{c}_{b}_{h}", reset_less=not mapping.tiny)
                     with m.If(said.select):
                         m.d.sync += selected.eq(hits & (said.any_row | (said.row == b * halves + h)))
-                    m.d.sync += stores.eq(said.store & selected)
+                    m.d["comb" if mapping.tiny else "sync"] += stores.eq(said.store & selected)
                     m.d.comb += bank.store[h].eq(stores)
                 if c + 1 < cols:
                     m.d.comb += bank.east.eq(banks[c + 1][b].west)

@@ -19,6 +19,8 @@ class ColumnRegisters(wiring.Component):
     ----------
     rows, width : int
     family : ``"ecp5"``, ``"ice40"`` or ``None``
+    direct : bool
+        Few rows: nothing comes a cycle later.
 
     Members
     -------
@@ -26,17 +28,19 @@ class ColumnRegisters(wiring.Component):
     tap : In(rows), looked at one cycle after ``shift``
     word : Out(width), row 0: one cycle after ``out`` what moves out
     """
-    def __init__(self, *, rows, width, family=None):
-        self.rows, self.width, self.family = rows, width, family
+    def __init__(self, *, rows, width, family=None, direct=False):
+        self.rows, self.width, self.family, self._direct = rows, width, family, direct
         super().__init__({"shift": In(1), "out": In(1), "tap": In(rows), "word": Out(width)})
 
     def elaborate(self, platform):
         m = Module()
         registers = [Signal(self.width, name=f"row_{r}", reset_less=True) for r in range(self.rows)]
         for low in range(0, self.rows, _GROUP):
-            leaf = m.submodules[f"leaf_{low}"] = KeptRegister(width=2, family=self.family)
-            m.d.comb += leaf.d.eq(Cat(self.shift | self.out, self.out))
-            move, up = leaf.q
+            move, up = self.shift | self.out, self.out
+            if not self._direct:
+                leaf = m.submodules[f"leaf_{low}"] = KeptRegister(width=2, family=self.family)
+                m.d.comb += leaf.d.eq(Cat(move, up))
+                move, up = leaf.q
             for r in range(low, min(low + _GROUP, self.rows)):
                 below = registers[r + 1] if r + 1 < self.rows else Const(0, self.width)
                 with m.If(move):

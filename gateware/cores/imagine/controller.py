@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The controller: decoded operations -> what the blocks are told in every slot (specification, section 9).
 """
-from amaranth import Array, Const, Module, Mux, Signal
+from amaranth import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -135,6 +135,9 @@ class Controller(wiring.Component):
         c = root.control
         m.d.comb += self.root.eq(root)
         line = {name: Line(m, value, name) for name, value in now.items()}
+        if mapping.tiny:
+            # A hundred flip-flops, which a UP5K has not, in two of the block RAMs that it has: this, and what happens at ``one``.
+            line["data"] = Line.stored(m, now["data"], "data", read)
         level = {name: Line(m, getattr(current, name), f"is_{name}") for name in
                  ("dual", "fold", "accumulate", "subtract", "zero")}
         receivers, transmitters = self._roles(m, current)
@@ -163,17 +166,31 @@ class Controller(wiring.Component):
             chosen = 0
         else:
             later(c.read, Mux(now["phase"], now["y"], now["x"]))
-            later(c.second, Mux(dual["step"][two], line["target"][two], line["target"][one]))
-            later(root.store, line["store"][one])
             later(c.write_data, Mux(line["store"][read], line["data"][read], 0))
             later(c.x_ce, single["load"][read] | dual["load"][read] | line["store"][read])
             later(c.y_ce, single["load"][read] | dual["load"][read + 1])
             later(c.y_clear, line["store"][read])
             later(c.carry_ce, single["load"][read + 1] | dual["load"][read + 2])
             later(c.carry_clear, line["first"][read] | line["store"][read])
-            later(root.write, dual["write"][two] | single["write"][one])
-            later(root.shift, dual["capture"][two] | single["capture"][one])
             chosen = one
+            if mapping.tiny:
+                # A slot more of an instruction of two operands first, so that all are as late.
+                ends = {
+                    "second": Mux(dual["step"][1], line["target"][1], now["target"]), "write": single["write"][0] | dual["write"][1],
+                    "shift": single["capture"][0] | dual["capture"][1], "out": self.out,
+                    **{name: now[name] for name in ("store", "select", "any_row", "any_col")}}
+                kept, at = Line.stored(m, Cat(ends.values()), "ends", one)[one], 0
+                for name, value in ends.items():
+                    ends[name], at = kept[at:at + len(value)], at + len(value)
+                for name in ("select", "any_row", "any_col"):
+                    line[name] = {one: ends[name]}
+            else:
+                ends = {
+                    "second": Mux(dual["step"][two], line["target"][two], line["target"][one]), "store": line["store"][one],
+                    "write": dual["write"][two] | single["write"][one], "shift": dual["capture"][two] | single["capture"][one]}
+            later(c.second, ends["second"])
+            for name in ("store", "write", "shift"):
+                later(root[name], ends[name])
         later(root.select, line["select"][chosen])
         later(root.any_row, line["any_row"][chosen])
         later(root.any_col, line["any_col"][chosen])
@@ -187,7 +204,7 @@ class Controller(wiring.Component):
         later(c.add, level["dual"][read - 1])
         later(c.invert, level["subtract"][read - 1])
         later(c.previous, previous[read])
-        later(root.out, Line(m, self.out, "out")[one])
+        later(root.out, ends["out"] if mapping.tiny else Line(m, self.out, "out")[one])
         later(root.transmit_read, now["transmit"])
         later(root.transmits, transmitters)
         later(root.passes, Line(m, transmitters, "transmits")[read])

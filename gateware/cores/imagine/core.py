@@ -11,6 +11,7 @@ A run is a level that crosses to the array's clock, where :mod:`.dispatch` makes
 the last one, its results in FIFO-out with a mark behind theirs, so each side knows that nothing is under way. How the run ended stands
 still in registers of the array's side before its mark arrives.
 """
+from dataclasses import replace
 from fractions import Fraction
 
 from amaranth import DomainRenamer, Module, Mux, Shape, Signal
@@ -23,6 +24,7 @@ from ...memory.port import MemoryPort
 from ...primitives.bram import check_family
 from ..crossing import CountCrossing, CrossingFIFO
 from ..engine import EngineControl
+from .bounds import Bounds
 from .decode import WordLayout
 from .dispatch import EVENTS, ROOM, Dispatch, ItemLayout
 from .drain import Drain
@@ -33,7 +35,6 @@ from .params import geometry, register_file
 
 __all__ = ["Engine"]
 
-_CODE = ISA.fault_codes
 _FAR = "array"
 #: Entries of the crossing behind FIFO-in.
 _CROSSING = 16
@@ -41,10 +42,10 @@ _CROSSING = 16
 
 class _State(enum.Enum):
     IDLE = 0
-    CHECK = 1
-    JUDGE = 2
-    RUN = 3
-    CLOSE = 4
+    JUDGE = 1
+    RUN = 2
+    CLOSE = 3
+    CONCLUDE = 4
     FINISH = 5
 
 
@@ -57,7 +58,7 @@ class Engine(wiring.Component):
     beat_bytes : int
         Beat of the memory port: 1, 2, 4, 8 or 16 bytes.
     memory_size : int
-        Bytes of main memory (the engine itself relies on the window alone).
+        Bytes of main memory (the engine itself relies on the window alone; on an iCE40 it is how far addresses go).
     family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
@@ -75,10 +76,13 @@ class Engine(wiring.Component):
         self.mapping = mapping = Mapping.of(params)
         ratio = params["clock_ratio"] / 4 if params["own_clock"] else 1
         self._bits = max(2, (int(ratio * 1.06 + 2.99)).bit_length())
+        # An iCE40 has few logic cells: there registers hold main memory's addresses and the limit behind them, as the shell's do.
+        self._address_bits = bits = max(12, memory_size.bit_length()) if family == "ice40" else 32
+        narrow = {"output_at", "output_limit"} if bits < 32 else ()
         super().__init__({
             "control": Out(EngineControl(
-                registers=ISA.registers, cycle_bits=self._bits, bytes_bits=self._bits + 2,
-                operations_bits=(mapping.pes * ((1 << self._bits) - 1)).bit_length())),
+                registers=tuple(replace(r, mask=(1 << bits) - 1) if r.name in narrow else r for r in ISA.registers), cycle_bits=self._bits, bytes_bits=self._bits + 2,
+                operations_bits=mapping.pes.bit_length())),
             "memory": Out(MemoryPort(beat_bytes)).array(1)})
 
     @staticmethod
@@ -90,14 +94,16 @@ class Engine(wiring.Component):
         m = Module()
         self._marked = Signal()
         mapping, params, control, memory = self.mapping, self.params, self.control, self.memory[0]
-        dispatch = Dispatch(mapping=mapping, family=self.family)
+        dispatch = Dispatch(mapping=mapping, family=self.family, address_bits=self._address_bits)
         m.submodules.dispatch = DomainRenamer(_FAR)(dispatch)
         inward = m.submodules.fifo_in = CrossingFIFO(
             shape=WordLayout(), depth=_CROSSING if mapping.deep else params["fifo_in"], w_domain="sync", r_domain=_FAR)
         outward = m.submodules.fifo_out = CrossingFIFO(
             shape=ItemLayout(), depth=max(2 * ROOM, params["fifo_out"]), w_domain=_FAR, r_domain="sync")
-        fetch = m.submodules.fetch = Fetch(beat_bytes=self.beat_bytes, depth=params["fifo_in"])
-        drain = m.submodules.drain = Drain(rows=mapping.rows, width=mapping.width, beat_bytes=self.beat_bytes)
+        fetch = m.submodules.fetch = Fetch(beat_bytes=self.beat_bytes, depth=params["fifo_in"], address_bits=self._address_bits,
+                                           lean=self._address_bits < 32)
+        drain = m.submodules.drain = Drain(rows=mapping.rows, width=mapping.width, beat_bytes=self.beat_bytes,
+                                           address_bits=self._address_bits)
         if mapping.deep:
             # A block RAM that two clocks share has no output register, which the array's clock would wait for: the main clock's
             # side stores, and what crosses does so in a few entries of LUT RAM.
@@ -109,13 +115,18 @@ class Engine(wiring.Component):
         else:
             wiring.connect(m, fetch.words, inward.i)
             m.d.comb += fetch.room.eq(inward.room)
-        room = Signal.like(outward.room)
-        m.d[_FAR] += room.eq(outward.room)
+        enough = Signal()
+        if mapping.deep:
+            room = Signal.like(outward.room)
+            m.d[_FAR] += room.eq(outward.room)
+            m.d.comb += enough.eq(room >= ROOM)
+        else:
+            m.d[_FAR] += enough.eq(outward.room >= ROOM)
         wiring.connect(m, inward.o, dispatch.words)
         wiring.connect(m, dispatch.items, outward.i)
         wiring.connect(m, outward.o, drain.items)
         m.d.comb += [
-            dispatch.room.eq(room >= ROOM),
+            dispatch.room.eq(enough),
             # One port: whoever asks first; answers tell themselves apart.
             memory.req.valid.eq(fetch.request.valid | drain.request.valid),
             memory.w.valid.eq(drain.beats.valid), memory.w.payload.eq(drain.beats.payload), drain.beats.ready.eq(memory.w.ready),
@@ -148,47 +159,36 @@ class Engine(wiring.Component):
         control = self.control
         state, run, stop = Signal(_State), Signal(), Signal()
         swept = Signal()
-        code, pc, detail = Signal(8), Signal(32, reset_less=True), Signal(32, reset_less=True)
         m.submodules.run_far = FFSynchronizer(run, dispatch.run, o_domain=_FAR, reset_less=False)
         m.submodules.stop_far = FFSynchronizer(stop, dispatch.stop, o_domain=_FAR, reset_less=False)
         m.submodules.swept_near = FFSynchronizer(dispatch.swept, swept, reset_less=False)
-        address, length = control.program_address, control.program_length
-        outside, below = Signal(), Signal(reset_less=True)
-        ends = Signal(33, reset_less=True)
-        start = Signal()
+        bounds = m.submodules.bounds = Bounds(bits=self._address_bits, rows=self.mapping.rows)
+        ran = Signal()
         m.d.comb += [
             control.ready.eq((state == _State.IDLE) & swept), control.finish.eq(state == _State.FINISH),
-            control.fault_code.eq(code), control.fault_pc.eq(pc), control.fault_detail.eq(detail),
-            fetch.start.eq(start), fetch.address.eq(address), fetch.length.eq(length), fetch.stop.eq(stop),
-            drain.start.eq(start), drain.address.eq(control.reg.output_at), drain.stop.eq(stop),
-            dispatch.output_at.eq(control.reg.output_at), dispatch.output_limit.eq(control.reg.output_limit),
-            dispatch.window_base.eq(control.window_base), dispatch.window_limit.eq(control.window_limit)]
-        m.d.sync += [ends.eq(address + length), below.eq(address < control.window_base),
-                     outside.eq(ends > control.window_limit)]
-        steps = Signal(2)
+            bounds.address.eq(control.program_address), bounds.length.eq(control.program_length),
+            bounds.window_base.eq(control.window_base), bounds.window_limit.eq(control.window_limit),
+            bounds.output_limit.eq(control.reg.output_limit), bounds.at.eq(drain.at), bounds.lost.eq(drain.failed & ran),
+            bounds.judge.eq(state == _State.JUDGE), bounds.conclude.eq(state == _State.CONCLUDE),
+            bounds.over.eq(Mux(ran, dispatch.code, 0)),
+            bounds.place.eq(Mux(drain.failed, drain.failed_place, dispatch.count) & ran.replicate(self._address_bits - 2)),
+            control.fault_code.eq(bounds.code), control.fault_pc.eq(bounds.pc),
+            control.fault_detail.eq(bounds.detail | (dispatch.detail & bounds.word.replicate(32))),
+            dispatch.allowance.eq(bounds.allowance),
+            fetch.start.eq(bounds.good), fetch.address.eq(control.program_address), fetch.length.eq(control.program_length),
+            fetch.stop.eq(stop),
+            drain.start.eq(control.start), drain.address.eq(control.reg.output_at), drain.stop.eq(stop)]
         seen = Signal()         # that the array has begun to count
         with m.Switch(state):
             with m.Case(_State.IDLE):
-                m.d.sync += [stop.eq(0), seen.eq(0), steps.eq(0)]
+                m.d.sync += [stop.eq(0), seen.eq(0), ran.eq(0)]
                 with m.If(control.start):
-                    m.d.sync += [state.eq(_State.CHECK), code.eq(0)]
-            with m.Case(_State.CHECK):
-                m.d.sync += steps.eq(steps + 1)
-                with m.If(steps == 3):
                     m.d.sync += state.eq(_State.JUDGE)
             with m.Case(_State.JUDGE):
-                m.d.sync += [pc.eq(address), state.eq(_State.FINISH)]
-                with m.If((length[:2] != 0) | (control.reg.output_at[:2] != 0)):
-                    m.d.sync += [code.eq(_CODE["program_align"]),
-                                 detail.eq(Mux(length[:2] != 0, length, control.reg.output_at))]
-                with m.Elif((length != 0) & (below | outside)):
-                    m.d.sync += [code.eq(_CODE["program_window"]), detail.eq(
-                        Mux(below | (address >= control.window_limit), address, control.window_limit))]
-                with m.Elif(length == 0):
-                    m.d.sync += detail.eq(0)
-                with m.Else():
-                    m.d.comb += start.eq(1)
-                    m.d.sync += [state.eq(_State.RUN), run.eq(1)]
+                with m.If(bounds.done):
+                    m.d.sync += state.eq(_State.CONCLUDE)
+                    with m.If((bounds.code == 0) & ~bounds.empty):
+                        m.d.sync += [state.eq(_State.RUN), run.eq(1), ran.eq(1)]
             with m.Case(_State.RUN):
                 with m.If(control.abort | drain.failed):
                     m.d.sync += stop.eq(1)
@@ -200,13 +200,10 @@ class Engine(wiring.Component):
                 with m.If(seen):
                     m.d.sync += run.eq(0)
                     with m.If(~run & self._marked):
-                        m.d.sync += [state.eq(_State.FINISH), code.eq(dispatch.code), detail.eq(dispatch.detail),
-                                     pc.eq(address + (dispatch.count << 2))]
-                        with m.If(dispatch.code == _CODE["bus_read"]):
-                            m.d.sync += detail.eq(address + (dispatch.count << 2))
-                        with m.If(drain.failed):
-                            m.d.sync += [code.eq(_CODE["bus_write"]), detail.eq(drain.failed_at),
-                                         pc.eq(address + (drain.failed_place << 2))]
+                        m.d.sync += state.eq(_State.CONCLUDE)
+            with m.Case(_State.CONCLUDE):
+                with m.If(bounds.done):
+                    m.d.sync += state.eq(_State.FINISH)
             with m.Case(_State.FINISH):
                 m.d.sync += state.eq(_State.IDLE)
 
@@ -219,6 +216,6 @@ class Engine(wiring.Component):
         m.d.comb += [
             control.classes.work.eq(now["work"]), control.classes.write.eq(now["write"]), control.classes.other.eq(now["other"]),
             control.classes.fetch.eq(now["fetch"]), control.classes.operand.eq(0), control.retired.eq(now["retired"]),
-            control.operations.eq(sum(
-                Mux(bit, self.mapping.pes << k, 0) for k, bit in enumerate(now["products"]))), control.bytes_read.eq(now["retired"] << 2),
+            # No two multiplications end in one cycle of the main clock.
+            control.operations.eq(Mux(now["products"][0], self.mapping.pes, 0)), control.bytes_read.eq(now["retired"] << 2),
             control.bytes_written.eq(drain.written << 2)]

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The decoder: words -> operations and their faults (specification, sections 3 and 6).
 
-Four stages, a word a cycle: fields are compared with constants and with each other, faults are
-weighed in the order of the table, and each operation is compared with the last one of several slots before it in the program. All of
-it depends on the words alone, not on when they are dispatched.
+Four stages, a word a cycle: fields are compared with constants, faults are told apart, each operation is compared with the
+last one of several slots before it in the program. All of it depends on the words alone, not on when they are dispatched.
+
+In a small array there are two: the operation is made in the second and kept by no register; a hazard is whatever is not known to be none
+by the kinds of two operations alone.
 """
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .isa import ISA
-from .ops import DecodedLayout, OpLayout
+from .ops import FAULTS, Decoded, GateLayout, OpLayout
 
 __all__ = ["Decoder", "WordLayout"]
-
-_CODE = ISA.fault_codes
-#: Faults of a word, in the order of the table; what the memory answered with an error is no word.
-_TERMS = {
-    "error": "bus_read", "submodule": "illegal_submodule", "unknown": "illegal_opcode", "reserved": "reserved_bits",
-    "register": "register_range", "address": "address_range", "field": "field_range", "selects": "select_range",
-    "overlap": "operand_overlap"}
 
 
 class WordLayout(data.StructLayout):
@@ -37,22 +31,21 @@ class Decoder(wiring.Component):
 
     Members
     -------
-    words : In(stream of WordLayout), ops : Out(stream of DecodedLayout); four cycles later (three in small
-        arrays). Everything moves when ``ops.ready`` is
-        high, which must come from a register.
+    words : In(stream of WordLayout), ops : Out(Decoded); four cycles later (two in small arrays). Everything moves when
+        ``ops.gate.ready`` is high, which must come from a register.
     """
     def __init__(self, *, mapping):
         self.mapping, self.short = mapping, mapping.small
-        super().__init__({"words": In(stream.Signature(WordLayout())), "ops": Out(stream.Signature(DecodedLayout(mapping)))})
+        super().__init__({"words": In(stream.Signature(WordLayout())), "ops": Out(Decoded(mapping))})
 
     def elaborate(self, platform):
         m = Module()
-        on = self.ops.ready
+        on, mapping = self.ops.gate.ready, self.mapping
         m.d.comb += self.words.ready.eq(on)
         valid = [Signal(name=f"valid_{k}") for k in range(4)]
         with m.If(on):
             m.d.sync += [valid[0].eq(self.words.valid), valid[1].eq(valid[0]), valid[2].eq(valid[1]), valid[3].eq(valid[2])]
-        m.d.comb += self.ops.valid.eq(valid[2 if self.short else 3])
+        m.d.comb += self.ops.gate.valid.eq(valid[1 if self.short else 3])
 
         def stage(name, value):
             """``value``, a stage later."""
@@ -63,8 +56,20 @@ class Decoder(wiring.Component):
             return held
 
         first = self._fields(stage)
-        second = self._terms(stage, first)
-        self._weigh(m, on, valid[1], second)
+        if self.short:
+            second = self._terms(m, lambda name, value: value, first)
+            self._operation(m, second, self.ops.op)
+            m.d.comb += self.ops.put.eq(valid[0])
+            self._known(m, on, valid[0], second)
+            return m
+        second = self._terms(m, stage, first)
+        weighed, done = (Signal(OpLayout(mapping), name=name, reset_less=True) for name in ("weighed", "decoded"))
+        made = Signal(OpLayout(mapping))
+        self._operation(m, second, made)
+        with m.If(on):
+            m.d.sync += [weighed.eq(made), done.eq(weighed)]
+        m.d.comb += [self.ops.op.eq(done), self.ops.put.eq(valid[3])]
+        self._compared(m, on, valid[1], second, weighed)
         return m
 
     def _fields(self, stage):
@@ -89,7 +94,7 @@ class Decoder(wiring.Component):
         }.items()}
         return out
 
-    def _terms(self, stage, f):
+    def _terms(self, m, stage, f):
         """Stage 2: each fault on its own; rows of the operands; what the hazards compare."""
         mapping, w = self.mapping, f["word"]
         op, fn = f["op"], f["fn"]
@@ -144,14 +149,65 @@ class Decoder(wiring.Component):
             "level": Mux(op[4] & fn[1], w[16:16 + level_bits], 0),
         }.items()}
 
-    def _weigh(self, m, on, valid, t):
-        """Stage 3: the first fault; comparisons with the last operation before this one that writes late."""
+    def _operation(self, m, t, op):
+        """The operation, of the second stage's terms."""
         mapping = self.mapping
-        op = Signal(OpLayout(mapping), name="weighed", reset_less=True)
-        fault = Signal(5)
-        for term, name in reversed(_TERMS.items()):
-            with m.If(t[term]):
-                m.d.comb += fault.eq(_CODE[name])
+        m.d.comb += [
+            op.end.eq(t["end"]), op.word.eq(t["word"]), op.fault.eq(Cat(t[name] for name in FAULTS)), op.array.eq(~t["word"][30]),
+            op.write.eq(t["is_write"]), op.select.eq(t["is_select"]), op.clear.eq(t["is_clear"]), op.add.eq(t["is_add"]),
+            op.step.eq(t["is_step"]), op.one.eq(t["one"]), op.serial.eq(t["serial"]), op.parallel.eq(t["parallel"]),
+            op.off.eq(t["off"]), op.first.eq(t["first"]), op.second.eq(t["second"]), op.target.eq(t["target"]),
+            op.subtract.eq(t["subtract"] & t["is_add"]), op.fold.eq(t["fold"]), op.accumulate.eq(t["is_accumulate"]),
+            op.level.eq(t["level"]), op.zero.eq(t["zero"]), op.final.eq(t["final"])]
+        with m.Switch(Cat(t["is_add"], t["is_step"], t["is_accumulate"])):
+            with m.Case("--1"):
+                m.d.comb += op.slots.eq(mapping.slots_add - 2)
+            with m.Case("-1-"):
+                m.d.comb += [op.slots.eq(mapping.slots_updatepp - 2), op.wait.eq(1)]
+            with m.Case("1--"):
+                for level in range(mapping.top_level + 1):
+                    with m.If(t["level"] == level):
+                        m.d.comb += [op.slots.eq(mapping.width + (1 << level) - 2), op.wait.eq(1 << level)]
+            with m.Default():
+                m.d.comb += op.slots.eq(mapping.width - 2)
+
+    def _gates(self, good, op):
+        two_ports = self.mapping.two_ports
+        array, multi = good & op.array, op.add | op.step | op.one
+        return [self.ops.gate.payload[name].eq(value) for name, value in {
+            "array": array, "at_once": array & ~multi & ~(op.write & two_ports), "odd": array & op.add, "even": array & op.step,
+            "calm": array & (op.one | op.write & two_ports), "multi": array & multi, "store": array & op.write & (not two_ports),
+            "pause": good & ~op.array & ~(op.serial | op.off | op.parallel), "mode": good & (op.serial | op.off),
+            "emit": good & op.parallel, "stop": ~good, "end": op.end}.items()]
+
+    def _known(self, m, on, valid, t):
+        """Gates and hazards by kinds: only what reads the bits in the order in which the one before writes them may overlap it."""
+        mapping = self.mapping
+        op = self.ops.op
+        kinds = Signal(GateLayout(), reset_less=True)
+        last, follows, stepped = Signal(6, reset_less=True), Signal(4, reset_less=True), Signal(reset_less=True)
+        goes_on = Signal()
+        m.d.comb += goes_on.eq(stepped & (t["c"] == last) & (t["bit"] == follows))
+        array, multi = op.array, op.add | op.step | op.one
+        good = ~(t["end"] | op.fault.any())
+        in_order = Const(int(mapping.width >= 8), 1) & ~t["moved"] & ~stepped
+        free = {"odd": op.add & ~stepped, "even": op.step & goes_on, "calm": op.one & in_order}
+        # Without two ports a mv_write never waits (it writes late, as all do).
+        values = {
+            "array": array, "at_once": array & ~multi, **free, "multi": array & multi, "store": array & op.write,
+            "pause": ~array & ~(op.serial | op.off | op.parallel), "mode": op.serial | op.off, "emit": op.parallel,
+            "stop": ~good, "end": op.end}
+        fine = Signal(reset_less=True)
+        with m.If(on):
+            m.d.sync += [*(kinds[name].eq(value) for name, value in values.items()), fine.eq(good)]
+        m.d.comb += [*(self.ops.gate.payload[name].eq(kinds[name] & fine) for name in values if name not in ("stop", "end")),
+                     self.ops.gate.payload.stop.eq(kinds.stop), self.ops.gate.payload.end.eq(kinds.end), self.ops.hazard.eq(0)]
+        with m.If(on & valid & multi):
+            m.d.sync += [last.eq(t["c"]), follows.eq(t["bit"] + 1), stepped.eq(t["is_step"])]
+
+    def _compared(self, m, on, valid, t, op):
+        """Comparisons with the last operation before this one that writes late (stage 3), and what follows (stage 4)."""
+        mapping = self.mapping
         last, high, follows = (Signal(n, name=f"last_{name}", reset_less=True) for n, name in ((6, "low"), (6, "high"), (4, "bit")))
         stepped = Signal(name="last_stepped", reset_less=True)
         compared = {"a": t["a"], "b": t["b"], "c": t["c"], "a_next": t["a_next"], "c_next": t["c_next"],
@@ -165,60 +221,23 @@ class Decoder(wiring.Component):
         behind, after_step, moved, good = (
             Signal(name=name, reset_less=True) for name in ("behind", "after_step", "moved_3", "good"))
         with m.If(on):
-            m.d.sync += [good.eq(~(t["end"] | Cat(t[term] for term in _TERMS).any())), behind.eq(t["bit"] == follows), after_step.eq(stepped), moved.eq(t["moved"])]
+            m.d.sync += [good.eq(~(t["end"] | Cat(t[term] for term in FAULTS).any())), behind.eq(t["bit"] == follows),
+                         after_step.eq(stepped), moved.eq(t["moved"])]
         with m.If(on & valid & (t["is_add"] | t["is_step"] | t["one"])):
             m.d.sync += [last.eq(t["written"]), high.eq(t["c_next"]), follows.eq(t["bit"] + 1), stepped.eq(t["is_step"])]
-        with m.If(on):
-            m.d.sync += [
-                op.end.eq(t["end"]), op.word.eq(t["word"]), op.fault.eq(fault), op.array.eq(~t["word"][30]),
-                op.write.eq(t["is_write"]), op.select.eq(t["is_select"]), op.clear.eq(t["is_clear"]), op.add.eq(t["is_add"]),
-                op.step.eq(t["is_step"]), op.one.eq(t["one"]), op.serial.eq(t["serial"]), op.parallel.eq(t["parallel"]),
-                op.off.eq(t["off"]), op.first.eq(t["first"]), op.second.eq(t["second"]), op.target.eq(t["target"]),
-                op.subtract.eq(t["subtract"] & t["is_add"]), op.fold.eq(t["fold"]), op.accumulate.eq(t["is_accumulate"]),
-                op.level.eq(t["level"]), op.zero.eq(t["zero"]), op.final.eq(t["final"]), op.hazard.eq(0),
-            ]
-            with m.Switch(Cat(t["is_add"], t["is_step"], t["is_accumulate"])):
-                with m.Case("--1"):
-                    m.d.sync += op.slots.eq(mapping.slots_add - 2)
-                with m.Case("-1-"):
-                    m.d.sync += [op.slots.eq(mapping.slots_updatepp - 2), op.wait.eq(1)]
-                with m.Case("1--"):
-                    for level in range(mapping.top_level + 1):
-                        with m.If(t["level"] == level):
-                            m.d.sync += [op.slots.eq(mapping.width + (1 << level) - 2), op.wait.eq(1 << level)]
-                with m.Default():
-                    m.d.sync += op.slots.eq(mapping.width - 2)
-        self._hazard(m, on, op, meets, behind, after_step, moved, good)
-
-    def _hazard(self, m, on, op, meets, behind, after_step, moved, good):
-        """Stage 4: whether the operation reads (or, ``mv_write``, writes) what the one before may still have to write."""
-        done = Signal(DecodedLayout(self.mapping), name="decoded", reset_less=not self.short)
 
         def met(name):
             return meets[name, "low"] | after_step & meets[name, "high"]
 
         # A bit read in the slot of its number comes too early behind narrow registers.
-        in_order = Const(int(self.mapping.width >= 8), 1) & ~moved & ~after_step
+        in_order = Const(int(mapping.width >= 8), 1) & ~moved & ~after_step
         hazards = Cat(
             op.add & after_step & (met("a") | met("b")),
             op.step & (met("a") | met("b") | met("c") | met("c_next")) & ~(after_step & meets["c", "low"] & behind),
             op.one & (met("a") & ~in_order | moved & met("a_next")), op.write & met("row"))
-        two_ports = self.mapping.two_ports
-        array, multi = good & op.array, op.add | op.step | op.one
-        gate = {
-            "array": array, "at_once": array & ~multi & ~(op.write & two_ports), "odd": array & op.add, "even": array & op.step,
-            "calm": array & (op.one | op.write & two_ports), "multi": array & multi, "store": array & op.write & (not two_ports),
-            "pause": good & ~op.array & ~(op.serial | op.off | op.parallel), "mode": good & (op.serial | op.off),
-            "emit": good & op.parallel, "stop": ~good, "end": op.end}
-        results = [done.op.eq(op), done.op.hazard.eq(hazards.any()), *(done.gate[name].eq(value) for name, value in gate.items())]
-        if self.short:
-            m.d.comb += results
-        else:
-            with m.If(on):
-                m.d.sync += results
-        m.d.comb += self.ops.payload.eq(done)
+        with m.If(on):
+            m.d.sync += [self.ops.hazard.eq(hazards.any()), *self._gates(good, op)]
 
 
 def _at_least(value, limit):
     return Const(0, 1) if limit >= 1 << len(value) else value >= limit
-

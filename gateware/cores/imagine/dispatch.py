@@ -14,6 +14,7 @@ from .decode import Decoder, WordLayout
 from .isa import ISA
 from .issue import Issue
 from .line import Line
+from .ops import fault_code
 
 __all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "ROOM"]
 
@@ -22,6 +23,8 @@ EVENTS = ("work", "write", "other", "fetch", "retired", "products")
 #: Room in FIFO-out without which nothing is shifted: more than is on its way.
 ROOM = 16
 _CODE = ISA.fault_codes
+#: Bits of the lower part of the count of words.
+_LOW = 8
 
 
 class Kind(enum.Enum, shape=unsigned(2)):
@@ -56,25 +59,27 @@ class Dispatch(wiring.Component):
     ----------
     mapping : Mapping
     family : ``"ecp5"``, ``"ice40"`` or ``None``
+    address_bits : int
+        Width of main memory's addresses: no program and no results are longer.
 
     Members
     -------
     words : In(stream of WordLayout), items : Out(stream of ItemLayout); room : In(1), there is room for ``ROOM`` items
     run : In(1), level: a run; low again after the mark of the end was seen; stop : In(1), level: end it now
-    output_at, output_limit, window_base, window_limit : In(32), hold still while ``run``
-    code : Out(5), count : Out(30), detail : Out(32) : how the run ended, words dispatched; hold still from the mark on
+    allowance : In(address_bits - 2), words of results that may be written; holds still from before ``run`` on
+    code : Out(5), count : Out(address_bits - 2), detail : Out(32) : how the run ended (``output_full``: that a shift-out had no
+        room), words dispatched, the word that faulted; hold still from the mark on
     active : Out(1), a run is under way; event : Out, the events of this cycle
     swept : Out(1), the sweep after a reset is over
     """
-    def __init__(self, *, mapping, family=None):
+    def __init__(self, *, mapping, family=None, address_bits=32):
         self.mapping = mapping
         self.decoder, self.issue = Decoder(mapping=mapping), Issue(mapping=mapping)
         self.controller, self.array = Controller(mapping=mapping), Array(mapping=mapping, family=family)
         super().__init__({
             "words": In(stream.Signature(WordLayout())), "items": Out(stream.Signature(ItemLayout())), "room": In(1),
-            "run": In(1), "stop": In(1), **{name: In(32) for name in (
-                "output_at", "output_limit", "window_base", "window_limit")},
-            "code": Out(5), "count": Out(30), "detail": Out(32), "active": Out(1), "event": Out(len(EVENTS)), "swept": Out(1)})
+            "run": In(1), "stop": In(1), "allowance": In(address_bits - 2),
+            "code": Out(5), "count": Out(address_bits - 2), "detail": Out(32), "active": Out(1), "event": Out(len(EVENTS)), "swept": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
@@ -91,18 +96,21 @@ class Dispatch(wiring.Component):
             m.d.sync += serial.eq(op.serial)
         cut, clear = Signal(), Signal()
         shifting, emitting = self._columns(m, cut, clear)
-        checked, bad, bad_code, bad_detail = self._fits(m, state)
+        checked, bad = self._fits(m, state)
         m.d.comb += [issue.emit.eq(checked & ~bad), issue.emitting.eq(emitting)]
 
         # A run
         wait = Signal(range(max(64, self.mapping.rows + 1)), reset_less=True)
         stopped = Signal()
         m.d.sync += [wait.eq(wait - 1), issue.enable.eq((state == _State.RUN) & ~self.stop & ~stopped)]
-        with m.If(go):
-            m.d.sync += self.count.eq(self.count + 1)
+        # In two parts, so that no chain is long: the upper one follows a cycle later, and so does whoever copies it.
+        low, high, wraps = Signal(_LOW), Signal(len(self.count) - _LOW), Signal()
+        m.d.comb += self.count.eq(Cat(low, high))
+        m.d.sync += [low.eq(low + go), high.eq(high + wraps), wraps.eq(go & low.all())]
         m.d.comb += [self.active.eq((state != _State.IDLE) & ~fresh), cut.eq(state == _State.SETTLE), clear.eq(state == _State.CLEAR),
                      issue.discard.eq(state == _State.DISCARD)]
-        settled = Signal()
+        settled, fault = Signal(), Signal(5, reset_less=True)
+        m.d.sync += fault.eq(fault_code(op.fault))       # long there when it is looked at
         m.d.sync += settled.eq(issue.quiet & ~emitting & ~go)
         with m.Switch(state):
             with m.Case(_State.RESET):
@@ -111,7 +119,7 @@ class Dispatch(wiring.Component):
                     m.d.sync += state.eq(_State.CLEAR)
             with m.Case(_State.IDLE):
                 with m.If(self.run):
-                    m.d.sync += [state.eq(_State.RUN), self.count.eq(0), self.code.eq(0), self.detail.eq(0), stopped.eq(0)]
+                    m.d.sync += [state.eq(_State.RUN), low.eq(0), high.eq(0), self.code.eq(0), stopped.eq(0)]
             with m.Case(_State.RUN):
                 with m.If(self.stop & ~stopped):
                     m.d.sync += [state.eq(_State.SETTLE), wait.eq(32), self.code.eq(_CODE["aborted"])]
@@ -120,8 +128,7 @@ class Dispatch(wiring.Component):
                         m.d.sync += state.eq(_State.MARK)
                     with m.Else():
                         m.d.sync += [state.eq(_State.DISCARD),
-                                     self.code.eq(Mux(issue.blocked, bad_code, op.fault)),
-                                     self.detail.eq(Mux(issue.blocked, bad_detail, op.word))]
+                                     self.code.eq(Mux(issue.blocked, _CODE["output_full"], fault)), self.detail.eq(op.word)]
                 with m.Elif(settled & ~go & (issue.stopped | issue.blocked & checked & bad)):
                     m.d.sync += stopped.eq(1)
             with m.Case(_State.SETTLE):
@@ -170,9 +177,14 @@ class Dispatch(wiring.Component):
         shift = Signal()
         m.d.sync += [allowed.eq(self.room), rest.eq(rest - 1)]
         m.d.comb += [shift.eq(moving & allowed & ~cut), last.eq(left == 1), controller.out.eq(shift | clear)]
-        self._place, self._tail = Signal(30, reset_less=True), Signal(2)
+        parts = -(-len(self.count) // 16)
+        self._place, self._tail = Signal(16 * parts, reset_less=True), Signal(parts)
+        begun = Signal()
+        m.d.sync += begun.eq(issue.go & issue.op.parallel)
         with m.If(issue.go & issue.op.parallel):
-            m.d.sync += [emitting.eq(1), moving.eq(1), left.eq(rows), self._place.eq(self.count)]
+            m.d.sync += [emitting.eq(1), moving.eq(1), left.eq(rows), self._place[:_LOW].eq(self.count[:_LOW])]
+        with m.If(begun):
+            m.d.sync += self._place[_LOW:].eq(self.count[_LOW:])
         with m.If(moving):
             m.d.sync += rest.eq(self._latency + 2)
             with m.If(shift):
@@ -186,7 +198,7 @@ class Dispatch(wiring.Component):
             m.d.sync += self._tail.eq(1)
         with m.If((self._tail != 0) & self.items.ready):
             m.d.sync += self._tail.eq(self._tail << 1)
-            with m.If(self._tail[1]):
+            with m.If(self._tail[-1]):
                 m.d.sync += [self._tail.eq(0), emitting.eq(0)]
         told = Line(m, Cat(shift, last), "told")
         self._told = told[self._latency]
@@ -202,27 +214,16 @@ class Dispatch(wiring.Component):
         m.d.comb += [items.valid.eq(there | (self._tail != 0) | (state == _State.MARK)), items.payload.eq(word)]
         with m.If(~there):
             m.d.comb += [items.payload.kind.eq(Mux(self._tail != 0, Kind.PLACE, Kind.END)),
-                         items.payload.value.eq(Mux(self._tail[0], self._place[:16], self._place[16:]))]
+                         items.payload.value.eq(Mux(self._tail[0], self._place[:16], self._place[-16:]))]
 
     def _fits(self, m, state):
-        """Whether the next shift-out's words may be written; found out in a few cycles after the last one started."""
-        issue = self.issue
-        size = 4 * self.mapping.rows
-        at, ends = Signal(33, reset_less=True), Signal(33, reset_less=True)
-        full, below, outside = (Signal(reset_less=True) for _ in range(3))
-        steps = Signal(3)
-        m.d.sync += [ends.eq(at + size), full.eq(ends > self.output_limit), below.eq(at < self.window_base),
-                     outside.eq(ends > self.window_limit)]
-        checked = Signal()
-        m.d.sync += [steps.eq(Cat(Const(1, 1), steps[:-1])), checked.eq(steps.all())]
+        """Whether the next shift-out's words may be written; found out in two cycles after the last one started."""
+        left = Signal.like(self.allowance, reset_less=True)
+        less = Signal(len(left) + 1, reset_less=True)
+        known = Signal(2)
+        m.d.sync += [less.eq(left - self.mapping.rows), known.eq(Cat(Const(1, 1), known[0]))]
         with m.If(state == _State.IDLE):
-            m.d.sync += [at.eq(self.output_at), steps.eq(0), checked.eq(0)]
-        with m.If(issue.go & issue.op.parallel):
-            m.d.sync += [at.eq(ends), steps.eq(0), checked.eq(0)]
-        bad, code, detail = Signal(), Signal(5, reset_less=True), Signal(32, reset_less=True)
-        m.d.comb += bad.eq(full | below | outside)
-        past = Signal(reset_less=True)
-        limit = Mux(full, self.output_limit, self.window_limit)
-        m.d.sync += [past.eq(at >= limit), code.eq(Mux(full, _CODE["output_full"], _CODE["output_window"])),
-                     detail.eq(Mux(past | below & ~full, at, limit))]
-        return checked, bad, code, detail
+            m.d.sync += [left.eq(self.allowance), known.eq(0)]
+        with m.If(self.issue.go & self.issue.op.parallel):
+            m.d.sync += [left.eq(less[:-1]), known.eq(0)]
+        return known[1], less[-1]

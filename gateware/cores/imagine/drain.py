@@ -31,40 +31,46 @@ class Drain(wiring.Component):
     rows, width : int
         Words of a vector; bits of a register, extended to 16.
     beat_bytes : int
+    address_bits : int
+        Width of main memory's addresses.
 
     Members
     -------
-    start : In(1); address : In(32), of the first word, a multiple of 4
+    start : In(1); address : In(address_bits), of the first word, a multiple of 4
     stop : In(1), level: what comes is thrown away, as far as the end
     items : In(stream of ItemLayout)
     request : Out(stream of RequestLayout), beats : Out(stream of WriteLayout), answer : In(stream)
     ended : Out(1), the end has come, and every write was answered
-    failed : Out(1), the memory answered a write with an error; failed_at : Out(32), address of its burst;
-        failed_place : Out(30), number of the ``vv_parallelEn`` among the program's words; known when ``ended``
-    words, vectors : Out(32), in memory; written : Out(1), a word was handed to the memory; vector : Out(1), one is in memory
+    at : Out(address_bits), address of the next word; where ``failed``, of the burst that failed
+    failed : Out(1), the memory answered a write with an error, and nothing is written any more; failed_place : Out(address_bits - 2),
+        number of the ``vv_parallelEn`` among the program's words; known when ``ended``
+    words, vectors : Out(address_bits - 2), in memory; written : Out(1), a word was handed to the memory; vector : Out(1), one is in memory
     """
-    def __init__(self, *, rows, width, beat_bytes):
-        self.rows, self.width, self.beat_bytes = rows, width, beat_bytes
+    def __init__(self, *, rows, width, beat_bytes, address_bits=32):
+        self.rows, self.width, self.beat_bytes, self._bits = rows, width, beat_bytes, address_bits
         super().__init__({
-            "start": In(1), "address": In(32), "stop": In(1), "items": In(stream.Signature(ItemLayout())),
+            "start": In(1), "address": In(address_bits), "stop": In(1), "items": In(stream.Signature(ItemLayout())),
             "request": Out(stream.Signature(RequestLayout())), "beats": Out(stream.Signature(WriteLayout(beat_bytes))),
             "answer": In(stream.Signature(data.StructLayout({"error": 1}))),
-            "ended": Out(1), "failed": Out(1), "failed_at": Out(32), "failed_place": Out(30), "words": Out(32),
-            "vectors": Out(32), "written": Out(1), "vector": Out(1)})
+            "ended": Out(1), "at": Out(address_bits), "failed": Out(1), "failed_place": Out(address_bits - 2),
+            "words": Out(address_bits - 2), "vectors": Out(address_bits - 2), "written": Out(1), "vector": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
         size, rows, items = self.beat_bytes, self.rows, self.items
         item = items.payload
         state = Signal(_State)
-        at, left = Signal(32), Signal(range(rows + 1))
+        at, left = self.at, Signal(range(rows + 1))
+        drops = Signal()
+        parts_of_place = -(-len(self.failed_place) // 16)
         burst, count = Signal(range(_BURST + 1)), Signal(range(_BURST + 1))
         most = _BURST if size <= 4 else 1
         whole, ends, placing, half = Signal(), Signal(), Signal(), Signal()
         is_word = items.valid & ((item.kind == Kind.WORD) | (item.kind == Kind.LAST))
-        cut = items.valid & (item.kind == Kind.END) | self.stop & items.valid & (item.kind == Kind.PLACE)
+        cut = items.valid & (item.kind == Kind.END) | drops & items.valid & (item.kind == Kind.PLACE)
         shift = max(2, size.bit_length() - 1)
         m.d.comb += [
+            drops.eq(self.stop | self.failed),
             self.request.valid.eq(state == _State.ASK), self.request.payload.write.eq(1),
             self.request.payload.address.eq(Cat(Const(0, shift), at[shift:])), self.answer.ready.eq(1),
             self.request.payload.beats.eq((count << 2 >> (size.bit_length() - 1)) - 1 if size <= 4 else 0)]
@@ -82,14 +88,17 @@ class Drain(wiring.Component):
         mask = Const(0xF, size) << (at[2:shift] << 2) if size > 4 else Const(-1, size)
         with m.Switch(state):
             with m.Case(_State.LOOK):
-                with m.If(items.valid & ((item.kind == Kind.PLACE) | is_word & self.stop)):
+                with m.If(items.valid & ((item.kind == Kind.PLACE) | is_word & drops)):
                     m.d.comb += items.ready.eq(1)
                     with m.If(item.kind == Kind.PLACE):
-                        m.d.sync += half.eq(~half)
                         # The first failure's own place is the next that comes.
+                        if parts_of_place > 1:
+                            m.d.sync += half.eq(~half)
                         with m.If(placing):
+                            with m.If(half | (parts_of_place == 1)):
+                                m.d.sync += placing.eq(0)
                             with m.If(half):
-                                m.d.sync += [self.failed_place[16:].eq(item.value), placing.eq(0)]
+                                m.d.sync += self.failed_place[16:].eq(item.value)
                             with m.Else():
                                 m.d.sync += self.failed_place[:16].eq(item.value)
                 with m.Elif(is_word):
@@ -108,11 +117,12 @@ class Drain(wiring.Component):
                             m.d.sync += state.eq(_State.ANSWER)
             with m.Case(_State.ANSWER):
                 with m.If(self.answer.valid):
-                    m.d.sync += [state.eq(_State.LOOK), at.eq(at + (count << 2)), left.eq(Mux(left == count, rows, left - count))]
+                    m.d.sync += [state.eq(_State.LOOK), left.eq(Mux(left == count, rows, left - count))]
                     with m.If(self.answer.payload.error):
-                        with m.If(~self.failed):
-                            m.d.sync += [self.failed.eq(1), self.failed_at.eq(at), placing.eq(1)]
-                    with m.Elif(whole):
+                        m.d.sync += [self.failed.eq(1), placing.eq(1)]
+                    with m.Else():
+                        m.d.sync += at.eq(at + (count << 2))
+                    with m.If(~self.answer.payload.error & whole):
                         m.d.sync += [self.words.eq(self.words + count), self.vectors.eq(self.vectors + ends)]
                         m.d.comb += self.vector.eq(ends)
         m.d.comb += self.ended.eq((state == _State.LOOK) & items.valid & (item.kind == Kind.END))

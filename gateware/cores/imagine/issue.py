@@ -20,16 +20,16 @@ The loop that decides is short: a few bits of each operation in a queue of their
 Everything else of the operation follows one cycle behind.
 """
 from amaranth import Cat, Module, Signal
-from amaranth.lib import memory, stream, wiring
+from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .ops import DecodedLayout, GateLayout, OpLayout
+from .ops import Decoded, GateLayout, OpLayout
 from .pair import PairQueue
 
 __all__ = ["Issue"]
 
-#: Operations that wait at most, as many as the queue of their gates holds.
-_DEPTH = 2
+#: Operations that wait at most: as many as the queue of their gates holds, and those that the decoder is a stage ahead with.
+_DEPTH = 4
 
 
 class Issue(wiring.Component):
@@ -41,7 +41,7 @@ class Issue(wiring.Component):
 
     Members
     -------
-    ops : In(stream of DecodedLayout)
+    ops : In(Decoded)
     op : Out(OpLayout), go : Out(1): it starts
     capture : In(1), what starts now is captured
     enable : In(1), anything may start at all, a cycle later
@@ -56,13 +56,13 @@ class Issue(wiring.Component):
         self.mapping = mapping
         layout = OpLayout(mapping)
         super().__init__({
-            "ops": In(stream.Signature(DecodedLayout(mapping))), "op": Out(layout), "go": Out(1), "capture": In(1), "enable": In(1), "emit": In(1),
+            "ops": In(Decoded(mapping)), "op": Out(layout), "go": Out(1), "capture": In(1), "enable": In(1), "emit": In(1),
             "emitting": In(1), "discard": In(1), "release": In(1), "stopped": Out(1), "ended": Out(1), "blocked": Out(1), "empty": Out(1),
             "running": Out(1), "quiet": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        mapping, new = self.mapping, self.ops.payload.op
+        mapping, ops = self.mapping, self.ops
         gates = m.submodules.gates = PairQueue(shape=GateLayout())
         m.submodules.rest_disjoint = rest = memory.Memory(
             shape=OpLayout(mapping), depth=_DEPTH, init=[],
@@ -72,12 +72,12 @@ class Issue(wiring.Component):
         tail, head = Signal(range(_DEPTH)), Signal(range(_DEPTH))
         gate, said = Signal(GateLayout()), Signal(GateLayout())
 
-        m.d.comb += gate.eq(self.ops.payload.gate)
+        m.d.comb += gate.eq(ops.gate.payload)
         for kind in ("odd", "even", "calm"):
-            m.d.comb += gate[kind].eq(self.ops.payload.gate[kind] & ~new.hazard)
+            m.d.comb += gate[kind].eq(ops.gate.payload[kind] & ~ops.hazard)
         m.d.comb += [
-            gates.i.valid.eq(self.ops.valid), gates.i.payload.eq(gate), self.ops.ready.eq(gates.i.ready),
-            put.addr.eq(tail), put.data.eq(new), put.en.eq(self.ops.valid & gates.i.ready),
+            gates.i.valid.eq(ops.gate.valid), gates.i.payload.eq(gate), ops.gate.ready.eq(gates.i.ready),
+            put.addr.eq(tail), put.data.eq(ops.op), put.en.eq(ops.put & gates.i.ready),
             get.addr.eq(head), get.en.eq(1),
         ]
         with m.If(put.en):

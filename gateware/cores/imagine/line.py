@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Delay lines of the controller."""
 from amaranth import Signal
+from amaranth.lib import memory
 
 __all__ = ["Line"]
 
@@ -24,3 +25,18 @@ class Line:
             self._m.d.sync += later.eq(before)
             self._taps.append(later)
         return self._taps[delay]
+
+    @classmethod
+    def stored(cls, m, value, name, delay):
+        """A line of which nothing before ``delay`` (2 to 8) is wanted: a block RAM, for chips that have those left, and no logic."""
+        if not 2 <= delay <= 8:
+            raise ValueError(f"Delay of a stored line must be 2 to 8, not {delay!r}")
+        ram = memory.Memory(shape=len(value), depth=8, init=[], attrs={"ram_style": "block"})
+        m.submodules[f"{name}_disjoint"] = ram
+        put, get, at = ram.write_port(), ram.read_port(), Signal(3, name=f"{name}_at", reset_less=True)
+        # Written at the end of this cycle, read delay - 1 cycles later.
+        m.d.sync += at.eq(at + 1)
+        m.d.comb += [put.addr.eq(at), put.data.eq(value), put.en.eq(1), get.addr.eq(at - (delay - 1)), get.en.eq(1)]
+        line = cls(m, value, name)
+        line._taps += [None] * (delay - 1) + [get.data]
+        return line

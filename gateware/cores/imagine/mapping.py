@@ -124,8 +124,13 @@ class Mapping:
 
     @property
     def small(self):
-        """So few blocks, and a chip so slow, that a stage of registers less in the decoder and in the tree is no loss."""
+        """So few blocks, and a chip so slow, that fewer stages of registers in the decoder and in the tree are no loss."""
         return self.ram == "sdp1" and self.banks * self.cols <= 16
+
+    @property
+    def tiny(self):
+        """No tree at all."""
+        return self.ram == "sdp1" and self.banks * self.cols <= 8
 
     @property
     def pes(self):

@@ -15,7 +15,7 @@ def run(mapping, words, limit=100_000):
             if ctx.get(dut.swept):
                 break
             await ctx.tick()
-        for name, value in (("room", 1), ("output_limit", 1 << 31), ("window_limit", 1 << 31), ("run", 1)):
+        for name, value in (("room", 1), ("allowance", 1 << 28), ("run", 1)):
             ctx.set(getattr(dut, name), value)
         ctx.set(dut.items.ready, 1)
         fed = 0
