@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """myStorm BlackIce II (asynchronous SRAM) and BlackIce Mx (SDR SDRAM): iCE40HX4K, the die of an HX8K, behind an STM32."""
-from .board import SDRAM, SRAM, Board, UARTLink
+from .board import SDRAM, SRAM, Board, Bridge, UARTLink
 
 __all__ = ["BOARDS"]
 
 # The serial port of the STM32.
 _LINK = UARTLink(baud=115_200)
+_BRIDGES = (Bridge(0x0483, 0x5740, "STM32"),)
 
 BOARDS = (
     Board(
         name="blackice-ii", title="myStorm BlackIce II", fpga="hx8k", part="iCE40HX4K-TQ144",
         platform="amaranth_boards.blackice_ii:BlackIceIIPlatform", oscillator="clk100", oscillator_hz=100_000_000,
-        clock_mhz=32, memory=SRAM(part="IS61WV25616"), link=_LINK, programmers=("STM32",), busy_led=("led", 0),
+        clock_mhz=32, memory=SRAM(part="IS61WV25616"), link=_LINK, bridges=_BRIDGES, programmers=("STM32",), busy_led=("led", 0),
         fault_led=("led", 3)),
     Board(
         name="blackice-mx", title="myStorm BlackIce Mx", fpga="hx8k", part="iCE40HX4K-TQ144",
         platform="quintet.boards.platforms.blackice_mx:BlackIceMXPlatform", oscillator="clk25", oscillator_hz=25_000_000,
         # With its clock inverted the chip's answers are in time without a further cycle, up to some 40 MHz.
-        clock_mhz=32, memory=SDRAM(part="W9816G6", capture=0), link=_LINK, programmers=("STM32",), busy_led=("led", 0),
+        clock_mhz=32, memory=SDRAM(part="W9816G6", capture=0), link=_LINK, bridges=_BRIDGES, programmers=("STM32",), busy_led=("led", 0),
         fault_led=("led", 1)),
 )

@@ -3,14 +3,14 @@
 import importlib
 from dataclasses import dataclass, field
 
-__all__ = ["FPGA_FAMILY", "LINKS", "SDRAM", "SPRAM", "SRAM", "BlockRAM", "Board", "UARTLink"]
+__all__ = ["FPGA_FAMILY", "LINKS", "SDRAM", "SPRAM", "SRAM", "BlockRAM", "Board", "Bridge", "UARTLink", "USBPort"]
 
 #: FPGA code of presets -> family of primitives.
 FPGA_FAMILY = {"85f": "ecp5", "45f": "ecp5", "25f": "ecp5", "up5k": "ice40", "hx8k": "ice40"}
 
 
-#: What the serial line of a board can speak.
-LINKS = ("uart", "uartbone")
+#: All links there are: ours and LiteX's protocol on a serial line, ours over USB.
+LINKS = ("uart", "uartbone", "usb")
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,37 @@ class UARTLink:
     """Serial line of the host link: ``resource`` of the platform, ``baud`` bits a second."""
     baud: int = 3_000_000
     resource: str = "uart"
+    number: int = 0
     kind: str = "uart"
 
     @property
     def info(self):
         """What the info text says."""
         return {"kind": self.kind, "baud": self.baud}
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """A serial bridge on a board: USB vendor and product, and which of its interfaces is the link's where it has several."""
+    vendor: int
+    product: int
+    name: str
+    interface: int = None
+
+
+@dataclass(frozen=True)
+class USBPort:
+    """USB wires of the FPGA itself: ``d_p``, ``d_n`` and ``pullup`` of the platform's ``resource``, ``number``. The first pin of
+    ``pullup`` is that of D+."""
+    resource: str = "usb"
+    number: int = 0
+    kind: str = "usb"
+
+    @property
+    def info(self):
+        """What the info text says."""
+        from ..gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
+        return {"kind": self.kind, "vendor": VENDOR_ID, "product": PRODUCT_ID}
 
 
 @dataclass(frozen=True)
@@ -134,7 +159,9 @@ class Board:
     oscillator : str, clock resource of the platform; ``oscillator_hz`` its frequency
     clock_mhz : float, main clock where the preset names none
     memory : SDRAM, SRAM, SPRAM or BlockRAM
-    link : UARTLink
+    link : UARTLink or USBPort, the link that is built where none is asked for
+    usb : USBPort or None, where USB wires come to the FPGA
+    bridges : tuple of Bridge, the board's own USB serial bridge (of several revisions), by which a host finds it
     programmers : tuple of str, programs that can load it, the first one preferred
     busy_led, fault_led : (resource, number), or with the name of a part of it, as of a three-coloured LED; ``None``: the board
         has no LED for it
@@ -155,6 +182,8 @@ class Board:
     programmers: tuple
     busy_led: tuple
     fault_led: tuple
+    usb: USBPort = None
+    bridges: tuple = field(default=())
     clock_pad: bool = False
     held_high: tuple = field(default=())
     notes: tuple = field(default=())
@@ -163,6 +192,30 @@ class Board:
     def family(self):
         """Family of primitives."""
         return FPGA_FAMILY[self.fpga]
+
+    @property
+    def links(self):
+        """Links that this board can be built with, the default one first."""
+        serial = ("uart", "uartbone") if self.link.kind == "uart" else ()
+        return (*serial, *(("usb",) if self.usb is not None else ()))
+
+    def port_of(self, link):
+        """:class:`UARTLink` or :class:`USBPort` of a link.
+
+        Raises
+        ------
+        ValueError
+            There is no link of that name.
+        BoardError
+            This board has not got it.
+        """
+        if link not in LINKS:
+            raise ValueError(f"Link must be one of {', '.join(LINKS)}, not {link!r}")
+        if link not in self.links:
+            from . import BoardError
+            why = "no USB wires come to its FPGA" if link == "usb" else "it has no serial line"
+            raise BoardError(f"{self.name} cannot be built with link {link}: {why}; there is {', '.join(self.links)}")
+        return self.usb if link == "usb" else self.link
 
     def platform_class(self):
         """The platform's class."""
@@ -180,7 +233,7 @@ class Board:
         """Whether the PLL makes a clock of ``ratio`` times the main clock beside it: an ECP5's any, an iCE40's its double."""
         return self.family == "ecp5" or ratio == 2
 
-    def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None, link="uart"):
+    def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None, link=None):
         """The SoC of this board, without its pins.
 
         Parameters
@@ -193,16 +246,19 @@ class Board:
             ``"own"``: the board's primitives; ``None``: their twins, for simulation.
         size : int, optional
             Bytes of main memory, where a simulation wants less than there is.
-        link : str
-            ``"uart"``: our protocol; ``"uartbone"``: LiteX's, on the same wires.
+        link : str, optional
+            ``"uart"``: our protocol; ``"uartbone"``: LiteX's, on the same wires; ``"usb"``: ours over USB. The board's
+            default one unless given.
 
         Raises
         ------
+        BoardError
+            The board has not got that link.
         ParameterError
             No preset fits, or a parameter is wrong.
         """
-        if link not in LINKS:
-            raise ValueError(f"Link must be one of {', '.join(LINKS)}, not {link!r}")
+        link = link or self.link.kind
+        port = self.port_of(link)
         from ..gateware.cores.domains import requested_domain
         from ..gateware.cores.parameters import ParameterError
         from ..gateware.soc import SoC
@@ -218,6 +274,6 @@ class Board:
         family = self.family if family == "own" else family
         memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
         return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
-                   family=family, link=self.link.info | {"kind": link}, uartbone=link == "uartbone",
+                   family=family, link=port.info | {"kind": link}, uartbone=link == "uartbone",
                    pipelined=self.family == "ecp5",
                    shared_clock=domain is not None and not self.makes_beside_main(domain.ratio))

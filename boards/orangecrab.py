@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OrangeCrab r0.2: ECP5 of the fastest grade. Its DDR3 is not used: main memory is block RAM."""
-from .board import BlockRAM, Board, UARTLink
+from .board import BlockRAM, Board, UARTLink, USBPort
 
 __all__ = ["BOARDS"]
 
@@ -10,9 +10,11 @@ def _board(size, fpga, memory):
         name=f"orangecrab-{size.lower()}", title=f"OrangeCrab r0.2 {size}", fpga=fpga, part=f"LFE5U-{size}-8MG285C",
         platform=f"quintet.boards.platforms.orangecrab:OrangeCrab{size}Platform", oscillator="clk",
         oscillator_hz=48_000_000, clock_mhz=72, memory=BlockRAM(size=memory, beat_bytes=4), link=UARTLink(baud=3_000_000),
+        usb=USBPort(),
         programmers=("dfu-util", "openFPGALoader"), busy_led=("rgb_led", 0, "g"), fault_led=("rgb_led", 0, "r"),
         notes=("main memory is block RAM: the DDR3 needs a controller that quintet does not have",
-               "the serial line is on pins 0 (in) and 1 (out) of the header, 3.3 V"))
+               "the serial line is on pins 0 (in) and 1 (out) of the header, 3.3 V",
+               "link usb is on the board's own USB port"))
 
 
 BOARDS = (_board("25F", "25f", 1 << 15), _board("85F", "85f", 1 << 16))

@@ -14,15 +14,20 @@ def _size(number):
     return f"{number >> 20} MiB" if number >= 1 << 20 else f"{number >> 10} KiB"
 
 
+def _links(board):
+    names = {"uart": lambda: f"UART, {board.link.baud / 1e6:g} Mbaud", "usb": lambda: "USB, 12 Mbit/s"}
+    return "; ".join(names[link]() for link in board.links if link in names)
+
+
 def rows():
     """Lines of the table."""
-    yield "| name | board | FPGA | presets | oscillator | main clock | main memory | link | programmers |"
+    yield "| name | board | FPGA | presets | oscillator | main clock | main memory | links | programmers |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for board in map(open_board, board_names()):
         part = getattr(board.memory, "part", None)
         yield (f"| `{board.name}` | {board.title} | {board.part} | `{board.fpga}` | {board.oscillator_hz / 1e6:g} MHz "
                f"| {board.clock_mhz:g} MHz | {_size(board.memory.size)} {board.memory.kind}{f' ({part})' if part else ''} "
-               f"| {board.link.kind.upper()}, {board.link.baud / 1e6:g} Mbaud | {', '.join(board.programmers)} |")
+               f"| {_links(board)} | {', '.join(board.programmers)} |")
 
 
 def page(text):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands around the SoC on a physical board: PLL, reset, UART, LEDs, memory pins."""
-from amaranth import ClockDomain, Elaboratable, Module, Mux, Signal
+"""What stands around the SoC on a physical board: PLL, reset, UART or USB, LEDs, memory pins."""
+from amaranth import ClockDomain, Const, Elaboratable, Module, Mux, Signal
 from amaranth.lib import io, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 from amaranth.lib.wiring import In, Out
@@ -8,7 +8,8 @@ from amaranth.lib.wiring import In, Out
 from ..gateware.link.uart import UARTReceiver, UARTTransmitter
 from ..gateware.memory.sdram.phy import SDRAMPhy
 from ..gateware.memory.sram.phy import SRAMPhy
-from ..gateware.primitives.pll import PLL, ecp5_settings, ice40_settings
+from ..gateware.primitives.pll import PLL, PLLError, ecp5_settings, ice40_settings
+from .usb_top import USB_HZ, USB_TOLERANCE, USBClocks, USBPads
 
 __all__ = ["BoardTop", "MainClock", "SerialLink"]
 
@@ -75,13 +76,21 @@ class BoardTop(Elaboratable):
     """Top of the bitstream: ``soc`` (a SoC of :meth:`Board.make_soc`) on ``board``'s pins."""
     def __init__(self, *, board, soc, tolerance=0.01):
         self.board, self.soc, self._tolerance = board, soc, tolerance
+        self._usb = soc.link.get("kind") == "usb"
+        self._further_hz = soc.domain_hz
+        if self._usb and board.family == "ice40" and board.oscillator_hz != USB_HZ:
+            # The one PLL gives both: what it makes beside the main clock is its double.
+            if 2 * soc.clock_hz != USB_HZ:
+                raise PLLError(f"with link usb the main clock of {board.name} is {USB_HZ / 2e6:g} MHz, since its one PLL gives "
+                               f"{USB_HZ / 1e6:g} MHz too; not {soc.clock_hz / 1e6:g}")
+            self._further_hz = USB_HZ
         # Refuses a frequency that the PLL cannot make before anything is built.
         settings = ecp5_settings if board.family == "ecp5" else ice40_settings
-        settings(board.oscillator_hz, soc.clock_hz, tolerance, soc.domain_hz)
+        settings(board.oscillator_hz, soc.clock_hz, tolerance, self._further_hz)
 
     def _pll(self, pad=None):
         return PLL(family=self.board.family, input_hz=self.board.oscillator_hz, wanted_hz=self.soc.clock_hz,
-                   tolerance=self._tolerance, phase=self.sdram_phase, further_hz=self.soc.domain_hz, pad=pad)
+                   tolerance=self._tolerance, phase=self.sdram_phase, further_hz=self._further_hz, pad=pad)
 
     @property
     def sdram_phase(self):
@@ -109,13 +118,10 @@ class BoardTop(Elaboratable):
             m.d.comb += further.clk.eq(pll.further)
             m.submodules.further_reset = ResetSynchronizer(main.domain.rst, domain=further.name)
 
-        uart = platform.request(board.link.resource, dir="-")
-        m.submodules.rx_pin = rx_pin = io.Buffer("i", uart.rx)
-        m.submodules.tx_pin = tx_pin = io.Buffer("o", uart.tx)
-        link = m.submodules.uart = SerialLink(clock_hz=soc.clock_hz, baud=board.link.baud)
-        wiring.connect(m, link.rx, soc.rx)
-        wiring.connect(m, soc.tx, link.tx)
-        m.d.comb += [link.rx_line.eq(rx_pin.i), tx_pin.o.eq(link.tx_line)]
+        if self._usb:
+            self._usb_link(m, pll, clock)
+        else:
+            self._serial_link(m, platform)
 
         self._leds(m, platform)
         for resource, number in board.held_high:
@@ -127,6 +133,35 @@ class BoardTop(Elaboratable):
             phy = m.submodules.phy = SRAMPhy(part=board.memory.part, ports=platform.request(board.memory.resource, dir="-"))
             wiring.connect(m, soc.memory_pins, phy.controller)
         return m
+
+    def _serial_link(self, m, platform):
+        soc, port = self.soc, self.board.link
+        uart = platform.request(port.resource, port.number, dir="-")
+        m.submodules.rx_pin = rx_pin = io.Buffer("i", uart.rx)
+        m.submodules.tx_pin = tx_pin = io.Buffer("o", uart.tx)
+        link = m.submodules.uart = SerialLink(clock_hz=soc.clock_hz, baud=port.baud)
+        wiring.connect(m, link.rx, soc.rx)
+        wiring.connect(m, soc.tx, link.tx)
+        m.d.comb += [link.rx_line.eq(rx_pin.i), tx_pin.o.eq(link.tx_line)]
+
+    def _usb_link(self, m, pll, clock):
+        """Where the oscillator gives 48 MHz it is taken as it is; else an iCE40's PLL makes it beside the main clock, and an ECP5
+        has a second PLL."""
+        board = self.board
+        if board.oscillator_hz == USB_HZ:
+            fast, locked = clock, Const(1)
+        elif board.family == "ice40":
+            fast, locked = pll.further, pll.locked
+        else:
+            m.submodules.usb_pll = second = PLL(family=board.family, input_hz=board.oscillator_hz, wanted_hz=USB_HZ,
+                                                tolerance=USB_TOLERANCE)
+            m.d.comb += second.input.eq(clock)
+            fast, locked = second.output, second.locked
+        clocks = m.submodules.usb_clocks = USBClocks(input=fast, locked=locked)
+        m.domains += [clocks.fast, clocks.slow]
+        pads = m.submodules.usb = USBPads(board_name=board.name, port=board.usb)
+        wiring.connect(m, pads.link.rx, self.soc.rx)
+        wiring.connect(m, self.soc.tx, pads.link.tx)
 
     def _leds(self, m, platform):
         requested = {}

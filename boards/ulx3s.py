@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Radiona ULX3S: ECP5 with 32 MiB of 16-bit SDR SDRAM and an FT231X."""
-from .board import SDRAM, Board, UARTLink
+from .board import SDRAM, Board, Bridge, UARTLink, USBPort
 
 __all__ = ["BOARDS"]
 
@@ -12,8 +12,10 @@ def _board(size, fpga):
     return Board(
         name=f"ulx3s-{size.lower()}", title=f"Radiona ULX3S {size}", fpga=fpga, part=f"LFE5U-{size}-6BG381C",
         platform=f"amaranth_boards.ulx3s:ULX3S_{size}_Platform", oscillator="clk25", oscillator_hz=25_000_000, clock_mhz=80,
-        memory=_SDRAM, link=UARTLink(baud=3_000_000), programmers=("openFPGALoader", "fujprog"),
-        busy_led=("led", 0), fault_led=("led", 1))
+        memory=_SDRAM, link=UARTLink(baud=3_000_000), usb=USBPort(), bridges=(Bridge(0x0403, 0x6015, "FT231X"),),
+        programmers=("openFPGALoader", "fujprog"),
+        busy_led=("led", 0), fault_led=("led", 1),
+        notes=("link usb is on the second USB port, US2",))
 
 
 #: The 12F is a 25F die: presets of the 25F fit.

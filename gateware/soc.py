@@ -75,6 +75,7 @@ class SoC(wiring.Component):
     params : dict, every parameter of the core
     preset : str
     info : bytes, contents of the info ROM
+    link : dict, what the info text says of the link
     domain : DomainRequest or None, the core's own clock domain, which the design around must drive
     """
     def __init__(self, *, board_name, clock_hz, memory, room=None, preset=None, params=None, family=None, link=None,
@@ -85,6 +86,7 @@ class SoC(wiring.Component):
             raise ValueError("A preset or parameters need a core")
         self.board_name, self.clock_hz, self.backing, self.room = board_name, clock_hz, memory, room
         self.family, self.pipelined, self.uartbone = family, bool(pipelined), bool(uartbone)
+        self.link = dict(link or {})
         tag, self.params, self.preset, self.core = None, {}, None, None
         if room is not None:
             space = room.params.SPACE
@@ -95,7 +97,7 @@ class SoC(wiring.Component):
                                   family=family, pipelined=self.pipelined, shared_clock=shared_clock)
         self.domain = self.core.domain if self.core is not None else None
         text = {"board": board_name, "isa": room.name if room else None, "preset": self.preset, "params": self.params,
-                "clock_hz": clock_hz, "link": link or {}, "version": _version(),
+                "clock_hz": clock_hz, "link": self.link, "version": _version(),
                 "memory": {"size": memory.size, "beat_bytes": memory.beat_bytes,
                            "kind": getattr(memory, "kind", type(memory).__name__)}}
         if self.domain is not None:

@@ -40,7 +40,7 @@ def _platform(board):
     return Platform()
 
 
-def _prepare(board, room, preset, params, freq, link="uart"):
+def _prepare(board, room, preset, params, freq, link=None):
     from ..boards.top import BoardTop
     from ..gateware.primitives.pll import PLLError
     hz = None if freq is None else round(freq * 1e6)
@@ -51,7 +51,7 @@ def _prepare(board, room, preset, params, freq, link="uart"):
         raise BuildError(str(error)) from None
 
 
-def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link="uart"):
+def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None):
     """Build a bitstream.
 
     Parameters
@@ -70,8 +70,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         Folder for all files; else ``out/build/<board>-<isa>-<preset>-<seed>``.
     progress : callable(str)
         Told what happens, a line at a time.
-    link : str
-        ``"uart"`` or ``"uartbone"``.
+    link : str, optional
+        ``"uart"``, ``"uartbone"`` or ``"usb"``; else the board's default one.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     progress("synthesis, place and route (minutes for a large core)")
     _run_script(plan.script, folder, environment)
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
-    report = {"board": board.name, "isa": isa, "link": link, "preset": soc.preset, "params": soc.params, "seed": seed,
+    report = {"board": board.name, "isa": isa, "link": soc.link["kind"], "preset": soc.preset, "params": soc.params, "seed": seed,
               "clock_asked_mhz": round(soc.clock_hz / 1e6, 3), **_figures(board.family, folder, soc.clock_hz, domains),
               "seconds": round(time.monotonic() - started, 1),
               "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}

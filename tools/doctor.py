@@ -8,15 +8,27 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 
-__all__ = ["Finding", "UDEV_RULES", "examine"]
+__all__ = ["BOOTLOADERS", "Finding", "examine", "udev_rules"]
 
-#: Lets every user of the machine's seat reach the USB bridges of the boards (FTDI of ULX3S and iCEBreaker).
-UDEV_RULES = """\
-# /etc/udev/rules.d/99-quintet.rules, then: udevadm control --reload && udevadm trigger
-SUBSYSTEM=="usb", ATTRS{idVendor}=="0403", ATTRS{idProduct}=="6015", TAG+="uaccess"
-SUBSYSTEM=="usb", ATTRS{idVendor}=="0403", ATTRS{idProduct}=="6010", TAG+="uaccess"
-SUBSYSTEM=="tty", ATTRS{idVendor}=="0403", TAG+="uaccess"
-"""
+#: USB devices that only programmers talk to: bootloaders, which are no serial ports.
+BOOTLOADERS = {(0x1209, 0x5AF0): "OrangeCrab's bootloader", (0x1209, 0x5BF0): "Fomu's bootloader"}
+
+
+def udev_rules():
+    """Rules that let every user of the machine's seat reach the boards' USB devices, for programmers and as serial ports.
+
+    ModemManager, where it runs, would send its own questions to a serial port of the class CDC-ACM: it is told not to.
+    """
+    from .targets.serial_port import identities
+    lines = ["# /etc/udev/rules.d/70-quintet.rules, then: udevadm control --reload && udevadm trigger"]
+    named = {**{key: (identity.name, True) for key, identity in identities().items()},
+             **{key: (name, False) for key, name in BOOTLOADERS.items()}}
+    for (vendor, product), (name, serial) in sorted(named.items()):
+        match = f'ATTRS{{idVendor}}=="{vendor:04x}", ATTRS{{idProduct}}=="{product:04x}", TAG+="uaccess"'
+        lines += [f"# {name}", f'SUBSYSTEM=="usb", {match}']
+        if serial:
+            lines.append(f'SUBSYSTEM=="tty", {match}, ENV{{ID_MM_DEVICE_IGNORE}}="1"')
+    return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,7 @@ _PACKAGES = (
     ("amaranth", "gateware", True, ""),
     ("amaranth-boards", "bitstreams", True, ""),
     ("luna-soc", "gateware (carries amaranth-soc)", True, ""),
+    ("luna-usb", "the link over USB", True, ""),
     ("numpy", "models and jobs", True, ""),
     ("pyserial", "boards", True, ""),
     ("PyYAML", "IMAGine's parameter files", True, ""),

@@ -119,7 +119,7 @@ class VirtualBoard:
     def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None):
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
-        baud = board.link.baud if link == "wire" else None
+        baud = board.port_of("uart").baud if link == "wire" else None
         self.soc, self.clock_hz = soc, soc.clock_hz
         top = VirtualTop(soc=soc, baud=baud)
         self.library = build_library(
@@ -240,5 +240,5 @@ def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None,
     board = open_board(board) if isinstance(board, str) else board
     room = open_room(isa) if isinstance(isa, str) else isa
     soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=clock_hz, family=None,
-                         link="uartbone" if link == "uartbone" else "uart")
+                         link="uartbone" if link == "uartbone" else None)
     return VirtualBoard(board=board, soc=soc, link=link, trace=trace, cache=cache, progress=progress)

@@ -35,10 +35,14 @@ def test_the_registry_has_what_the_board_names(name):
     assert board.name == name and len(name) <= 16
     assert board.fpga in FPGAS and board.fpga != "sim"
     assert platform.lookup(board.oscillator).clock.frequency == board.oscillator_hz
-    for resource in (*filter(None, (board.busy_led, board.fault_led)), (board.link.resource, 0), *board.held_high):
+    for resource in (*filter(None, (board.busy_led, board.fault_led)), (board.link.resource, board.link.number), *board.held_high):
         found = platform.lookup(*resource[:2])
         assert not resource[2:] or resource[2] in {part.name for part in found.ios}
     assert all(name in PROGRAMMERS for name in board.programmers)
+    assert (board.usb is not None) == ("usb" in board.links) and board.link.kind in board.links
+    if board.usb is not None:
+        usb = {s.name: s.ios[0] for s in platform.lookup(board.usb.resource, board.usb.number).ios}
+        assert {"d_p", "d_n", "pullup"} <= set(usb)
     if board.memory.kind == "SRAM":
         part = find_sram(board.memory.part)
         sram = {s.name: s.ios[0] for s in platform.lookup(board.memory.resource).ios}
@@ -66,6 +70,67 @@ def test_tops_elaborate(name):
     text = text if isinstance(text, str) else text.decode()
     assert ("EHXPLLL" if board.family == "ecp5" else "SB_PLL40_PAD" if board.clock_pad else "SB_PLL40_CORE") in text
     assert soc.info[:4] == b"QNTT" and board.name.encode() in soc.info[:64]
+
+
+def _il(board, soc):
+    platform = board.platform_class()()
+    type(platform).required_tools = ()
+    text = platform.prepare(BoardTop(board=board, soc=soc)).files["top.il"]
+    return text if isinstance(text, str) else text.decode()
+
+
+@pytest.mark.parametrize(("name", "plls"), [
+    ("ulx3s-25f", {"EHXPLLL": 2}), ("orangecrab-25f", {"EHXPLLL": 1}), ("icepi-zero", {"EHXPLLL": 2}),
+    ("icesugar", {"SB_PLL40_2F_PAD": 1}), ("fomu", {"SB_PLL40_CORE": 1})])
+def test_tops_with_usb_elaborate(name, plls):
+    """48 MHz come from the oscillator itself, from the PLL's second output, or from a PLL of their own."""
+    board = open_board(name)
+    text = _il(board, board.make_soc(link="usb"))
+    for cell, count in plls.items():
+        assert text.count(f"cell \\{cell} ") == count
+    assert "SB_IO" in text or "BB" in text
+
+
+def test_links_that_a_board_has_not_got():
+    with pytest.raises(BoardError, match="icebreaker cannot be built with link usb: no USB wires come to its FPGA; there is uart, uartbone"):
+        open_board("icebreaker").make_soc(link="usb")
+    with pytest.raises(BoardError, match="fomu cannot be built with link uartbone: it has no serial line; there is usb"):
+        open_board("fomu").make_soc(link="uartbone")
+    with pytest.raises(ValueError, match="Link must be one of uart, uartbone, usb, not 'ftdi'"):
+        open_board("fomu").make_soc(link="ftdi")
+    assert open_board("fomu").make_soc().link["kind"] == "usb" and open_board("ulx3s-85f").make_soc().link["kind"] == "uart"
+
+
+def test_one_pll_for_both_clocks():
+    board = open_board("icesugar")
+    with pytest.raises(PLLError, match="with link usb the main clock of icesugar is 24 MHz.*; not 30"):
+        BoardTop(board=board, soc=board.make_soc(link="usb", clock_hz=30_000_000))
+
+
+def test_usb_clocks():
+    """Both domains leave reset once the clock is locked; 12 MHz is a quarter of 48, its edges always at the same place."""
+    from quintet.boards.usb_top import USBClocks
+    lock = Signal()
+    clocks = USBClocks(input=ClockSignal("simulated"), locked=lock, settle=16)
+    top = Module()
+    top.domains.simulated = ClockDomain("simulated", reset_less=True)
+    top.domains += [clocks.fast, clocks.slow]
+    top.submodules.clocks = clocks
+    resets, levels = [], []
+
+    async def testbench(ctx):
+        for cycle in range(120):
+            ctx.set(lock, cycle >= 10)
+            resets.append((ctx.get(clocks.fast.rst), ctx.get(clocks.slow.rst)))
+            levels.append(ctx.get(clocks.slow.clk))
+            await ctx.tick("simulated")
+    sim = Simulator(top)
+    sim.add_clock(1e-6, domain="simulated")
+    sim.add_testbench(testbench)
+    sim.run()
+    assert all(r == (1, 1) for r in resets[:25]) and resets[-1] == (0, 0)
+    rises = [n for n in range(1, 120) if levels[n] and not levels[n - 1]]
+    assert {b - a for a, b in zip(rises, rises[1:], strict=False)} == {4}
 
 
 def test_presets():

@@ -6,6 +6,7 @@ import stat
 import pytest
 
 from quintet.tools import doctor
+from quintet.tools.targets import serial_port
 
 
 @pytest.fixture
@@ -75,3 +76,12 @@ def test_port_without_permission(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor.os, "access", lambda *_: False)
     finding = find(str(port))
     assert finding.found == "no permission" and "usermod -a -G" in finding.fix
+
+
+def test_udev_rules_name_every_identity(quintet):
+    """Before 73-seat-late.rules, which hands out what is tagged; and no modem manager between us and a board."""
+    said = quintet("doctor", "--udev")
+    assert said.code == 0 and "70-quintet.rules" in said.out
+    for vendor, product in ((0x0403, 0x6015), (0x1209, 0x0001), (0x1D50, 0x602B), (0x1209, 0x5BF0)):
+        assert f'ATTRS{{idVendor}}=="{vendor:04x}", ATTRS{{idProduct}}=="{product:04x}", TAG+="uaccess"' in said.out
+    assert said.out.count('SUBSYSTEM=="tty"') == said.out.count("ID_MM_DEVICE_IGNORE") == len(serial_port.identities())

@@ -2,6 +2,7 @@
 """Jobs on a serial port: the real command line, pyserial and link client against a board in Python on a pseudo-terminal."""
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -86,22 +87,51 @@ def test_baud():
                 open_target(f"{board.path}?{query}")
 
 
-def test_auto(monkeypatch):
-    def ports(*paths):
-        monkeypatch.setattr(serial_port, "candidates", lambda: [type("Port", (), {"device": path}) for path in paths])
-    ports()
+def usb_port(device, vid=0x0403, pid=0x6015, location="1-2:1.0"):
+    return SimpleNamespace(device=device, vid=vid, pid=pid, location=location)
+
+
+@pytest.fixture
+def attached(monkeypatch):
+    """Says which serial ports there are."""
+    from serial.tools import list_ports
+    return lambda *ports: monkeypatch.setattr(list_ports, "comports", lambda: list(ports))
+
+
+def test_auto(attached):
+    attached(usb_port("/dev/ttyS0", vid=None, pid=None, location=None))
     with pytest.raises(NoDeviceError, match="no board found: no USB serial port is attached"):
         open_target("auto")
-    ports("/dev/ttyQUINTET")
-    with pytest.raises(NoDeviceError, match="no board found.*ttyQUINTET.*no such port"):
+    attached(usb_port("/dev/ttyQUINTET"))
+    with pytest.raises(NoDeviceError, match=r"no board found.*ttyQUINTET \(FT231X\).*no such port"):
         open_target("auto")
     with PtyBoard() as board, PtyBoard() as other:
-        ports("/dev/ttyQUINTET", board.path)
+        attached(usb_port("/dev/ttyQUINTET"), usb_port(board.path))
         with open_target("auto") as target:
             assert target.info.board == "fake" and target.name == board.path
-        ports(board.path, other.path)
-        with pytest.raises(NoDeviceError, match="several boards are attached"):
+        attached(usb_port(board.path), usb_port(other.path, 0x1209, 0x0001))
+        with pytest.raises(NoDeviceError, match="several boards are attached: name one of .*fake.*fake"):
             open_target("auto")
+
+
+def test_auto_asks_nobody_else(attached):
+    """Some other device might take our questions for commands."""
+    with PtyBoard() as board:
+        attached(usb_port(board.path, 0x2341, 0x0043))
+        with pytest.raises(NoDeviceError, match=f"no USB serial port is that of a board of ours; name one of {board.path}"):
+            open_target("auto")
+
+
+def test_the_interface_of_a_bridge_with_several(attached):
+    attached(usb_port("/dev/ttyUSB1", 0x0403, 0x6010, "1-2:1.1"), usb_port("/dev/ttyUSB0", 0x0403, 0x6010, "1-2:1.0"),
+             usb_port("COM7", 0x0403, 0x6010, None), usb_port("/dev/ttyUSB2", 0x0403, 0x6015))
+    assert [port.device for port in serial_port.candidates()] == ["/dev/ttyUSB1", "/dev/ttyUSB2", "COM7"]
+
+
+def test_identities():
+    known = serial_port.identities()
+    assert known[0x1209, 0x0001].name == "quintet link" and known[0x0403, 0x6010].interface == 1
+    assert known[0x1D50, 0x602B].rates == (115_200,) and known[0x0403, 0x6015].rates == (3_000_000,)
 
 
 def test_port_that_is_held_by_another():
@@ -110,9 +140,7 @@ def test_port_that_is_held_by_another():
             open_target(board.path)
 
 
-def test_auto_tries_the_rates_of_all_boards(monkeypatch):
-    from types import SimpleNamespace
-
+def test_auto_tries_the_rates_of_the_bridges_boards(attached, monkeypatch):
     from quintet.tools.link.errors import LinkError
     asked = []
 
@@ -120,11 +148,11 @@ def test_auto_tries_the_rates_of_all_boards(monkeypatch):
         asked.append(name)
         if not name.endswith("?baud=115200"):
             raise LinkError(f"{name}: no answer")
-        return SimpleNamespace(name=name, info=SimpleNamespace(board="icesugar"))
+        return SimpleNamespace(name=name, info=SimpleNamespace(board="icesugar"), close=lambda: None)
     monkeypatch.setattr(serial_port, "_open", opened)
-    monkeypatch.setattr(serial_port, "candidates", lambda: [SimpleNamespace(device="/dev/ttyACM0")])
+    attached(usb_port("/dev/ttyACM0", 0x1D50, 0x602B))
     assert open_target("auto").name == "/dev/ttyACM0?baud=115200"
-    assert asked[0] == "/dev/ttyACM0" and "/dev/ttyACM0?baud=1000000" in asked
-    monkeypatch.setattr(serial_port, "_open", lambda name: (_ for _ in ()).throw(LinkError(f"{name}: no answer")))
-    with pytest.raises(NoDeviceError, match="/dev/ttyACM0: /dev/ttyACM0: no answer"):
+    attached(usb_port("/dev/ttyACM1", 0x0D28, 0x0204))
+    with pytest.raises(NoDeviceError, match="ttyACM1.*no answer"):
         open_target("auto")
+    assert asked == ["/dev/ttyACM0?baud=115200", "/dev/ttyACM1?baud=1000000"]

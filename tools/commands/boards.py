@@ -37,6 +37,7 @@ def describe(board, rooms):
         "memory": {"kind": board.memory.kind, "size": board.memory.size,
                    "width": getattr(board.memory, "width", None), "part": getattr(board.memory, "part", None)},
         "clock_mhz": board.clock_mhz, "oscillator_mhz": board.oscillator_hz / 1e6, "link": dict(board.link.info),
+        "links": list(board.links), "bridges": [{"usb": f"{b.vendor:04x}:{b.product:04x}", "name": b.name} for b in board.bridges],
         "programmers": list(board.programmers), "notes": list(board.notes), "cores": cores,
     }
 
@@ -53,7 +54,7 @@ def _show_one(board, console):
     for name, value in (("board", f"{board['name']}: {board['title']}"), ("FPGA", f"{board['part']} ({board['family']})"),
                         ("memory", _memory(board)), ("main clock", f"{board['clock_mhz']:g} MHz, from "
                                                      f"{board['oscillator_mhz']:g} MHz"),
-                        ("link", link), ("programmers", ", ".join(board["programmers"]))):
+                        ("link", link), ("links", ", ".join(board["links"])), ("programmers", ", ".join(board["programmers"]))):
         console.out(f"{name:12} {value}")
     for note in board["notes"]:
         console.out(f"{'note':12} {note}")

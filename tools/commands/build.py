@@ -13,8 +13,9 @@ def arguments(parser):
     add_sizes(parser)
     parser.add_argument("--freq", type=float, metavar="MHZ", help="main clock (default: the preset's or the board's)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the placement (default: 1)")
-    parser.add_argument("--link", choices=("uart", "uartbone"), default="uart",
-                        help="protocol on the serial line: ours (default), or LiteX's UARTBone for its tools")
+    parser.add_argument("--link", choices=("uart", "uartbone", "usb"),
+                        help="link to the host: a serial line with our protocol or with LiteX's UARTBone for its tools, or the "
+                             "FPGA's own USB wires (default: uart where the board has it)")
     parser.add_argument("-o", dest="out", metavar="DIR", help="folder (default: out/build/BOARD-ISA-PRESET-SEED)")
 
 

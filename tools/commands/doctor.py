@@ -8,10 +8,11 @@ def arguments(parser):
 
 
 def run(args, console):
-    from ..doctor import UDEV_RULES, examine
+    from ..doctor import examine, udev_rules
     if args.udev:
-        console.out(UDEV_RULES.rstrip())
-        console.result({"udev": UDEV_RULES})
+        rules = udev_rules()
+        console.out(rules.rstrip())
+        console.result({"udev": rules})
         return Exit.OK
     findings = examine()
     ok = all(f.ok for f in findings if f.needed)

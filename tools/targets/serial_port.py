@@ -2,25 +2,49 @@
 """Opens a board on a serial port, a socket, or wherever ``auto`` finds one."""
 import errno
 import re
+from dataclasses import dataclass
+from functools import cache
 
 from ..errors import NoDeviceError, TargetError
 
-__all__ = ["candidates", "open_port"]
+__all__ = ["Identity", "candidates", "identities", "open_port"]
 
-#: USB vendor and product of the serial bridges on the boards quintet builds for.
-KNOWN_USB = {
-    (0x0403, 0x6015): "FT231X (ULX3S)", (0x0403, 0x6010): "FT2232H (iCEBreaker, HX8K)", (0x0403, 0x6014): "FT232H",
-    (0x0403, 0x6001): "FT232R", (0x1D50, 0x602B): "iCELink", (0x1D50, 0x6130): "iCELink", (0x1209, 0x5BF0): "OrangeCrab",
-    (0x1A86, 0x7523): "CH340", (0x1A86, 0x55D4): "CH9102", (0x10C4, 0xEA60): "CP210x", (0x16D0, 0x0F3B): "LUNA",
-}
+@dataclass(frozen=True)
+class Identity:
+    """What a USB serial port may be: ``name`` of the bridge, ``rates`` of the boards that have it, which of its interfaces."""
+    name: str
+    rates: tuple
+    interface: int = None
+
+
+@cache
+def identities():
+    """(vendor, product) -> :class:`Identity`, of all bridges on our boards and of our own USB device."""
+    from ...boards import board_names, open_board
+    from ...gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
+    found = {(VENDOR_ID, PRODUCT_ID): Identity("quintet link", ())}
+    for board in map(open_board, board_names()):
+        for bridge in board.bridges:
+            key = bridge.vendor, bridge.product
+            before = found.get(key)
+            rates = {*(before.rates if before else ()), board.link.baud}
+            found[key] = Identity(bridge.name, tuple(sorted(rates, reverse=True)), bridge.interface)
+    return found
 
 
 def candidates():
-    """Ports that may be a board: those with a known serial bridge first, then every other USB one."""
+    """Serial ports that may be a board of ours: those of a known bridge, the link's interface where it has several."""
     from serial.tools import list_ports
-    ports = [port for port in list_ports.comports() if port.vid is not None]
-    ports.sort(key=lambda port: ((port.vid, port.pid) not in KNOWN_USB, port.device))
-    return ports
+    found = []
+    for port in list_ports.comports():
+        identity = identities().get((port.vid, port.pid))
+        if identity is None:
+            continue
+        # Where the system says which interface a port is, as in 1-2:1.1.
+        interface = re.search(r":\d+\.(\d+)$", port.location or "")
+        if identity.interface is None or interface is None or int(interface[1]) == identity.interface:
+            found.append(port)
+    return sorted(found, key=lambda port: port.device)
 
 
 def open_port(port):
@@ -87,25 +111,30 @@ def _reason(error):
     return " ".join(str(error).split())
 
 
-def _ask(device):
-    """The board on a port, at whichever rate of our boards' it answers.
+def _ask(port):
+    """The board on a port, at whichever rate of the boards with its bridge it answers.
 
     Raises
     ------
     LinkError
-        It does not answer at any; that of the usual rate.
+        It does not answer at any; that of the first rate.
     """
-    from ...boards import board_names, open_board
     from ..link.errors import LinkError
     from ..link.pipe import BAUD
-    others = {open_board(name).link.baud for name in board_names()} - {BAUD}
+    identity = identities().get((port.vid, port.pid))
     silent = None
-    for rate in (BAUD, *sorted(others, reverse=True)):
+    for rate in (identity.rates if identity else ()) or (BAUD,):
         try:
-            return _open(device if rate == BAUD else f"{device}?baud={rate}")
+            return _open(port.device if rate == BAUD else f"{port.device}?baud={rate}")
         except LinkError as error:
             silent = silent or error
     raise silent
+
+
+def _told(port):
+    """A port as a message names it."""
+    identity = identities().get((port.vid, port.pid))
+    return f"{port.device} ({identity.name})" if identity else port.device
 
 
 def _find():
@@ -113,9 +142,9 @@ def _find():
     found, tried = [], []
     for port in candidates():
         try:
-            found.append(_ask(port.device))
+            found.append(_ask(port))
         except (LinkError, NoDeviceError) as error:
-            tried.append(f"{port.device}: {error}")
+            tried.append(f"{_told(port)}: {error}")
     if len(found) == 1:
         return found[0]
     for target in found:
@@ -123,4 +152,13 @@ def _find():
     if found:
         raise NoDeviceError("several boards are attached: name one of "
                             + ", ".join(f"{t.name} ({t.info.board})" for t in found))
-    raise NoDeviceError("no board found" + (f" ({'; '.join(tried)})" if tried else ": no USB serial port is attached"))
+    raise NoDeviceError("no board found" + (f" ({'; '.join(tried)})" if tried else _others()))
+
+
+def _others():
+    """The rest of the message where no port is a known bridge's."""
+    from serial.tools import list_ports
+    others = [port.device for port in list_ports.comports() if port.vid is not None]
+    if not others:
+        return ": no USB serial port is attached"
+    return f": no USB serial port is that of a board of ours; name one of {', '.join(sorted(others))} if it is"
