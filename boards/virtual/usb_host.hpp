@@ -189,7 +189,11 @@ private:
 		std::vector<uint8_t> &packet = receiver.packet;
 		if (any && spoil && !packet.empty() && !draw(spoil)) packet[draw(packet.size())] ^= 1 << draw(8), spoilt++;
 		if (!any || !receiver.good || packet.empty() || (packet[0] & 15) != (~packet[0] >> 4 & 15)) {
-			if (any && !spoil) fail("a damaged packet of the device");
+			if (any && !spoil) {
+				std::string text = "a damaged packet of the device";
+				for (uint8_t byte : packet) text += " " + std::to_string(byte);
+				fail(receiver.good ? text : text + ", broken off or wrongly stuffed");
+			}
 			return again();
 		}
 		uint8_t pid = packet[0] & 15;

@@ -1,23 +1,57 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The USB device as a byte pipe of the main clock."""
-from amaranth import Module
+from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import AsyncFIFO
+from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from .device import USBPins, USBSerial
+from .device import USBSerial
+from .transceiver import USBPins
 
-__all__ = ["USBLink"]
+__all__ = ["ByteCrossing", "USBLink"]
 
-#: Bytes of each queue between the clocks. A byte comes every eight cycles of 12 MHz at most, so that the few cycles of the
-#: pointers' synchronisers are covered from a main clock of 3 MHz on.
-DEPTH = 4
+
+class ByteCrossing(wiring.Component):
+    """An asynchronous FIFO of one byte: a register that rests while a bit that has changed with it crosses, and another comes back.
+
+    A byte takes some three cycles of each clock: at 12 MHz on one side and any clock from 8 MHz on the other less than the
+    0.67 us that it takes on the bus. Nothing of it is reset with its domains, so that a reset of one side alone neither
+    loses nor repeats a byte.
+
+    Parameters
+    ----------
+    source, sink : str, clock domains
+
+    Members
+    -------
+    i : In, stream of bytes in ``source``; o : Out, the same in ``sink``
+    """
+    def __init__(self, *, source, sink):
+        for name, value in (("source", source), ("sink", sink)):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} must be the name of a clock domain, not {value!r}")
+        self._source, self._sink = source, sink
+        super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8))})
+
+    def elaborate(self, platform):
+        m = Module()
+        byte = Signal(8, reset_less=True)
+        given, given_there, taken, taken_here = (
+            Signal(reset_less=True, name=name) for name in ("given", "given_there", "taken", "taken_here"))
+        m.submodules.there = FFSynchronizer(given, given_there, o_domain=self._sink)
+        m.submodules.here = FFSynchronizer(taken, taken_here, o_domain=self._source)
+        m.d.comb += [self.i.ready.eq(given == taken_here), self.o.valid.eq(given_there != taken), self.o.payload.eq(byte)]
+        with m.If(self.i.valid & self.i.ready):
+            m.d[self._source] += [byte.eq(self.i.payload), given.eq(~given)]
+        with m.If(self.o.valid & self.o.ready):
+            m.d[self._sink] += taken.eq(~taken)
+        return m
 
 
 class USBLink(wiring.Component):
     """The link's byte streams on the wires of a USB device (:class:`~.device.USBSerial`).
 
-    The streams are in ``sync``; two asynchronous FIFOs cross to ``usb`` (12 MHz), so the main clock may be any. ``usb`` and
+    The streams are in ``sync``; each crosses to ``usb`` (12 MHz) by a handshake of its own, so the main clock may be any from 8 MHz on. ``usb`` and
     ``usb_io`` (48 MHz) are to be driven from outside, and not reset with ``sync``: a host must not see the device vanish when
     it resets the SoC.
 
@@ -38,12 +72,10 @@ class USBLink(wiring.Component):
         m = Module()
         device = m.submodules.device = self.device
         wiring.connect(m, device.pins, wiring.flipped(self.pins))
-        inward = m.submodules.inward = AsyncFIFO(width=8, depth=DEPTH, w_domain="usb", r_domain="sync")
-        outward = m.submodules.outward = AsyncFIFO(width=8, depth=DEPTH, w_domain="sync", r_domain="usb")
-        m.d.comb += [
-            inward.w_data.eq(device.rx.payload), inward.w_en.eq(device.rx.valid), device.rx.ready.eq(inward.w_rdy),
-            self.rx.payload.eq(inward.r_data), self.rx.valid.eq(inward.r_rdy), inward.r_en.eq(self.rx.ready),
-            outward.w_data.eq(self.tx.payload), outward.w_en.eq(self.tx.valid), self.tx.ready.eq(outward.w_rdy),
-            device.tx.payload.eq(outward.r_data), device.tx.valid.eq(outward.r_rdy), outward.r_en.eq(device.tx.ready),
-        ]
+        inward = m.submodules.inward = ByteCrossing(source="usb", sink="sync")
+        outward = m.submodules.outward = ByteCrossing(source="sync", sink="usb")
+        wiring.connect(m, device.rx, inward.i)
+        wiring.connect(m, inward.o, wiring.flipped(self.rx))
+        wiring.connect(m, wiring.flipped(self.tx), outward.i)
+        wiring.connect(m, outward.o, device.tx)
         return m

@@ -3,12 +3,14 @@
 from usb_protocol.emitters import DeviceDescriptorCollection
 from usb_protocol.emitters.descriptors import cdc
 
-__all__ = ["DATA_ENDPOINT", "PACKET_BYTES", "STATUS_BYTES", "STATUS_ENDPOINT", "descriptors"]
+__all__ = ["CONTROL_BYTES", "DATA_ENDPOINT", "PACKET_BYTES", "STATUS_BYTES", "STATUS_ENDPOINT", "descriptors"]
 
 #: Number of the endpoints that carry bytes, in and out.
 DATA_ENDPOINT = 1
 #: Number of the interrupt endpoint that CDC-ACM demands; it never has anything to say.
 STATUS_ENDPOINT = 2
+#: Largest packet of endpoint 0.
+CONTROL_BYTES = 64
 #: Largest packet of a bulk endpoint at full speed.
 PACKET_BYTES = 64
 STATUS_BYTES = 8

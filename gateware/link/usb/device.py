@@ -1,65 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The USB device: LUNA's, with two bulk endpoints that carry bytes."""
-from types import SimpleNamespace
-
-from amaranth import Module, Signal
+"""The USB device: LUNA's transceiver, and behind it a control endpoint and one that carries bytes both ways."""
+from amaranth import Module, Mux
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .descriptors import DATA_ENDPOINT, PACKET_BYTES, STATUS_BYTES, STATUS_ENDPOINT, descriptors
-from .endpoints import Receiver, Sender, Status
-from .lunalib import USBDevice
-from .requests import SerialRequests
+from .control import Control
+from .descriptors import DATA_ENDPOINT, STATUS_ENDPOINT
+from .packets import Packets, Reply
+from .pipes import Pipes
+from .reset import BusReset
+from .transceiver import Transceiver, USBPins
 
-__all__ = ["LastByte", "USBPins", "USBSerial"]
-
-#: Cycles of 12 MHz without another byte after which a packet is sent though it is not full: 5 us.
-PATIENCE = 64
-
-
-class USBPins(wiring.Signature):
-    """The wires, seen from the device: ``d_p`` and ``d_n`` with ``i``, ``o``, ``oe``; ``pullup``, of D+."""
-    def __init__(self):
-        line = wiring.Signature({"i": In(1), "o": Out(1), "oe": Out(1)})
-        super().__init__({"d_p": Out(line), "d_n": Out(line), "pullup": Out(1)})
-
-
-class LastByte(wiring.Component):
-    """Marks the last byte of what comes in a row: one that nothing follows for ``patience`` cycles of the domain ``usb``.
-
-    A byte is kept back until the next one comes or it is known to be the last. A host's driver ends a transfer at a short
-    packet only, so the byte in front of a rest must end a packet, and be followed by an empty one if that was full.
-
-    Members
-    -------
-    i : In, stream of bytes
-    o : Out, stream of ``data`` (8) and ``last`` (1)
-    """
-    def __init__(self, *, patience=PATIENCE):
-        if not isinstance(patience, int) or isinstance(patience, bool) or patience < 1:
-            raise ValueError(f"patience must be a positive number of cycles, not {patience!r}")
-        self._patience = patience
-        super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(9))})
-
-    def elaborate(self, platform):
-        m = Module()
-        kept, full = Signal(8), Signal()
-        waited = Signal(range(self._patience + 1))
-        last = waited == self._patience
-        # Once a byte was offered as the last one it stays that, whatever comes.
-        m.d.comb += [
-            self.o.valid.eq(full & (last | self.i.valid)), self.o.payload[:8].eq(kept), self.o.payload[8].eq(last),
-            self.i.ready.eq(~full | (self.o.ready & ~last)),
-        ]
-        with m.If(self.i.valid & self.i.ready):
-            m.d.usb += [kept.eq(self.i.payload), full.eq(1), waited.eq(0)]
-        with m.Elif(full):
-            with m.If(last):
-                with m.If(self.o.ready):
-                    m.d.usb += full.eq(0)
-            with m.Elif(~self.i.valid):
-                m.d.usb += waited.eq(waited + 1)
-        return m
+__all__ = ["USBSerial"]
 
 
 class USBSerial(wiring.Component):
@@ -80,31 +32,49 @@ class USBSerial(wiring.Component):
     rx : Out, bytes from the host; tx : In, bytes to it
     """
     def __init__(self, *, identity, utmi=None):
-        self._identity, self._utmi = identity, utmi
+        self._utmi = utmi
+        self._control = Control(identity=identity)
         members = {"rx": Out(stream.Signature(8)), "tx": In(stream.Signature(8))}
         super().__init__(members if utmi is not None else members | {"pins": Out(USBPins())})
 
     def elaborate(self, platform):
         m = Module()
-        bus = self._utmi
-        if bus is None:
-            bus = SimpleNamespace(d_p=self.pins.d_p, d_n=self.pins.d_n, pullup=SimpleNamespace(o=self.pins.pullup))
-        usb = m.submodules.device = USBDevice(bus=bus)
-        control = usb.add_standard_control_endpoint(descriptors(self._identity))
-        control.add_request_handler(SerialRequests())
-        receiver = Receiver(endpoint_number=DATA_ENDPOINT, max_packet_size=PACKET_BYTES, buffer_size=2 * PACKET_BYTES)
-        sender = Sender(endpoint_number=DATA_ENDPOINT, max_packet_size=PACKET_BYTES)
-        status = Status(endpoint_number=STATUS_ENDPOINT, max_packet_size=STATUS_BYTES)
-        last = m.submodules.last = LastByte()
-        for endpoint in (receiver, sender, status):
-            usb.add_endpoint(endpoint)
-            m.d.comb += endpoint.fresh.eq(usb.reset_detected | control.interface.config_changed)
-        wiring.connect(m, wiring.flipped(self.tx), last.i)
+        packets = m.submodules.packets = Packets()
+        control = m.submodules.control = self._control
+        pipes = m.submodules.pipes = Pipes(rom=control.answers.rom)
+        reset = m.submodules.reset = BusReset()
+        utmi = self._utmi
+        if utmi is None:
+            transceiver = m.submodules.transceiver = Transceiver()
+            utmi = transceiver.utmi
+            wiring.connect(m, transceiver.pins, wiring.flipped(self.pins))
+            m.d.comb += [reset.d_p.eq(self.pins.d_p.i), reset.d_n.eq(self.pins.d_n.i)]
+        else:
+            m.d.comb += [reset.d_p.eq(utmi.line_state[0]), reset.d_n.eq(utmi.line_state[1])]
+        m.d.comb += [getattr(packets.utmi, name).eq(getattr(utmi, name)) for name in (
+            "rx_data", "rx_valid", "rx_active", "rx_error", "tx_ready")]
         m.d.comb += [
-            usb.connect.eq(1),
-            sender.stream.payload.eq(last.o.payload[:8]), sender.stream.last.eq(last.o.payload[8]),
-            sender.stream.valid.eq(last.o.valid), last.o.ready.eq(sender.stream.ready),
-            self.rx.payload.eq(receiver.stream.payload), self.rx.valid.eq(receiver.stream.valid),
-            receiver.stream.ready.eq(self.rx.ready),
+            utmi.tx_data.eq(packets.utmi.tx_data), utmi.tx_valid.eq(packets.utmi.tx_valid), control.bus_reset.eq(reset.reset),
+            packets.address.eq(control.address), packets.data.eq(pipes.data),
+            pipes.first.eq(packets.first), pipes.toggle.eq(packets.toggle), pipes.read.eq(packets.read),
+            pipes.sending.eq(packets.sending), pipes.rom_chosen.eq(control.chosen), pipes.place.eq(control.place),
+            pipes.clear.eq(control.fresh), pipes.clear_in.eq(control.clear_in), pipes.clear_out.eq(control.clear_out),
         ]
+        for endpoint in (control, pipes):
+            m.d.comb += [getattr(endpoint, name).eq(getattr(packets, name)) for name in (
+                "kind", "token", "asked", "byte", "byte_valid", "length", "acknowledged")]
+        m.d.comb += [control.chosen.eq(packets.endpoint == 0), pipes.chosen.eq((packets.endpoint == DATA_ENDPOINT) & control.configured)]
+        with m.If(control.chosen):
+            m.d.comb += packets.reply.eq(control.reply)
+        with m.Elif(pipes.chosen):
+            m.d.comb += packets.reply.eq(pipes.reply)
+        with m.Elif((packets.endpoint == STATUS_ENDPOINT) & control.configured):
+            # The interrupt endpoint never has anything to say.
+            m.d.comb += packets.reply.eq(Reply.NAK)
+        m.d.comb += [
+            packets.reply_toggle.eq(Mux(control.chosen, control.reply_toggle, pipes.reply_toggle)),
+            packets.reply_length.eq(Mux(control.chosen, control.reply_length, pipes.reply_length)),
+        ]
+        wiring.connect(m, pipes.rx, wiring.flipped(self.rx))
+        wiring.connect(m, wiring.flipped(self.tx), pipes.tx)
         return m

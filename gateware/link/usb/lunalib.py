@@ -2,11 +2,13 @@
 """What is taken of LUNA, in one place. LUNA is written for an earlier Amaranth, which says so at every import."""
 import warnings
 
-__all__ = ["StreamInEndpoint", "StreamOutEndpoint", "USBDevice", "USBRequestHandler"]
+__all__ = ["BitstuffRemover", "ClockDataRecovery", "NRZIDecoder", "PacketDetect", "Shifter", "TxPipeline"]
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
-    from luna.gateware.usb.usb2.device import USBDevice
-    from luna.gateware.usb.usb2.endpoints.stream import USBStreamInEndpoint as StreamInEndpoint
-    from luna.gateware.usb.usb2.endpoints.stream import USBStreamOutEndpoint as StreamOutEndpoint
-    from luna.gateware.usb.usb2.request import USBRequestHandler
+    from luna.gateware.interface.gateware_phy.receiver import RxBitstuffRemover as BitstuffRemover
+    from luna.gateware.interface.gateware_phy.receiver import RxClockDataRecovery as ClockDataRecovery
+    from luna.gateware.interface.gateware_phy.receiver import RxNRZIDecoder as NRZIDecoder
+    from luna.gateware.interface.gateware_phy.receiver import RxPacketDetect as PacketDetect
+    from luna.gateware.interface.gateware_phy.receiver import RxShifter as Shifter
+    from luna.gateware.interface.gateware_phy.transmitter import TxPipeline

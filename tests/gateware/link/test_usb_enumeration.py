@@ -5,10 +5,12 @@ import warnings
 import pytest
 from usb_protocol.types import DescriptorTypes
 
+from quintet.gateware.link.usb.control import LINE_CODING, answers
+from quintet.gateware.link.usb.crossing import ByteCrossing
 from quintet.gateware.link.usb.descriptors import DATA_ENDPOINT, descriptors
-from quintet.gateware.link.usb.device import LastByte, USBSerial
+from quintet.gateware.link.usb.device import USBSerial
 from quintet.gateware.link.usb.identity import USBIdentity, identity_of
-from quintet.gateware.link.usb.requests import LINE_CODING
+from quintet.gateware.link.usb.pipes import Pipes
 
 with warnings.catch_warnings():
     # Written for an earlier Amaranth.
@@ -95,6 +97,13 @@ def test_bad_identities_are_refused(changes, message):
         USBIdentity(**good | changes)
 
 
-def test_bad_patience_is_refused():
-    with pytest.raises(ValueError, match="patience must be a positive number of cycles, not 0"):
-        LastByte(patience=0)
+def test_crossings_join_domains():
+    with pytest.raises(TypeError, match="sink must be the name of a clock domain, not 3"):
+        ByteCrossing(source="usb", sink=3)
+
+
+def test_answers_must_fit():
+    with pytest.raises(ValueError, match="The descriptors take 290 bytes, more than 256: the strings of the identity are too long"):
+        answers(USBIdentity(1, 2, "m" * 30, "p" * 31, "s" * 31))
+    with pytest.raises(ValueError, match="rom must have 256 bytes, not 3"):
+        Pipes(rom=b"abc")

@@ -5,8 +5,8 @@ import random
 import pytest
 from usb_bench import TransferError, USBBench, USBPipe
 
+from quintet.gateware.link.usb.control import LINE_CODING
 from quintet.gateware.link.usb.identity import MANUFACTURER, PRODUCT_ID, VENDOR_ID
-from quintet.gateware.link.usb.requests import LINE_CODING
 from quintet.tools.link.client import LinkClient
 
 #: Bits for which the host leaves an IN endpoint alone that had nothing, in the second of the measurements.
@@ -84,13 +84,13 @@ def test_bytes_and_the_end_of_a_transfer(looped, size):
     data = random.Random(size).randbytes(size)
     before = looped.counts["packets_in"]
     looped.push(data)
-    looped.run_steps(48 * 1500)
+    looped.run_steps(48 * (300 + 3 * size))
     assert looped.pop() == data
     counts = looped.counts
     assert size % 64 or counts["empty"]
     assert counts["packets_in"] - before >= size // 64 + 1 and counts["retries"] == 0
-    # At least two bits of rest before an answer, and less than a host waits for one (16 bits).
-    assert 2 <= counts["turnaround_min"] / 4 <= counts["turnaround_max"] / 4 <= 16
+    # At least two bits of rest before an answer; a host waits 16 for one.
+    assert 2 <= counts["turnaround_min"] / 4 <= counts["turnaround_max"] / 4 <= 10
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -126,7 +126,7 @@ def test_a_reset_of_the_bus_begins_anew(looped):
         looped.configure(address)
         looped.push(b"again")
         looped.run_steps(48_000)
-        assert looped.pop() in (b"again", b"fetched" + b"again")
+        assert looped.pop() == b"again"
     assert looped.counts["retries"] == 0
 
 

@@ -2,6 +2,7 @@
 """A host on D+ and D- of the link's USB device, with a SoC without a core behind it, compiled; one cycle is 48 MHz."""
 import ctypes
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 from amaranth import ClockDomain, DomainRenamer, EnableInserter, Module, ResetSignal, Signal
@@ -11,8 +12,8 @@ from amaranth.lib.wiring import In, Out
 from quintet.boards.virtual.compile import build_library
 from quintet.boards.virtual.simulation import Simulation
 from quintet.gateware.link.usb.crossing import USBLink
-from quintet.gateware.link.usb.device import USBPins
 from quintet.gateware.link.usb.identity import identity_of
+from quintet.gateware.link.usb.transceiver import USBPins
 from quintet.gateware.memory.blockram import BlockRAMMemory
 from quintet.gateware.soc import SoC
 from quintet.tools.link.pipe import Pipe
@@ -62,6 +63,12 @@ class USBTop(wiring.Component):
         return m
 
 
+@cache
+def _library(clock_hz, loop):
+    """Elaborated once for all benches of a process."""
+    return build_library(USBTop(clock_hz=clock_hz, loop=loop), harness=HERE / "usb_harness.cpp")
+
+
 class TransferError(Exception):
     """A control transfer was stalled or not answered."""
 
@@ -73,7 +80,8 @@ class USBBench(Simulation):
         "usb_unplug": (None, [ctypes.c_void_p, ctypes.c_int]),
         "usb_reset": (None, [ctypes.c_void_p, ctypes.c_uint64]),
         "usb_address": (None, [ctypes.c_void_p, ctypes.c_uint]),
-        "usb_configured": (None, [ctypes.c_void_p, ctypes.c_int]),
+        "usb_configured": (None, [ctypes.c_void_p]),
+        "usb_polls": (None, [ctypes.c_void_p, ctypes.c_int]),
         "usb_control": (None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint]),
         "usb_result": (ctypes.c_int, [ctypes.c_void_p]),
         "usb_answer": (ctypes.c_uint64, [ctypes.c_void_p, ctypes.c_void_p]),
@@ -86,7 +94,7 @@ class USBBench(Simulation):
     COUNTS = ("frames", "naks", "retries", "spoilt", "empty", "packets_out", "packets_in", "turnaround_min", "turnaround_max")
 
     def __init__(self, *, clock_hz=24_000_000, loop=False):
-        super().__init__(build_library(USBTop(clock_hz=clock_hz, loop=loop), harness=HERE / "usb_harness.cpp"))
+        super().__init__(_library(clock_hz, loop))
         self.second_clock(Fraction(clock_hz, STEPS_HZ))
         self.set("rst", 1)
         self.run_steps(8)
@@ -139,7 +147,7 @@ class USBBench(Simulation):
         self.run_steps(2 * 48_000)
         configuration = self.descriptor(2)
         self.control(0x00, 9, configuration[5])
-        self.c.usb_configured(self.handle, 1)
+        self.c.usb_configured(self.handle)
         return device, configuration
 
     def push(self, data):
@@ -151,8 +159,8 @@ class USBBench(Simulation):
         return buffer.raw[:count]
 
     def polling(self, polls):
-        """Whether the host asks for bytes; toggles begin anew."""
-        self.c.usb_configured(self.handle, polls)
+        """Whether the host asks for bytes."""
+        self.c.usb_polls(self.handle, polls)
 
     def unplug(self, unplugged):
         self.c.usb_unplug(self.handle, unplugged)

@@ -35,7 +35,8 @@ void usb_setup(Harness *h, uint64_t seed, unsigned spoil, unsigned nak_rest) {
 void usb_unplug(Harness *h, int unplugged) { h->unplugged = unplugged; }
 void usb_reset(Harness *h, uint64_t bits) { h->host.reset(bits); }
 void usb_address(Harness *h, unsigned address) { h->host.address = uint8_t(address); }
-void usb_configured(Harness *h, int polls) { h->host.clear_toggles(), h->host.polls = polls; }
+void usb_configured(Harness *h) { h->host.clear_toggles(), h->host.polls = true; }
+void usb_polls(Harness *h, int polls) { h->host.polls = polls; }
 void usb_control(Harness *h, const uint8_t *setup, const uint8_t *data, unsigned size) { h->host.control(setup, data, size); }
 int usb_result(Harness *h) { return h->host.result; }
 uint64_t usb_answer(Harness *h, uint8_t *data) {
