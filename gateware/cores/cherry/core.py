@@ -34,6 +34,7 @@ from .params import cap_feature, cap_size
 from .scratchpad import Scratchpad
 from .sequencer import Phase, Sequencer
 from .sfupath import SfuPath
+from .smallfront import SmallFrontEnd
 from .tilefile import TileFile
 
 __all__ = ["Engine"]
@@ -81,7 +82,8 @@ class Engine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         params, family = self.params, self.family
-        m.submodules.front = front = FrontEnd(params=params, family=family)
+        small = params["slots"] == 1 and params["contexts"] == 1
+        m.submodules.front = front = (SmallFrontEnd if small else FrontEnd)(params=params, family=family)
         m.submodules.sequencer = sequencer = Sequencer(params=params, beat_bytes=self.beat_bytes)
         m.submodules.tiles = tiles = TileFile(params=params, family=family)
         m.submodules.mem = scratchpad = Scratchpad(params=params, lanes=dma_lanes(params, self.beat_bytes), family=family)

@@ -19,7 +19,7 @@ from .loops import VERSION, Loops, VersionsLayout
 from .ops import ProgressLayout, Unit, alu_op, dot_op, lsu_op, sfu_op
 from .predecode import Class, WordFault
 
-__all__ = ["FrontEnd", "ProgramLayout"]
+__all__ = ["FrontEnd", "ProgramLayout", "front_members"]
 
 _CODE = ISA.fault_codes
 #: Cycles from a unit's last event to what follows of it in :class:`~.issue.Issue`.
@@ -46,6 +46,18 @@ class ProgramLayout(data.StructLayout):
         super().__init__({
             "slot": unsigned(1), "instructions": unsigned(INDEX), "loops": unsigned(LOOPS), "units": unsigned(UNITS), "contexts": unsigned(8),
             "rebase": unsigned(18), "rebase_mask": unsigned(UNITS)})
+
+
+def front_members():
+    """Members of every front end; see :class:`FrontEnd`."""
+    return {
+        "table_en": In(1), "table_slot": In(1), "table_kind": In(2), "table_addr": In(11), "table_data": In(18),
+        "program": In(ProgramLayout()), "start": In(1), "stop": In(1), "finish": Out(1),
+        "fault_code": Out(8), "index": Out(16), "detail": Out(32), "context": Out(32),
+        "var_loop": In(3), "var_value": Out(32), "retired": Out(COUNT), "operations": Out(COUNT), "waiting": Out(1),
+        "lsu": Out(stream.Signature(lsu_op())), "dot": Out(stream.Signature(dot_op())), "alu": Out(stream.Signature(alu_op())),
+        "sfu": Out(stream.Signature(sfu_op())), "clear": Out(1), "progress": Out(ProgressLayout()),
+        "fetched": In(4), "finished": In(4), "mem_fault": In(1), "mem_address": In(18), "mem_slot": In(6)}
 
 
 class FrontEnd(wiring.Component):
@@ -78,14 +90,7 @@ class FrontEnd(wiring.Component):
     """
     def __init__(self, *, params, multiplier="dsp", family=None):
         self.params, self.family, self._multiplier = params, family, multiplier
-        super().__init__({
-            "table_en": In(1), "table_slot": In(1), "table_kind": In(2), "table_addr": In(11), "table_data": In(18),
-            "program": In(ProgramLayout()), "start": In(1), "stop": In(1), "finish": Out(1),
-            "fault_code": Out(8), "index": Out(16), "detail": Out(32), "context": Out(32),
-            "var_loop": In(3), "var_value": Out(32), "retired": Out(COUNT), "operations": Out(COUNT), "waiting": Out(1),
-            "lsu": Out(stream.Signature(lsu_op())), "dot": Out(stream.Signature(dot_op())), "alu": Out(stream.Signature(alu_op())),
-            "sfu": Out(stream.Signature(sfu_op())), "clear": Out(1), "progress": Out(ProgressLayout()),
-            "fetched": In(4), "finished": In(4), "mem_fault": In(1), "mem_address": In(18), "mem_slot": In(6)})
+        super().__init__(front_members())
 
     def elaborate(self, platform):
         m = Module()
