@@ -11,7 +11,7 @@ from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.pim.isa import ISA, MACHINE
 from quintet.gateware.cores.pim.model import Model
 
-__all__ = ["BUILDS", "CYCLES", "ISA", "QUICK", "check_aborted", "check_bus_error", "check_case", "have_core", "open_build",
+__all__ = ["BUILDS", "CYCLES", "ISA", "QUICK", "check_aborted", "check_bus_error", "check_case", "core_pc", "have_core", "open_build",
            "run_model", "with_words"]
 
 #: No case of these tests takes so many cycles unless it hangs.
@@ -67,6 +67,14 @@ def _select(bench, core, index=None):
         bench._written[name] = value
 
 
+def core_pc(bench, core):
+    """The program counter of a core; ``core_select`` is the machine again behind it."""
+    _select(bench, core)
+    pc = bench.read_register(bench.registers["core_pc"].offset)
+    _select(bench, MACHINE)
+    return pc
+
+
 def _debug_problems(bench, model, whole, faulty=None):
     """Differences of what the debug window shows; ``whole``: events, too, and each core's counters. After a fault of core
     ``faulty`` nothing is known of others that still ran."""
@@ -75,8 +83,7 @@ def _debug_problems(bench, model, whole, faulty=None):
     for core in model.cores[:len(model.entries)]:
         if faulty not in (None, core.number) and core.blocked is None and not core.done:
             continue
-        _select(bench, core.number)
-        pc = bench.read_register(bench.registers["core_pc"].offset)
+        pc = core_pc(bench, core.number)
         if pc != core.pc:
             problems.append(f"core_pc of core {core.number} is {pc}, expected {core.pc}")
         expected = [*core.regs, *core.events, core.ibiw, core.obiw]
