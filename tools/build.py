@@ -77,9 +77,9 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     -------
     dict
         ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``, ``clock_reached_mhz`` (main clock),
-        ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its name, others by those of
-        the netlist), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
-        has, ``available`` (the same of the FPGA), ``clock_met`` (main and the core's own), ``critical_path``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
+        ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its name, ``usb_io`` and ``usb`` with
+        that link, others by those of the netlist), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
+        has, ``available`` (the same of the FPGA), ``clock_met`` (all but those of the netlist), ``critical_path``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
         folder.
 
     Raises
@@ -111,6 +111,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     progress("synthesis, place and route (minutes for a large core)")
     _run_script(plan.script, folder, environment)
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
+    if soc.link["kind"] == "usb":
+        domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
     report = {"board": board.name, "isa": isa, "link": soc.link["kind"], "preset": soc.preset, "params": soc.params, "seed": seed,
               "clock_asked_mhz": round(soc.clock_hz / 1e6, 3), **_figures(board.family, folder, soc.clock_hz, domains),
               "seconds": round(time.monotonic() - started, 1),

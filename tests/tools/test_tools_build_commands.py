@@ -21,7 +21,15 @@ def test_boards(quintet):
     assert "icebreaker" in quintet("boards").out
     ran = quintet("boards", "icebreaker")
     assert "SPRAM" in ran.out and "up5k-4x4" in ran.out and "iceprog" in ran.out
+    assert boards["ulx3s-85f"]["links"] == ["uart", "uartbone", "usb"] and boards["fomu"]["links"] == ["usb"]
+    assert boards["icebreaker"]["bridges"] == [{"usb": "0403:6010", "name": "FT2232H"}]
     refused(quintet("boards", "none"), 2, "no board named 'none'", "icebreaker")
+
+
+def test_links_that_a_board_has_not_got(quintet):
+    refused(quintet("build", "icebreaker", "opentpu", "--link", "usb"), 2, "no USB wires come to its FPGA; there is uart, uartbone")
+    refused(quintet("build", "fomu", "opentpu", "--link", "uart"), 2, "it has no serial line; there is usb")
+    refused(quintet("build", "icesugar", "opentpu", "--link", "usb", "--freq", "30"), 2, "the main clock of icesugar is 24 MHz")
 
 
 @pytest.mark.parametrize("args, words", [
