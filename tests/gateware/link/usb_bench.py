@@ -9,6 +9,7 @@ from amaranth import ClockDomain, DomainRenamer, EnableInserter, Module, ResetSi
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from quintet.boards import virtual
 from quintet.boards.virtual.compile import build_library
 from quintet.boards.virtual.simulation import Simulation
 from quintet.gateware.link.usb.crossing import USBLink
@@ -21,6 +22,8 @@ from quintet.tools.link.pipe import Pipe
 __all__ = ["MEMORY", "TransferError", "USBBench", "USBPipe"]
 
 HERE = Path(__file__).resolve().parent
+#: Beside the other headers they would be part of every library, and each change of them make all be compiled again.
+HOST = Path(virtual.__file__).resolve().parent / "usb"
 MEMORY = 1 << 16
 STEPS_HZ = 48_000_000
 
@@ -66,7 +69,7 @@ class USBTop(wiring.Component):
 @cache
 def _library(clock_hz, loop):
     """Elaborated once for all benches of a process."""
-    return build_library(USBTop(clock_hz=clock_hz, loop=loop), harness=HERE / "usb_harness.cpp")
+    return build_library(USBTop(clock_hz=clock_hz, loop=loop), harness=HERE / "usb_harness.cpp", include=[HOST])
 
 
 class TransferError(Exception):
