@@ -23,8 +23,8 @@ _COUNTED = {Stall.WORK: "work", Stall.FETCH: "stall_fetch", Stall.OPERAND: "stal
 
 class _Step(enum.Enum, shape=2):
     SWEEP = 0    # after a reset: every word of the RAM gets its reset value
-    SLOT = 1     # waits for the bus
-    SERVE = 2    # one bus cycle
+    SLOT = 1     # takes up a bus cycle, or goes on with what else is to be done
+    SERVE = 2    # one bus cycle, a half word a cycle
     ROUND = 3    # every prescaler is added to its counter, once
 
 
@@ -42,9 +42,10 @@ class ControlBlock(wiring.Component):
     One block RAM, 16 bits wide, holds constants, the copies of writable registers that the bus reads, and counters. One
     adder serves it: a start begins with a round that clears the counters; while the run lasts, prescalers are added to
     their counters in turn, and between two rounds one bus cycle is served; after the run one more round makes the counters
-    whole before the bus is served again. So a bus cycle takes 5 cycles while the core is idle, and at most two rounds (8
-    cycles a counter each) plus 10 cycles while it is not or right after a run; after a core reset it waits for the sweep of
-    the RAM (2 cycles a half word).
+    whole before the bus is served again. A half word takes a cycle: it is read, its sum is made in the next cycle and
+    written in the one after. So a bus cycle takes 4 cycles while the core is idle, and at most two rounds (4
+    cycles a counter each) plus 8 cycles while it is not or right after a run; after a core reset it waits for the sweep of
+    the RAM (a cycle a half word).
 
     Only whole words are written: a write with any ``sel`` bit low is ignored.
 
@@ -102,7 +103,7 @@ class ControlBlock(wiring.Component):
         self._absent = frozenset(absent)
         if not isinstance(address_bits, int) or not 8 <= address_bits <= 32 or memory_size >> address_bits:
             raise ValueError(f"Address bits must be 8 to 32 and hold the memory size, not {address_bits!r}")
-        top = (1 << address_bits) - 1
+        self._top = top = (1 << address_bits) - 1
         self._masks = {"program_address": top & -program_align, "program_length": top,
                        "window_base": top & -64, "window_limit": top & -64}
         self._resets = {"window_limit": memory_size}
@@ -183,7 +184,7 @@ class ControlBlock(wiring.Component):
     @property
     def gap(self):
         """Largest number of cycles from one taking of a prescaler to the next."""
-        return 8 * len(self._turns) + 8
+        return 4 * len(self._turns) + 4
 
     def elaborate(self, platform):
         m = Module()
@@ -208,31 +209,32 @@ class ControlBlock(wiring.Component):
         ram_write = ram.write_port()
         ram_read = ram.read_port()
 
-        step = Signal(_Step)
+        step = Signal(_Step, init=_Step.SLOT)
+        # Three half words are on their way: `reading` goes into the RAM, `loading` comes out of it, `address` is written.
+        # What is read beyond the last of a round is never used.
+        entry = Signal(range(depth))
+        reading = Signal(range(depth), reset_less=True)
+        loading = Signal(range(depth), reset_less=True)
+        address = Signal(range(depth), reset_less=True)
         run = Signal(_Run)
-        write_phase = Signal()              # each half word: a cycle to read, a cycle to write
-        address = Signal(range(depth), init=_OFFSET["control"] // 2)  # of the half word now
-        # Address of the next half word: on the way in from the bus, and else worked out in the read phase before. What is read as
-        # a read phase ends is never used.
-        entry = Signal.like(address)
-        following = Signal.like(address, reset_less=True)
-        half = address[0]
-        held = Signal(16)                   # the half word read
-        addend = Signal(16)
+        storing = Signal()
+        half = loading[0]
+        quarter = loading[:2]
+        held = Signal(16, reset_less=True)  # the half word read
+        addend = Signal(16, reset_less=True)
         carry = Signal()
         total = Signal(17)
         m.d.comb += [
             total.eq(held + addend + carry),
-            ram_write.addr.eq(address), ram_write.data.eq(total[:16]),
-            ram_read.addr.eq(Mux(step == _Step.SLOT, entry, following)), ram_read.en.eq(1),
+            ram_write.addr.eq(address), ram_write.data.eq(total[:16]), ram_write.en.eq(storing),
+            ram_read.addr.eq(Mux(step == _Step.SLOT, entry, reading)), ram_read.en.eq(1),
             bus.dat_r.eq(Cat(addend, held)),
         ]
-        m.d.sync += write_phase.eq(~write_phase)
-        with m.If((step == _Step.SLOT) | write_phase):
-            m.d.sync += address.eq(ram_read.addr)
+        m.d.sync += [loading.eq(ram_read.addr), address.eq(loading)]
 
         # --- the life of a run ---
         done, fault, aborted = Signal(), Signal(), Signal()
+        ended = Signal()                    # the engine has ended a run: it holds the fault registers until the next one
         abort, unstarted, raised, irq_enable = Signal(), Signal(), Signal(), Signal()
         closing = Signal()                  # the run is over, its counters are not whole yet
         clearing = Signal()                 # the first round of a run starts the counters from 0
@@ -243,8 +245,10 @@ class ControlBlock(wiring.Component):
         command = Signal(3)
         busy = run != _Run.IDLE
         m.d.comb += [
+            aborted.eq(unstarted | ended & (engine.fault_code == ABORTED)),
+            fault.eq(ended & (engine.fault_code != 0) & (engine.fault_code != ABORTED)),
             locked.eq(busy | closing),
-            strobe.eq((step == _Step.SERVE) & ~write_phase & ~half & bus.we & bus.sel.all()),
+            strobe.eq((step == _Step.SERVE) & ~half & bus.we & bus.sel.all()),
             command.eq(bus.dat_w[:3] & (strobe & (bus.adr == _OFFSET["control"] // 4)).replicate(3)),
             self.busy.eq(busy), self.fault.eq(fault), self.interrupt.eq(raised & irq_enable),
             self.core_reset.eq(core_reset),
@@ -257,7 +261,7 @@ class ControlBlock(wiring.Component):
             m.d.sync += abort.eq(1)
         with m.Switch(run):
             with m.Case(_Run.RESET):
-                m.d.sync += [done.eq(0), fault.eq(0), aborted.eq(0), abort.eq(0), raised.eq(0), closing.eq(0)]
+                m.d.sync += [done.eq(0), ended.eq(0), unstarted.eq(0), abort.eq(0), raised.eq(0), closing.eq(0)]
                 with m.If(self.guard_idle):
                     m.d.sync += [run.eq(_Run.RECOVER), core_reset.eq(0)]
             with m.Case(_Run.RECOVER):
@@ -267,23 +271,19 @@ class ControlBlock(wiring.Component):
             with m.Case(_Run.IDLE):
                 with m.If(command[0] & ~closing):
                     m.d.sync += [run.eq(_Run.WAIT), clearing.eq(1), unstarted.eq(0), abort.eq(0), raised.eq(0),
-                                 done.eq(0), fault.eq(0), aborted.eq(0)]
+                                 done.eq(0), ended.eq(0)]
             with m.Case(_Run.WAIT):
                 with m.If(abort):
-                    m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), unstarted.eq(1), raised.eq(1),
-                                 done.eq(1), aborted.eq(1)]
+                    m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), unstarted.eq(1), raised.eq(1), done.eq(1)]
                 with m.Elif(engine.ready & ~clearing):
                     m.d.sync += run.eq(_Run.RUN)
             with m.Case(_Run.RUN):
                 with m.If(engine.finish):
-                    m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), raised.eq(1), done.eq(1),
-                                 aborted.eq(engine.fault_code == ABORTED),
-                                 fault.eq((engine.fault_code != 0) & (engine.fault_code != ABORTED))]
+                    m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), raised.eq(1), done.eq(1), ended.eq(1)]
         with m.If(command[2]):
             m.d.sync += [run.eq(_Run.RESET), core_reset.eq(1), swept.eq(0)]
 
         # --- registers in flip-flops ---
-        permit = Signal()                   # this bus write may change a register
         live = []                           # (word address, 32-bit value) read from flip-flops
         in_ram = []
         for r, lsb, offset, mask, reset in self._stored():
@@ -309,11 +309,13 @@ class ControlBlock(wiring.Component):
             else:
                 live.append((offset // 4, value))
         live.append((_OFFSET["status"] // 4, Cat(busy, done, fault, aborted)))
-        # The engine holds the fault registers; a run that never started has none, and a good end leaves them 0.
+        # A run that never started has none of the engine's fault registers, and a good end leaves them 0.
         told = Signal()
-        m.d.comb += told.eq((fault | aborted) & ~unstarted)
+        m.d.comb += told.eq(fault | aborted & ~unstarted)
         faults = {_OFFSET[name] // 4: getattr(engine, name) for name in ("fault_code", "fault_pc", "fault_detail")}
-        live.append((_OFFSET["fault_code"] // 4, Mux(unstarted & aborted, ABORTED, 0)))
+        # No instruction lies beyond what an address can name.
+        faults[_OFFSET["fault_pc"] // 4] = engine.fault_pc & self._top
+        live.append((_OFFSET["fault_code"] // 4, Mux(unstarted, ABORTED, 0)))
         for r in self.control.registers:
             if r.storage == "block" and "w" not in r.access and r.name not in self._absent:
                 for index in range(r.width // 32):
@@ -337,23 +339,26 @@ class ControlBlock(wiring.Component):
                         m.d.comb += engine.bus.write.eq(1)
             engine_read = read
 
-        # --- what goes into `held` and `addend` in the read phase ---
+        # --- what goes into `held` and `addend` ---
         writable = Signal()
-        clip = Signal(16)                   # bits of a written half word that are kept
-        m.d.comb += clip.eq(0xFFFF)
+        # Bits of a written word that are kept. What all registers treat alike needs no address.
+        clip = Signal(32)
+        kept = 0
+        for _, mask in in_ram:
+            kept |= mask
+        m.d.comb += clip.eq(kept)
         outside = (bus.adr >= self._depth) if self._depth < 1024 else Const(0)
         with m.Switch(bus.adr):
             for index, mask in in_ram:
                 with m.Case(index):
                     m.d.comb += writable.eq(1)
-                    if mask != 0xFFFF_FFFF:
-                        m.d.comb += clip.eq(Mux(half, mask >> 16, mask & 0xFFFF))
-        with m.If(strobe):
-            m.d.sync += permit.eq(writable & ~locked)
+                    for bit in range(32):
+                        if (kept & ~mask) >> bit & 1:
+                            m.d.comb += clip[bit].eq(0)
         serving = step == _Step.SERVE
         go_round, go_slot, go_sweep = Signal(), Signal(), Signal()
         never_ran = Signal()                # its fault_pc is the program address, which lies in the RAM
-        m.d.comb += never_ran.eq(unstarted & aborted & (bus.adr == _OFFSET["fault_pc"] // 4))
+        m.d.comb += never_ran.eq(unstarted & (bus.adr == _OFFSET["fault_pc"] // 4))
         # Where a bus cycle reads from is decided while it is taken up, a cycle before its first half word.
         take_ram = Signal()
         look_engine = Signal()
@@ -382,8 +387,8 @@ class ControlBlock(wiring.Component):
         token = Signal(len(self._turns))  # of the counter whose turn it is
         m.d.comb += [
             prescalers.counting.eq(run == _Run.RUN),
-            prescalers.half.eq(address[:2]),
-            prescalers.take.eq(~write_phase & (address[:2] < prescalers.halves)),
+            prescalers.half.eq(quarter),
+            prescalers.take.eq(quarter < prescalers.halves),
             prescalers.select.eq(token),
         ]
         for view in range(self.control.views):
@@ -403,75 +408,70 @@ class ControlBlock(wiring.Component):
 
         reset_value = Signal(16)
         with m.If(step == _Step.SWEEP):
-            with m.Switch(address):
+            with m.Switch(loading):
                 for index, value in resets.items():
                     if value:
                         with m.Case(index):
                             m.d.comb += reset_value.eq(value)
-        with m.If(~write_phase):
+        with m.If(step != _Step.SLOT):
             m.d.sync += [
                 held.eq(ram_read.data & (rounding | take_ram).replicate(16) | special),
                 # Of a read the first half waits here for the second.
                 addend.eq(prescalers.value | reset_value | held & (serving & half & ~bus.we).replicate(16)
-                          | clip & bus.dat_w.word_select(half, 16) & (serving & bus.we).replicate(16)),
+                          | (clip & bus.dat_w).word_select(half, 16) & (serving & bus.we).replicate(16)),
             ]
             with m.If((step == _Step.SWEEP) | serving & bus.we | rounding & clearing):
                 m.d.sync += held.eq(0)
-            with m.If(rounding & (clearing | (address[:2] >= prescalers.halves))):
+            with m.If(rounding & (clearing | (quarter >= prescalers.halves))):
                 m.d.sync += addend.eq(0)
 
         # --- what is done in turn ---
         final = Signal()                    # this round makes the counters whole
-        carried = Signal()
+        turn_ends = Signal()
         last = Signal()
-        m.d.comb += last.eq(write_phase & token[-1] & address[:2].all())
-        m.d.sync += following.eq(address + 1)
+        m.d.comb += [turn_ends.eq(quarter.all()), last.eq(turn_ends & token[-1])]
+        with m.If(turn_ends):
+            m.d.sync += token.eq(token << 1)
+        m.d.sync += [
+            # From SLOT on: the second half of the word on the bus, or of the first one of a round or a sweep.
+            reading.eq(Mux(step == _Step.SLOT, entry | 1, reading + 1)),
+            # Of a written word both halves or none, whatever happens meanwhile.
+            storing.eq((step == _Step.SWEEP) | rounding | serving & Mux(half, storing, strobe & writable & ~locked)),
+            carry.eq(total[16] & storing & ~address[:2].all()),
+            bus.ack.eq(serving & half),
+        ]
         with m.Switch(step):
             with m.Case(_Step.SWEEP):
-                m.d.comb += ram_write.en.eq(write_phase)
-                with m.If(write_phase & (address == depth - 1)):
+                with m.If(loading == depth - 1):
                     m.d.sync += swept.eq(1)
                     m.d.comb += go_slot.eq(1)
             with m.Case(_Step.SLOT):
-                m.d.comb += entry.eq(Cat(Const(0, 1), bus.adr[:stretch.bit_length() - 2]))
-                if self.control.views > 1:
-                    with m.If(Cat((bus.adr >= low) & (bus.adr < high) for low, high in self._counter_ranges()).any()):
-                        m.d.comb += entry[stretch.bit_length() - 1:].eq(engine.view)
-                with m.If(never_ran):
-                    m.d.comb += entry.eq(_OFFSET["program_address"] // 2)
-                m.d.sync += write_phase.eq(0)
-                with m.If(bus.cyc & bus.stb):
+                with m.If(~swept):
+                    m.d.comb += [go_sweep.eq(1), entry.eq(_OFFSET["control"] // 2)]
+                with m.Elif(bus.cyc & bus.stb & ~bus.ack):
                     m.d.sync += step.eq(_Step.SERVE)
+                    m.d.comb += entry.eq(Cat(Const(0, 1), bus.adr[:stretch.bit_length() - 2]))
+                    if self.control.views > 1:
+                        with m.If(Cat((bus.adr >= low) & (bus.adr < high) for low, high in self._counter_ranges()).any()):
+                            m.d.comb += entry[stretch.bit_length() - 1:].eq(engine.view)
+                    with m.If(never_ran):
+                        m.d.comb += entry.eq(_OFFSET["program_address"] // 2)
                 with m.Else():
                     m.d.comb += [go_round.eq(locked), entry.eq(first_counter)]
             with m.Case(_Step.SERVE):
-                with m.If(half):
-                    m.d.sync += following.eq(Mux(swept, first_counter, _OFFSET["control"] // 2))
-                with m.If(write_phase):
-                    m.d.comb += ram_write.en.eq(permit)
-                    with m.If(half):
-                        m.d.comb += [bus.ack.eq(1), go_sweep.eq(~swept), go_round.eq(swept & locked),
-                                     go_slot.eq(swept & ~locked)]
-                        m.d.sync += permit.eq(0)
+                m.d.comb += go_slot.eq(half)
             with m.Case(_Step.ROUND):
-                with m.If(write_phase):
-                    m.d.comb += [ram_write.en.eq(1), carried.eq(total[16] & ~address[:2].all())]
-                    with m.If(address[:2].all()):
-                        m.d.sync += token.eq(token << 1)
                 for i, (place, after) in enumerate(zip(places, [*places[1:], first_counter], strict=True)):
                     if after != place + 4:
-                        with m.If(token[i] & address[:2].all()):
-                            m.d.sync += following.eq(after)
+                        with m.If(token[i] & (quarter == 2)):
+                            m.d.sync += reading.eq(after)
                 with m.If(last):
                     m.d.sync += clearing.eq(0)
                     with m.If(final):
                         m.d.sync += closing.eq(0)
                     m.d.comb += [go_round.eq(closing & ~final), go_slot.eq(~closing | final)]
-        with m.If(write_phase):
-            m.d.sync += carry.eq(carried)
         with m.If(go_round):
-            m.d.sync += [step.eq(_Step.ROUND), final.eq(closing), write_phase.eq(0)]
-            m.d.sync += token.eq(1)
+            m.d.sync += [step.eq(_Step.ROUND), final.eq(closing), token.eq(1)]
         with m.If(go_slot):
             m.d.sync += step.eq(_Step.SLOT)
         with m.If(go_sweep):

@@ -69,7 +69,7 @@ class Prescalers(wiring.Component):
             m.d.sync += [increment.eq(self.increment), counting.eq(self.counting)]
         parts = []
         for index, name in enumerate(self._bits):
-            count = Signal(self.width(name), name=f"count_{name}")
+            count = Signal(self.width(name), name=f"count_{name}", reset_less=True)
             halves = (len(count) + 15) // 16
             chosen = Signal(name=f"chosen_{name}")
             if len(increment[name]) == 1:

@@ -172,7 +172,7 @@ class FrameTransmitter(wiring.Component):
 
         hole = Signal(range(self._depth))
         write = Signal(range(self._depth), init=1)
-        behind = Signal(range(self._depth))
+        behind = Signal(range(self._depth), init=2)   # write + 1: room for a byte decides what the bridge does in this cycle
         read = Signal(range(self._depth))
         length = Signal(8, init=1)    # of this block, as it will stand in the hole
         ending = Signal()             # the last block is closed; the frame's zero is next
@@ -181,7 +181,6 @@ class FrameTransmitter(wiring.Component):
         step = Signal()
         close = ending | length.all() | self.i.p.end | (self.i.p.data == 0)
         m.d.comb += [
-            behind.eq(write + 1),
             # A full block is closed without waiting for the byte behind it.
             step.eq((self.i.valid | ending | length.all()) & ~full),
             buffer.write_en.eq(step),
@@ -193,6 +192,7 @@ class FrameTransmitter(wiring.Component):
         with m.If(step):
             m.d.sync += [
                 write.eq(behind),
+                behind.eq(behind + 1),
                 length.eq(length + 1),
                 ending.eq(~ending & self.i.p.end & self.i.valid),
             ]

@@ -143,6 +143,43 @@ def test_constants_and_resets():
     simulate(body)
 
 
+def test_a_write_as_the_core_gets_ready_is_whole_or_none():
+    """The bus reads what the engine sees, whichever cycle of a write the core becomes idle in."""
+    value, seen = 0x0ABC_0140, set()
+
+    async def body(ctx, bench, dut):
+        bus = dut.bus
+
+        async def attempt(ready_at):
+            ctx.set(dut.engine.ready, 0)
+            await bench.command(RESET)
+            await ctx.tick().repeat(300)
+            await bench.read(0)                 # from here on the rounds stand at a known place
+            for member, data in ((bus.adr, OFFSET["window_base"] // 4), (bus.we, 1), (bus.dat_w, value), (bus.sel, 0xF),
+                                 (bus.cyc, 1), (bus.stb, 1)):
+                ctx.set(member, data)
+            cycle = ack = 0
+            while not ack:
+                ctx.set(dut.engine.ready, cycle >= ready_at)
+                *_, ack = await ctx.tick().sample(bus.ack)
+                cycle += 1
+            ctx.set(bus.cyc, 0)
+            ctx.set(bus.stb, 0)
+            ctx.set(dut.engine.ready, 1)
+            while await bench.status() & BUSY:
+                pass
+            return cycle
+
+        length = await attempt(1000)
+        for ready_at in range(length - 6, length + 1):
+            await attempt(ready_at)
+            stored = await bench.read(OFFSET["window_base"])
+            assert stored == ctx.get(dut.engine.window_base)
+            seen.add(stored)
+    simulate(body)
+    assert seen == {0, value}
+
+
 def test_registers_hold_their_masks():
     async def body(ctx, bench, dut):
         ones = 0xFFFF_FFFF
