@@ -4,7 +4,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 
 from .aluface import bits, blocked, elements_of, members, source, target
-from .compare import LOWEST, from_key, larger, passed, to_key
+from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .narrow import narrowed, widened
 from .ops import AluKind, alu_op, element_bits, entries
 from .slots import SlotWalk
@@ -108,13 +108,17 @@ class AluRows(wiring.Component):
         x = [stage(3, value, 18, "x") for value in x]
         old = [stage(3, read[ACC][wide * k:wide * (k + 1)], wide, "old") for k in range(4)]
 
-        now = control[3]
-        plain = [stage(4, Mux(now.is_max, old[k], bits(passed(now.kind, x[k]), now.reg == ACC, params)), wide, "plain") for k in range(4)]
+        now, then = control[3], control[4]
+        known = [stage(4, sort(value), 2, "known") for value in x]
+        later = [stage(4, value, 18, "later") for value in x]
+        old = [stage(4, value, wide, "old") for value in old]
+        plain = [stage(5, Mux(then.is_max, old[k], bits(passed(then.kind, later[k], known[k]), then.reg == ACC, params)), wide, "plain")
+                 for k in range(4)]
         along = (now.axis == 1) if axes else Const(0)
         out = [Mux(along, now.count <= k, now.count <= now.row) for k in range(4)]
         keys = [stage(4, Mux(out[k], LOWEST, to_key(x[k])), 18, "key") for k in range(4)]
 
-        plain = [stage.delay(value, 2) for value in plain]                      # 6
+        plain = [stage.delay(value, 1) for value in plain]                      # 6
         pairs = [stage(5, larger(keys[k], keys[k + 1]), 18, "pair") for k in (0, 2)]
         keys = [stage(5, key, 18, "key") for key in keys]
         total = larger(*pairs)

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 
 from ...primitives.bram import BlockRAM
 from .aluface import bits, blocked, elements_of, members, source, target
-from .compare import LOWEST, from_key, larger, passed, to_key
+from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .narrow import narrowed, widened
 from .ops import AluKind, alu_op, element_bits, entries
 from .slots import SlotWalk
@@ -84,12 +84,16 @@ class AluTiles(wiring.Component):
 
     def _plain(self, m, stage, x, old):
         """Stage 9: elements that no maximum replaces: for max the old ones, else what the instruction makes of them."""
-        control, wide = self._control[3], element_bits(self.params)
-        now = [Mux(control.kind == AluKind.MAX, old[k], bits(passed(control.kind, x[k]), control.reg == ACC, self.params)) for k in range(16)]
-        now = Cat(stage(4, value, wide, f"plain_{k}") for k, value in enumerate(now))
-        # Five cycles in block RAM cost no registers.
+        control, wide = self._control[4], element_bits(self.params)
+        known = [stage(4, sort(value), 2, "known") for value in x]
+        x = [stage(4, value, 18, "x") for value in x]
+        old = [stage(4, value, wide, "old") for value in old]
+        now = [Mux(control.kind == AluKind.MAX, old[k], bits(passed(control.kind, x[k], known[k]), control.reg == ACC, self.params))
+               for k in range(16)]
+        now = Cat(stage(5, value, wide, "plain") for k, value in enumerate(now))
+        # Four cycles in block RAM cost no registers.
         m.submodules.wait = wait = BlockRAM(width=16 * wide, depth=16, latency=2, family=self.family)
-        m.d.sync += [wait.write_addr.eq(wait.write_addr + 1), wait.read_addr.eq(wait.write_addr - 2)]
+        m.d.sync += [wait.write_addr.eq(wait.write_addr + 1), wait.read_addr.eq(wait.write_addr - 1)]
         m.d.comb += [wait.write_en.eq(1), wait.write_data.eq(now)]
         return [wait.read_data[wide * k:wide * (k + 1)] for k in range(16)]
 

@@ -5,7 +5,7 @@ from amaranth import Cat, Const, Mux
 from .numbers import NAN, ONE
 from .ops import AluKind
 
-__all__ = ["LOWEST", "from_key", "larger", "passed", "to_key"]
+__all__ = ["LOWEST", "from_key", "larger", "passed", "sort", "to_key"]
 
 #: Below every element's key: one that takes no part.
 LOWEST = 0
@@ -35,10 +35,15 @@ def larger(x, y):
     return Mux(x > y, x, y)
 
 
-def passed(kind, x):
-    """An element through relu, gtz, copy or zero, as ``kind`` says."""
+def sort(x):
+    """What :func:`passed` needs to know of an element: whether it is positive, and whether it is NaN."""
     zero, nan = _classes(x)
-    positive = ~x[17] & ~zero
+    return Cat(~x[17] & ~zero, nan)
+
+
+def passed(kind, x, known):
+    """An element through relu, gtz, copy or zero, as ``kind`` says; ``known``: what :func:`sort` says."""
+    positive, nan = known[0], known[1]
     relu = Mux(nan, Const(NAN, 18), x & positive.replicate(18))
     gtz = Const(ONE, 18) & (positive & ~nan).replicate(18)
     return Mux(kind == AluKind.RELU, relu, Mux(kind == AluKind.GTZ, gtz, x & (kind != AluKind.ZERO).replicate(18)))

@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...primitives.dsp import MultiplierArray
+from .leading import leading_zeros
 from .numbers import FRAC
 from .stages import Stages
 
@@ -158,7 +159,7 @@ class DotUnit(wiring.Component):
         negative = total[-1]
         magnitude = stage(11, Mux(negative, -total, total)[:_SUM], _SUM, "magnitude")
         negative = stage(11, negative, 1, "negative")
-        lzc = stage(12, self._leading(magnitude), 5, "leading")
+        lzc = stage(12, leading_zeros(magnitude), 5, "leading")
         empty = stage.carry(stage(12, ~magnitude.any(), 1, "empty"), 12, 14)
         magnitude = stage.carry(magnitude, 11, 12)
         coarse = lzc[3:]
@@ -201,18 +202,3 @@ class DotUnit(wiring.Component):
         # The lower bits are ones where they are to go: a carry from below passes through them, and they are masked behind.
         total = Cat(kept[:cut] | ones, kept[cut:]) + Mux(narrow, up(FRAC), up(frac))
         return Cat(total[:cut] & ~ones, total[cut:frac + 1])
-
-    @staticmethod
-    def _leading(magnitude):
-        """Leading zeros of 27 bits; of no one at all, 27: first of all bytes at a time, with ones below."""
-        padded = Cat(Const(0x1F, 5), magnitude)
-        groups = [padded[k:k + 8] for k in (24, 16, 8, 0)]
-        counts = []
-        for g in groups:
-            # Ones of a priority encoder for eight bits, bit by bit.
-            upper, low = ~g[4:].any(), Mux(g[4:].any(), g[4:], g[:4])
-            counts.append(Cat(~low[3] & (low[2] | ~low[1]), ~(low[3] | low[2]), upper))
-        some = [g.any() for g in groups]
-        first = Cat(~some[0] & (some[1] | ~some[2]), ~(some[0] | some[1]))
-        chosen = Mux(first[1], Mux(first[0], counts[3], counts[2]), Mux(first[0], counts[1], counts[0]))
-        return Cat(chosen, first)

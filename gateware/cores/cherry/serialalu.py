@@ -4,7 +4,7 @@ from amaranth import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, enum, wiring
 
 from .aluface import bits, members, source, target
-from .compare import LOWEST, from_key, larger, passed, to_key
+from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .narrow import narrowed, widened
 from .ops import AluKind, alu_op, element_bits
 from .serialparts import ElementReader, ElementWriter
@@ -122,7 +122,7 @@ class SerialAlu(wiring.Component):
                 with m.Case(_Role.COMPARE):
                     m.d.sync += self._best.eq(larger(self._best, to_key(element)))
                 with m.Case(_Role.PASS):
-                    m.d.sync += self._value.eq(bits(passed(held.kind, element), target(held) == ACC, params))
+                    m.d.sync += self._value.eq(bits(passed(held.kind, element, sort(element)), target(held) == ACC, params))
                 with m.Case(_Role.KEEP):
                     m.d.sync += self._value.eq(reader.value)
         return Mux(taken, widened(from_key(self._best), frac), self._value)

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...primitives.multipliers import PipelinedMultipliers
+from .leading import leading_zeros
 from .numbers import BIAS, FRAC, INF, NAN, ONE
 from .special import L2E, LNC, expt, logt, rect
 from .stages import Stages
@@ -101,9 +102,9 @@ class SpecialLane(wiring.Component):
                       f"{name}_unit": value[:17] == ONE}
         found |= {"x_above": x[:17] > ONE, "x_large": x[9:17] >= BIAS + 7}
         # The bit of y's significand that stands for one is bit 136 - e; below it all must be zero.
-        significand, below = Cat(y[:9], 1), BIAS + FRAC - y[9:17]
-        whole = Cat((below == k) & ~significand[:k].any() if k else below == 0 for k in range(10)).any() | (y[9:17] > BIAS + FRAC)
-        odd = Cat((below == k) & significand[k] & ~(significand[:k].any() if k else Const(0, 1)) for k in range(10)).any()
+        significand, exponent, last = Cat(y[:9], 1), y[9:17], BIAS + FRAC
+        whole = Cat((exponent == last - k) & ~significand[:k].any() if k else exponent >= last for k in range(10)).any()
+        odd = Cat((exponent == last - k) & significand[k] & ~(significand[:k].any() if k else Const(0, 1)) for k in range(10)).any()
         found |= {"whole": whole, "odd": odd}
         f = {name: stage(1, value, 1, name) for name, value in found.items()}
 
@@ -171,14 +172,7 @@ class SpecialLane(wiring.Component):
         m.d.comb += value.eq(Cat(log, whole[:8]))
         size = stage(3, Mux(value[-1], -value, value), _LOG, "log_size")
         negative = stage(3, value[-1], 1, "log_negative")
-        # Leading zeros of 40 bits, seen as 64 with ones below.
-        leading, rest = [], Cat(Const((1 << 24) - 1, 24), size)
-        for width in (32, 16, 8, 4, 2, 1):
-            upper = rest[width:]
-            none = ~upper.any()
-            leading.append(none)
-            rest = Mux(none, rest[:width], upper)
-        lzc = stage(4, Cat(reversed(leading)), 6, "log_zeros")
+        lzc = stage(4, leading_zeros(size), 6, "log_zeros")
         held = stage.delay(size, 1)
         coarse = lzc[3:]
         moved = held

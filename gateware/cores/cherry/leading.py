@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Leading zeros, counted by a tree of equal halves."""
+from amaranth import Cat, Const, Mux, Value
+
+__all__ = ["leading_zeros"]
+
+
+def leading_zeros(value):
+    """Leading zeros of ``value``, its length if it is 0: as many levels of one multiplexer as the count has bits."""
+    value = Value.cast(value)
+    width = 1 << len(value).bit_length()
+
+    def count(bits):
+        """(Whether there is a one, leading zeros where there is one) of a power of two of bits."""
+        if len(bits) == 1:
+            return bits[0], Const(0, 0)
+        half = len(bits) // 2
+        (any_low, low), (any_high, high) = count(bits[:half]), count(bits[half:])
+        return any_low | any_high, Cat(Mux(any_high, high, low), ~any_high)
+
+    # Ones below the value end the count.
+    return count(Cat(Const(-1, width - len(value)), value))[1][:len(value).bit_length()]
