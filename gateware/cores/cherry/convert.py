@@ -68,7 +68,7 @@ class Unpacker(wiring.Component):
 
     Members
     -------
-    start : In, forget all; ``format``, ``cols`` (1 to 65535) : In, from the cycle after it on, stable
+    start : In, forget all; ``format``, ``cols`` (1 to 65535) : In, stable from then on
     words : In(stream of 32 bits)
     units : Out(stream of UnitLayout), a register: a cycle after the word
     """
@@ -83,16 +83,18 @@ class Unpacker(wiring.Component):
         lanes, units = self._lanes, self.units
         # Two words; the unit begins at bit `offset` of the first; from 32 on the first one is used up.
         low, high, has_low, has_high = Signal(32), Signal(32), Signal(), Signal()
-        offset, left, fresh = Signal(6), Signal(16), Signal()
-        remaining = Signal(16)
-        m.d.comb += remaining.eq(Mux(fresh, self.cols, left))
+        offset, left = Signal(6), Signal(16)
+        one_left, two_left = Signal(), Signal()         # of the row: worked out a unit ahead
         both, last = Signal(), Signal()
         paired = (self.format == Format.BF16) | (self.format == Format.PACKED) if lanes == 2 else Const(0)
-        m.d.comb += [both.eq(paired & (remaining != 1)), last.eq((remaining == 1) | (both & (remaining == 2)))]
+        m.d.comb += [both.eq(paired & ~one_left), last.eq(one_left | (both & two_left))]
 
         after, take, drop, room = Signal(7), Signal(), Signal(), Signal()
+        # The format stands long before the first word comes.
+        size_of_one, size_of_two = Signal(6), Signal(6)
+        m.d.sync += [size_of_one.eq(_bits(self.format, lanes, Const(0))), size_of_two.eq(_bits(self.format, lanes, Const(1)))]
         m.d.comb += [
-            after.eq(offset[:5] + _bits(self.format, lanes, both)), room.eq(~units.valid | units.ready),
+            after.eq(offset[:5] + Mux(both, size_of_two, size_of_one)), room.eq(~units.valid | units.ready),
             take.eq(has_low & ~offset[5] & ((after <= 32) | has_high) & room),
             drop.eq((take & (last | (after >= 32))) | (has_low & offset[5])), self.words.ready.eq(~has_high | drop)]
         window = Cat(low, high)
@@ -114,7 +116,8 @@ class Unpacker(wiring.Component):
             if lanes == 2:
                 m.d.sync += units.payload.second.eq(Mux(self.format == Format.BF16, from_bf16(low[16:]), part[18:]))
         with m.If(take):
-            m.d.sync += [fresh.eq(last), left.eq(remaining - Mux(both, 2, 1)), offset.eq(Mux(after >= 32, after - 32, after))]
+            m.d.sync += [left.eq(left - Mux(both, 2, 1)), one_left.eq(Mux(both, left == 3, left == 2)),
+                         two_left.eq(Mux(both, left == 4, left == 3)), offset.eq(Mux(after >= 32, after - 32, after))]
             with m.If(last):
                 m.d.sync += offset.eq(Mux(after > 32, 32, 0))
         with m.Elif(drop):
@@ -129,8 +132,10 @@ class Unpacker(wiring.Component):
             m.d.sync += [has_low.eq(1), has_high.eq(has_low), high.eq(self.words.payload)]
             with m.If(~has_low):
                 m.d.sync += low.eq(self.words.payload)
+        with m.If(self.start | (take & last)):
+            m.d.sync += [left.eq(self.cols), one_left.eq(self.cols == 1), two_left.eq(self.cols == 2)]
         with m.If(self.start):
-            m.d.sync += [has_low.eq(0), has_high.eq(0), offset.eq(0), fresh.eq(1), units.valid.eq(0)]
+            m.d.sync += [has_low.eq(0), has_high.eq(0), offset.eq(0), units.valid.eq(0)]
         return m
 
 

@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from .hazards import SlotGate
 from .lsu_crossbar import Crossbar, choose
 from .lsu_operation import Operation, OperationQueue
-from .lsu_plan import lanes, serve
+from .lsu_plan import followers, lanes, leaders
 from .lsu_results import DEPTH, Results
 from .narrow import narrowed, widened
 from .ops import ProgressLayout, TileRead, TileWrite, element_bits, entries, lsu_op, tile_elements
@@ -100,9 +100,8 @@ class LoadStore(wiring.Component):
 
         # What has started and not finished finds room among the results.
         owed, room = Signal(range(DEPTH + 1)), Signal(init=1)
-        owed_next = Signal.like(owed)
-        m.d.comb += owed_next.eq(owed + start - results.finished)
-        m.d.sync += [owed.eq(owed_next), room.eq(owed_next != DEPTH)]
+        # Two less than there is room for: one may start in this cycle and one in the next.
+        m.d.sync += [owed.eq(owed + start - results.finished), room.eq(owed < DEPTH - 1)]
 
         # Passes that follow closely need the same registers.
         stored, loaded, kept = Signal(2), Signal(2), Signal(2)
@@ -133,7 +132,7 @@ class LoadStore(wiring.Component):
         served_later, rest_later = Signal(16, reset_less=True), Signal(16, reset_less=True)
         m.d.comb += [served.eq(Mux(going_on, served_later, op.served)), rest.eq(Mux(going_on, rest_later, op.rest)),
                      final.eq(~rest.any())]
-        then = serve(m, rest, op.same_bank, op.equal, "next")
+        then = followers(m, rest, leaders(m, rest, op.same_bank, "next"), op.equal, "next")
         m.d.sync += [served_later.eq(then), rest_later.eq(rest & ~then), going_on.eq(issue & ~final)]
 
         # Cycle 0: addresses of the lanes; which lane each bank serves.

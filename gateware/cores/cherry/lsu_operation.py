@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .lsu_plan import DISTANCES, Meetings, hidden, lane_mask, multiples, serve
+from .lsu_plan import DISTANCES, Meetings, followers, hidden, lane_mask, leaders, multiples
 from .ops import Waits, lsu_op
 
 __all__ = ["Operation", "OperationQueue"]
@@ -55,7 +55,7 @@ class OperationQueue(wiring.Component):
         given = self.op.payload
         first = Signal(data.StructLayout(_common() | {"down": data.ArrayLayout(18, 4), "address": 18}), reset_less=True)
         second = Signal(data.StructLayout(_common() | {
-            "rows": data.ArrayLayout(18, 4), "same_bank": len(DISTANCES), "equal": len(DISTANCES)}), reset_less=True)
+            "rows": data.ArrayLayout(18, 4), "same_bank": len(DISTANCES), "equal": len(DISTANCES), "first": 16}), reset_less=True)
         first_valid = Signal()
         advance = Signal()
         m.d.comb += [self.op.ready.eq(~first_valid), advance.eq(first_valid & (~self.ready | self.take))]
@@ -70,18 +70,20 @@ class OperationQueue(wiring.Component):
                 first.mask.eq(lane_mask(given.len_y, given.len_x)),
                 *(first.along[k].eq(v) for k, v in enumerate(multiples(given.stride_x))),
                 *(first.down[k].eq(v) for k, v in enumerate(multiples(given.stride_y)))]
+        meetings = Meetings(first.along, first.down, self._log)
+        first_served = leaders(m, first.mask, meetings.same_bank, "whole")
         with m.If(self.take):
             m.d.sync += self.ready.eq(0)
         with m.If(advance):
-            meetings = Meetings(first.along, first.down, self._log)
             m.d.sync += [first_valid.eq(0), self.ready.eq(1)]
             m.d.sync += [getattr(second, name).eq(getattr(first, name)) for name in _common()]
             m.d.sync += [second.rows[k].eq(first.address + first.down[k]) for k in range(4)]
+            m.d.sync += second.first.eq(first_served)
             m.d.sync += [second.same_bank.eq(Cat(meetings.same_bank)), second.equal.eq(Cat(meetings.equal))]
         with m.If(self.clear):
             m.d.sync += [first_valid.eq(0), self.ready.eq(0)]
 
-        served = serve(m, second.mask, second.same_bank, second.equal, "whole")
+        served = followers(m, second.mask, second.first, second.equal, "whole")
         m.d.comb += [getattr(self.next, name).eq(getattr(second, name)) for name in (*_common(), "rows", "same_bank", "equal")]
         m.d.comb += [self.next.served.eq(served), self.next.rest.eq(second.mask & ~served),
                      self.next.hidden.eq(hidden(second.mask, second.equal))]

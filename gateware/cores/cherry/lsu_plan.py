@@ -2,7 +2,7 @@
 """Which lanes of a tile access meet in a bank: the same for all slots of an operation, since only distances count."""
 from amaranth import Cat, Const, Signal
 
-__all__ = ["DISTANCES", "Meetings", "hidden", "lane_mask", "lanes", "multiples", "serve"]
+__all__ = ["DISTANCES", "Meetings", "followers", "hidden", "lane_mask", "lanes", "leaders", "multiples"]
 
 #: (rows, columns) from a lane to a later one, of all pairs of the sixteen lanes: 24.
 DISTANCES = tuple((dy, dx) for dy in range(4) for dx in range(-3, 4) if dy or dx > 0)
@@ -57,12 +57,18 @@ def _bit(bits, i, j):
     return bits[DISTANCES.index((yj - yi, xj - xi))]
 
 
-def serve(m, pending, same_bank, equal, name):
-    """The pending lanes that one cycle can serve, 16 bits: in every bank the first, and those with the same address."""
-    first, served = Signal(16, name=f"{name}_first"), Signal(16, name=f"{name}_served")
+def leaders(m, pending, same_bank, name):
+    """Of every bank the first pending lane, 16 bits."""
+    first = Signal(16, name=f"{name}_first")
     for j in range(16):
         before = [pending[i] & _bit(same_bank, i, j) for i in range(j)]
         m.d.comb += first[j].eq(pending[j] & ~(Cat(before).any() if before else 0))
+    return first
+
+
+def followers(m, pending, first, equal, name):
+    """The pending lanes that one cycle can serve, 16 bits: :func:`leaders`, and those with the address of one of them."""
+    served = Signal(16, name=f"{name}_served")
     for j in range(16):
         m.d.comb += served[j].eq(pending[j] & Cat(first[j], *(first[i] & _bit(equal, i, j) for i in range(j))).any())
     return served

@@ -97,12 +97,15 @@ class Mover(wiring.Component):
         put, oldest, going = records.write_port(), records.read_port(domain="comb"), records.read_port(domain="comb")
         owed, unsent = Signal(range(outstanding + 1)), Signal(range(outstanding + 1))
         asked, answered, sent = Signal(), Signal(), Signal()
-        free = Signal(init=1)
+        free, offered = Signal(init=1), Signal()
+        may_ask = free | offered            # what is offered stays
+        m.d.sync += offered.eq(port.req.valid & ~port.req.ready)
         m.d.comb += [
-            port.req.valid.eq(rows.request.valid & free), port.req.payload.eq(rows.request.payload),
-            rows.request.ready.eq(port.req.ready & free), asked.eq(port.req.valid & port.req.ready),
+            port.req.valid.eq(rows.request.valid & may_ask), port.req.payload.eq(rows.request.payload),
+            rows.request.ready.eq(port.req.ready & may_ask), asked.eq(port.req.valid & port.req.ready),
             put.en.eq(asked), put.data.eq(rows.record)]
-        m.d.sync += [owed.eq(owed + asked - answered), free.eq(owed + asked - answered < outstanding),
+        # One less than there is room for: one may be asked for, or offered, in this cycle.
+        m.d.sync += [owed.eq(owed + asked - answered), free.eq(owed < outstanding - 1),
                      unsent.eq(unsent + (asked & rows.request.payload.write) - sent)]
         for event, pointer in ((asked, put.addr), (answered, oldest.addr), (sent, going.addr)):
             with m.If(event):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Between beats of a memory port and words of rows."""
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ...memory.port import WriteLayout
+from ...memory.queue import StreamBuffer
 
 __all__ = ["BeatsToWords", "WordsToBeats"]
 
@@ -31,7 +32,7 @@ class BeatsToWords(wiring.Component):
     start : In, forget all
     burst : In, ``first``, ``words`` of the burst to which the beat belongs
     beats : In(stream): ``data``, ``last`` of its burst
-    words : Out(stream of 32 bits); for beats of less than a word a register, else combinational
+    words : Out(stream of 32 bits); from a register
     """
     def __init__(self, *, beat_bytes):
         self._log = _log(beat_bytes)
@@ -45,8 +46,9 @@ class BeatsToWords(wiring.Component):
         if log < 2:
             size, parts = 8 << log, 4 >> log
             place, room = Signal(range(parts)), Signal()
-            m.d.comb += [room.eq(~words.valid | words.ready), beats.ready.eq(room | (place != parts - 1))]
-            with m.If(room):
+            # A word's last beat waits for the word before to leave; it never does at full speed.
+            m.d.comb += [room.eq(~words.valid), beats.ready.eq(room | (place != parts - 1))]
+            with m.If(words.ready):
                 m.d.sync += words.valid.eq(0)
             # Beats of the next word come while the last one waits.
             early = Signal(32 - size)
@@ -57,6 +59,10 @@ class BeatsToWords(wiring.Component):
             with m.If(self.start):
                 m.d.sync += [place.eq(0), words.valid.eq(0)]
             return m
+        # A buffer: no path leads from what takes the words to the port.
+        m.submodules.buffer = buffer = ResetInserter(self.start)(StreamBuffer(shape=32))
+        connect(m, buffer.o, flipped(words))
+        words = buffer.i
         if log == 2:
             m.d.comb += [words.valid.eq(beats.valid), words.payload.eq(beats.payload.data), beats.ready.eq(words.ready)]
             return m
