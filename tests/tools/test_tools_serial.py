@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs on a serial port: the real command line, pyserial and link client against a board in Python on a pseudo-terminal."""
+import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -62,6 +63,30 @@ def test_port_that_vanishes(quintet, small, after):
         assert board.path in ran.err and len(ran.err.splitlines()) == 1 and ran.json["exit"] == 4
         assert time.monotonic() - began < 60        # an end there must be; how soon is the client's deadline
     assert not (small.folder / "y.npy").exists()
+
+
+@pytest.mark.parametrize("after", [500, 60_000])
+def test_host_that_is_killed(quintet, small, after):
+    """By the system, in mid-transfer; another host finds the board as ready as ever."""
+    np.save(small.folder / "big.npy", np.zeros(200_000, np.uint8))
+    small.append('[[load]]\nfile = "big.npy"\nat = 0x8000\n')
+    with PtyBoard() as board:
+        taken, heard = [0], board.device.feed
+
+        def feed(data):
+            taken[0] += len(data)
+            return heard(data)
+        board.device.feed = feed
+        host = subprocess.Popen([sys.executable, "-m", "quintet.tools.cli", "run", str(small), "--on", board.path],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while taken[0] < after and host.poll() is None:
+            time.sleep(0.001)
+        assert host.poll() is None, "it had ended before"
+        host.kill()
+        host.wait()
+        ran = quintet("run", small, "--on", board.path)
+        assert ran.code == 0, ran.err
+        assert np.load(small.folder / "y.npy").tobytes() == small.expected
 
 
 def test_nothing_answers(quintet, small):
