@@ -9,7 +9,10 @@ from quintet.boards.virtual.cache import default_folder
 def main():
     for path in sorted((Path(default_folder()) / "campaigns").glob("*.json")):
         totals = json.loads(path.read_text())
-        print(f"{path.stem}: {sum(totals.values())} programs\n\n| build | seed base | programs |\n|---|---|---|")
+        # A link's campaign counts frames beside its seeds.
+        frames = {key.replace(" frames/", "/"): count for key, count in totals.items() if " frames/" in key}
+        totals, what = (frames, "frames") if frames else (totals, "programs")
+        print(f"{path.stem}: {sum(totals.values())} {what}\n\n| build | seed base | {what} |\n|---|---|---|")
         for key, count in sorted(totals.items()):
             build, base = key.rsplit("/", 1)
             print(f"| {build} | {base} | {count:,} |")

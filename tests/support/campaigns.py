@@ -38,6 +38,11 @@ class Campaign:
                 self._save(key, done)
         self._save(key, done)
 
+    def tally(self, build, count):
+        """Adds to what is counted beside seeds, as the frames of a link: ``<build> frames``."""
+        key = f"{build} frames/{self.base}"
+        self._save(key, self._totals().get(key, 0) + count)
+
     def _save(self, key, done):
         """Campaigns of other builds may run at the same time: theirs are kept."""
         totals = {**self._totals(), key: done}

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Host and board of the link against each other on a line that loses, damages, repeats and reorders."""
-import os
 import random
 import struct
 import time
 import zlib
 
 import pytest
+from campaigns import Campaign
 from link_bench import MEMORY, Bench, BenchPipe
 from link_faults import Faults, Interrupted, SpoiledPipe
 
@@ -75,11 +75,12 @@ def test_faults(seed, rate):
 
 @pytest.mark.long
 def test_many_faults():
-    seed = int(os.environ.get("QUINTET_SEED", "1"))
-    end = time.monotonic() + 60 * float(os.environ.get("QUINTET_MINUTES", "20"))
+    """Towards a million frames, summed over runs (docs/campaigns.md)."""
+    totals = Campaign("link-bytes", share=0.5)
     frames = faults = 0
-    while frames < 100_000 and time.monotonic() < end:
-        more, bad, _ = campaign(seed, 5000, (0.01, 0.05, 0.2, 0.4)[seed % 4], end - time.monotonic())
-        frames, faults, seed = frames + more, faults + bad, seed + 1
-    print(f"\nlink faults: {frames} frames, {faults} of them with faults, seeds up to {seed - 1}")
+    for seed in totals.seeds("bridge"):
+        more, bad, _ = campaign(seed, 5000, (0.01, 0.05, 0.2, 0.4)[seed % 4], totals.until - time.monotonic())
+        totals.tally("bridge", more)
+        frames, faults = frames + more, faults + bad
+    print(f"\nlink faults: {frames} frames, {faults} of them with faults")
     assert frames > 1000

@@ -71,8 +71,9 @@ def test_faults_on_usb():
 def test_many_faults_on_usb():
     totals = Campaign("link-usb", share=0.5)
     frames = faults = spoilt = 0
-    for seed in totals.seeds("frames of seeds"):
+    for seed in totals.seeds("usb"):
         more = campaign(seed, 2000, (0.01, 0.05, 0.1, 0.2)[seed % 4])
+        totals.tally("usb", more[0])
         frames, faults, spoilt = (a + b for a, b in zip((frames, faults, spoilt), more, strict=True))
     print(f"\nUSB link faults: {frames} frames, {faults} of them spoilt, {spoilt} packets spoilt below them")
     assert frames
