@@ -83,8 +83,8 @@ class Mover(wiring.Component):
         for part in (rows, walk, gather, spread, unpacker, packer):
             m.d.comb += part.start.eq(begin)
         failed, halted = Signal(), Signal()
-        halt = self.stop | failed | halted
-        m.d.sync += halted.eq(halt & ~begin)
+        halt = failed | halted
+        m.d.sync += halted.eq((self.stop | halt) & ~begin)
         m.d.comb += [
             rows.descriptor.eq(d), walk.descriptor.eq(d), rows.window_base.eq(self.window_base), rows.window_limit.eq(self.window_limit),
             unpacker.format.eq(d.format), unpacker.cols.eq(d.cols), packer.format.eq(d.format),
