@@ -71,8 +71,9 @@ class AluRows(wiring.Component):
         two = is_max & ((held.axis != 1) if params["reduce_axes"] else 1)
         m.d.comb += [
             with_slot.eq(Mux(row == 0, walk.valid & (~waiting | two), chosen)),
-            sent.eq(request.valid & request.ready), walk.take.eq(sent & with_slot & (row == 3)),
-            self.fetched.eq(sent & (row == 3) & (waiting | ~two))]
+            sent.eq(request.valid & request.ready), walk.take.eq(sent & with_slot & (row == 3))]
+        # Told a cycle late: nobody needs it at once, and the way from the tile file's grants is long.
+        m.d.sync += self.fetched.eq(sent & (row == 3) & (waiting | ~two) & ~self.clear)
         with m.If(sent):
             m.d.sync += [row.eq(row + 1), chosen.eq(with_slot)]
             with m.If(row == 3):

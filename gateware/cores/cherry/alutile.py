@@ -49,7 +49,9 @@ class AluTiles(wiring.Component):
             walk.progress.eq(self.progress), walk.clear.eq(self.clear), reads.eq(source(held)), writes.eq(target(held)),
             request.valid.eq(walk.valid & ~blocked(self.soon, writes)), request.payload.entry.eq(walk.entry),
             request.payload.mask.eq(Mux(held.kind == AluKind.ZERO, 0, Cat((reads == r) | (is_max if r == ACC else 0) for r in range(4)))),
-            sent.eq(request.valid & request.ready), walk.take.eq(sent), self.fetched.eq(sent)]
+            sent.eq(request.valid & request.ready), walk.take.eq(sent)]
+        # Told a cycle late: nobody needs it at once, and the way from the tile file's grants is long.
+        m.d.sync += self.fetched.eq(sent & ~self.clear)
         stage = Stages(m)
         control = Signal(data.StructLayout({"kind": AluKind, "reads": 2, "reg": 2, "entry": range(entries(self.params)), "acc": 1, "axis": 2,
                                             "count": 3, "target": 2}))

@@ -100,7 +100,9 @@ class DotPath(wiring.Component):
             request.valid.eq(walk.valid & ~(last & ((ahead != 0) | self._block))),
             request.payload.mask.eq(Mux(total, 1 << OUTPUT | 1 << ACC, Cat(Const(3, 3), accumulates))),
             request.payload.entry.eq(walk.entry), request.payload.word.eq(word),
-            sent.eq(request.valid & request.ready), walk.take.eq(sent & last), self.fetched.eq(walk.take)]
+            sent.eq(request.valid & request.ready), walk.take.eq(sent & last)]
+        # Told a cycle late: nobody needs it at once, and the way from the tile file's grants is long.
+        m.d.sync += self.fetched.eq(walk.take & ~self.clear)
         with m.If(sent):
             m.d.sync += word.eq(Mux(last, 0, word + 1))
         with m.If(ahead != 0):

@@ -57,7 +57,9 @@ class SfuPath(wiring.Component):
         m.d.comb += [
             request.valid.eq(walk.valid & (ahead == 0) & (room != 0)), request.payload.mask.eq(Mux(two, 3, 1)),
             request.payload.entry.eq(walk.entry), request.payload.word.eq(word), sent.eq(request.valid & request.ready),
-            walk.take.eq(sent & last), self.fetched.eq(walk.take)]
+            walk.take.eq(sent & last)]
+        # Told a cycle late: nobody needs it at once, and the way from the tile file's grants is long.
+        m.d.sync += self.fetched.eq(walk.take & ~self.clear)
         m.d.sync += room.eq(room + written - sent)
         with m.If(ahead != 0):
             m.d.sync += ahead.eq(ahead - 1)
@@ -73,8 +75,8 @@ class SfuPath(wiring.Component):
         wide = element_bits(self.params)
         m.d.comb += [
             write.valid.eq(queue.output.valid), queue.output.ready.eq(write.ready), written.eq(write.valid & write.ready),
-            write.payload.reg.eq(OUTPUT), write.payload.entry.eq(where.entry), write.payload.word.eq(where.word),
-            self.finished.eq(written & where.last)]
+            write.payload.reg.eq(OUTPUT), write.payload.entry.eq(where.entry), write.payload.word.eq(where.word)]
+        m.d.sync += self.finished.eq(written & where.last & ~self.clear)
         for k in range(self._elements):
             m.d.comb += write.payload.data[wide * k:wide * k + 18].eq(queue.output.payload[18 * k:18 * k + 18])
         return m
