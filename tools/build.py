@@ -102,7 +102,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = _platform(board).prepare(
-        top, TOP, do_build=False, script_after_read=_AFTER_READ, synth_opts=_synthesis(room, board.family),
+        top, TOP, do_build=False, **_scripts(room, board.family), synth_opts=_synthesis(room, board.family),
         nextpnr_opts=f"{_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
     plan.execute_local(folder, run_script=False)
@@ -126,6 +126,17 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
 def _synthesis(room, family):
     """Options of yosys: a core may ask for its own, by the attribute ``synth_opts`` of its engine."""
     return getattr(room.core.Engine if room else None, "synth_opts", {}).get(family, _SYNTH[family])
+
+
+def _scripts(room, family):
+    """What yosys does besides: modules that the core's engine names in ``synth_apart`` are mapped one by one, so that none gives away
+    its speed because another is slower anyway."""
+    apart = getattr(room.core.Engine if room else None, "synth_apart", {}).get(family, ())
+    if not apart:
+        return {"script_after_read": _AFTER_READ}
+    marks = "\n".join(f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart)
+    return {"script_after_read": f"{_AFTER_READ}\n{marks}",
+            "script_after_synth": "setattr -mod -unset keep_hierarchy *\nflatten\nopt_clean -purge"}
 
 
 def _run_script(name, folder, environment):

@@ -45,7 +45,7 @@ class Controller(wiring.Component):
 
     Members
     -------
-    op : In(OpLayout); go : In(1), it starts (:mod:`.issue` knows when it may), looked at then alone
+    op : In(OpLayout); go : In(2), copies: it starts (:mod:`.issue` knows when it may), looked at then alone
     capture : In(1), its result is shifted into the column registers
     out : In(1), the column registers move up, after all that started before
     root : Out(RootLayout), a register
@@ -59,7 +59,7 @@ class Controller(wiring.Component):
         self.mapping = mapping
         self.latency_out = mapping.write + 1
         super().__init__({
-            "op": In(OpLayout(mapping)), "go": In(1), "capture": In(1), "out": In(1), "root": Out(RootLayout(mapping)),
+            "op": In(OpLayout(mapping)), "go": In(2), "capture": In(1), "out": In(1), "root": Out(RootLayout(mapping)),
             "swept": Out(1)})
         self._sweeping = Signal()
 
@@ -78,7 +78,7 @@ class Controller(wiring.Component):
 
     def _steps(self, m):
         """The state of the operation under way, slot by slot, and the events of this slot by name."""
-        mapping, op, go = self.mapping, self.op, self.go
+        mapping, op, go = self.mapping, self.op, self.go[0]
         bits = mapping.address_bits
         x, y, target, transmit = (Signal(bits, name=f"{n}_row") for n in ("x", "y", "target", "transmit"))
         wait, waited = Signal.like(op.wait, reset_less=True), Signal()
@@ -87,9 +87,12 @@ class Controller(wiring.Component):
         flags = data.StructLayout({"dual": 1, "step": 1, "subtract": 1, "fold": 4, "accumulate": 1, "level": len(op.level),
                                    "zero": 1, "capture": 1})
         current = Signal(flags)
-        step, load, final = Signal(), Signal(), Signal()
+        # A step is a register's, which drives as much as ``go`` does; worked out a slot before.
+        step, load, final, soon = Signal(), Signal(), Signal(), Signal()
         final_next = Signal()
-        m.d.comb += [step.eq(running & waited & ~phase), load.eq(step & ~(final & current.step))]
+        m.d.comb += [load.eq(step & ~(final & current.step)),
+                     soon.eq(running & ~(step & (final | current.dual)) & (waited | (wait == 1)))]
+        m.d.sync += step.eq(soon)
         store, select, clear = Signal(), Signal(init=1), Signal(init=1)     # begins with all selected
         data_word, any_row, any_col = Signal(16), Signal(init=1), Signal(init=1)
         sweeping = self._sweeping & ~self.swept
@@ -113,7 +116,7 @@ class Controller(wiring.Component):
             m.d.sync += y.eq(y + 1)
         with m.If(go):
             m.d.sync += [
-                x.eq(op.first), y.eq(op.second), target.eq(op.target), transmit.eq(op.first), wait.eq(op.wait),
+                step.eq(op.add | op.one & ~op.accumulate), wait.eq(op.wait),
                 waited.eq(~(op.accumulate | op.step)), left.eq(Mux(op.step, mapping.width + 1, mapping.width)), final.eq(0), phase.eq(0),
                 fresh.eq(1), running.eq(op.add | op.step | op.one), lead.eq(op.step),
                 current.dual.eq(~op.one), current.step.eq(op.step), current.subtract.eq(op.subtract), current.fold.eq(op.fold),
@@ -122,6 +125,8 @@ class Controller(wiring.Component):
                 store.eq(op.write), select.eq(op.select), clear.eq(op.clear), data_word.eq(op.word[:16]),
                 # fn of a select: 0 column, 1 block, 2 row, 3 all
                 any_row.eq(op.word[22] == op.word[23]), any_col.eq(op.word[23])]
+        with m.If(self.go[1]):
+            m.d.sync += [x.eq(op.first), y.eq(op.second), target.eq(op.target), transmit.eq(op.first)]
         return current, {
             "x": x, "y": y, "target": target, "transmit": transmit, "step": step, "load": load, "lead": lead, "phase": phase,
             "first": step & fresh, "store": store, "select": select, "clear": clear, "data": data_word, "any_row": any_row,

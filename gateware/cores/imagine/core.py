@@ -66,6 +66,9 @@ class Engine(wiring.Component):
     control : Out, :class:`~quintet.gateware.cores.engine.EngineControl`
     memory : Out, one memory port
     """
+    #: In the array's clock, several times as fast as what surrounds it (tools/build.py).
+    synth_apart = {"ecp5": ("dispatch.decoder", "dispatch.issue", "dispatch.controller")}
+
     def __init__(self, *, params, beat_bytes, memory_size, family=None):
         if beat_bytes not in (1, 2, 4, 8, 16):
             raise ValueError(f"Beat size must be 1, 2, 4, 8 or 16 bytes, not {beat_bytes!r}")

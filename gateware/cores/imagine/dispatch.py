@@ -41,15 +41,16 @@ class ItemLayout(data.StructLayout):
         super().__init__({"value": 16, "kind": Kind})
 
 
-class _State(enum.Enum):
-    RESET = 0       # the array clears itself
-    IDLE = 7
-    RUN = 1
-    SETTLE = 2      # an abort: what runs ends, what was shifted out arrives
-    CLEAR = 3       # the column registers are cleared
-    DISCARD = 4     # words that came too late
-    MARK = 5
-    WAIT = 6
+#: States of a run, one flip-flop each.
+_STATES = (
+    "reset",        # the array clears itself
+    "idle",
+    "runs",
+    "settle",       # an abort: what runs ends, what was shifted out arrives
+    "clear",        # the column registers are cleared
+    "discard",      # words that came too late
+    "mark",
+    "wait")
 
 
 class Dispatch(wiring.Component):
@@ -74,7 +75,7 @@ class Dispatch(wiring.Component):
     """
     def __init__(self, *, mapping, family=None, address_bits=32):
         self.mapping = mapping
-        self.decoder, self.issue = Decoder(mapping=mapping), Issue(mapping=mapping)
+        self.decoder, self.issue = Decoder(mapping=mapping), Issue(mapping=mapping, family=family)
         self.controller, self.array = Controller(mapping=mapping), Array(mapping=mapping, family=family)
         super().__init__({
             "words": In(stream.Signature(WordLayout())), "items": Out(stream.Signature(ItemLayout())), "room": In(1),
@@ -88,81 +89,79 @@ class Dispatch(wiring.Component):
         wiring.connect(m, wiring.flipped(self.words), decoder.words)
         wiring.connect(m, decoder.ops, issue.ops)
         op, go = issue.op, issue.go
-        state = Signal(_State, init=_State.RESET)
+        at = {name: Signal(init=name == "reset", name=f"at_{name}") for name in _STATES}
         serial, fresh = Signal(), Signal(init=1)     # of a run after a reset: the column registers are not cleared yet
-        m.d.comb += [controller.op.eq(op), controller.go.eq(go & op.array), controller.capture.eq(serial),
-                     issue.capture.eq(serial), array.root.eq(controller.root), self.swept.eq((state != _State.RESET) & ~fresh)]
-        with m.If(go & (op.serial | op.parallel | op.off)):
+        m.d.comb += [controller.op.eq(op), controller.go.eq(issue.array), controller.capture.eq(serial),
+                     issue.capture.eq(serial), array.root.eq(controller.root), self.swept.eq(~at["reset"] & ~fresh)]
+        with m.If(issue.modes):
             m.d.sync += serial.eq(op.serial)
         cut, clear = Signal(), Signal()
         shifting, emitting = self._columns(m, cut, clear)
-        checked, bad = self._fits(m, state)
+        checked, bad = self._fits(m, at["idle"])
         m.d.comb += [issue.emit.eq(checked & ~bad), issue.emitting.eq(emitting)]
 
         # A run
-        wait = Signal(range(max(64, self.mapping.rows + 1)), reset_less=True)
-        stopped = Signal()
-        m.d.sync += [wait.eq(wait - 1), issue.enable.eq((state == _State.RUN) & ~self.stop & ~stopped)]
+        wait, over = Signal(range(max(64, self.mapping.rows + 1)), reset_less=True), Signal(reset_less=True)
+        stopped, stop = Signal(), Signal()
+        m.d.sync += [wait.eq(wait - 1), over.eq(over | (wait == 1)), stop.eq(self.stop),
+                     issue.enable.eq(at["runs"] & ~stop & ~stopped)]
+
+        def pause(cycles):
+            return [wait.eq(cycles), over.eq(cycles == 0)]
+
         # In two parts, so that no chain is long: the upper one follows a cycle later, and so does whoever copies it.
         low, high, wraps = Signal(_LOW), Signal(len(self.count) - _LOW), Signal()
         m.d.comb += self.count.eq(Cat(low, high))
         m.d.sync += [low.eq(low + go), high.eq(high + wraps), wraps.eq(go & low.all())]
-        m.d.comb += [self.active.eq((state != _State.IDLE) & ~fresh), cut.eq(state == _State.SETTLE), clear.eq(state == _State.CLEAR),
-                     issue.discard.eq(state == _State.DISCARD)]
+        m.d.comb += [cut.eq(at["settle"]), clear.eq(at["clear"]), issue.discard.eq(at["discard"])]
+        m.d.sync += issue.release.eq(at["wait"] & ~self.run)
         settled, fault = Signal(), Signal(5, reset_less=True)
-        m.d.sync += fault.eq(fault_code(op.fault))       # long there when it is looked at
-        m.d.sync += settled.eq(issue.quiet & ~emitting & ~go)
-        with m.Switch(state):
-            with m.Case(_State.RESET):
-                m.d.sync += wait.eq(self.mapping.rows - 1)
-                with m.If(controller.swept):
-                    m.d.sync += state.eq(_State.CLEAR)
-            with m.Case(_State.IDLE):
-                with m.If(self.run):
-                    m.d.sync += [state.eq(_State.RUN), low.eq(0), high.eq(0), self.code.eq(0), stopped.eq(0)]
-            with m.Case(_State.RUN):
-                with m.If(self.stop & ~stopped):
-                    m.d.sync += [state.eq(_State.SETTLE), wait.eq(32), self.code.eq(_CODE["aborted"])]
-                with m.Elif(stopped):
-                    with m.If(issue.ended):
-                        m.d.sync += state.eq(_State.MARK)
-                    with m.Else():
-                        m.d.sync += [state.eq(_State.DISCARD),
-                                     self.code.eq(Mux(issue.blocked, _CODE["output_full"], fault)), self.detail.eq(op.word)]
-                with m.Elif(settled & ~go & (issue.stopped | issue.blocked & checked & bad)):
-                    m.d.sync += stopped.eq(1)
-            with m.Case(_State.SETTLE):
-                # The last operation may have started in the cycle before.
-                with m.If((wait == 0) & settled):
-                    m.d.sync += [state.eq(_State.CLEAR), wait.eq(self.mapping.rows - 1), serial.eq(0)]
-                with m.Elif(wait == 0):
-                    m.d.sync += wait.eq(0)
-            with m.Case(_State.CLEAR):
-                with m.If(wait == 0):
-                    m.d.sync += [state.eq(Mux(fresh, _State.IDLE, _State.DISCARD)), fresh.eq(0)]
-            with m.Case(_State.DISCARD):
-                with m.If(issue.ended & issue.stopped):
-                    m.d.sync += state.eq(_State.MARK)
-            with m.Case(_State.MARK):
-                with m.If(self.items.ready & ~emitting):
-                    m.d.sync += state.eq(_State.WAIT)
-            with m.Case(_State.WAIT):
-                with m.If(~self.run):
-                    m.d.sync += state.eq(_State.IDLE)
-        m.d.comb += issue.release.eq((state == _State.WAIT) & ~self.run)
-        self._leave(m, state, shifting)
+        m.d.sync += [fault.eq(fault_code(op.fault)),       # long there when it is looked at
+                     settled.eq(issue.quiet & ~emitting & ~go)]
+        moves = {
+            ("reset", "clear"): controller.swept, ("idle", "runs"): self.run, ("runs", "settle"): stop & ~stopped,
+            ("runs", "mark"): stopped & issue.ended, ("runs", "discard"): stopped & ~issue.ended,
+            # The last operation may have started in the cycle before.
+            ("settle", "clear"): over & settled, ("clear", "idle"): over & fresh, ("clear", "discard"): over & ~fresh,
+            ("discard", "mark"): issue.ended & issue.stopped, ("mark", "wait"): self.items.ready & ~emitting,
+            ("wait", "idle"): ~self.run}
+        for name, here in at.items():
+            enters = Cat(at[a] & when for (a, b), when in moves.items() if b == name).any()
+            leaves = Cat(when for (a, _), when in moves.items() if a == name).any()
+            m.d.sync += here.eq(enters | here & ~leaves)
+        with m.If(at["reset"] | at["settle"] & over & settled):
+            m.d.sync += pause(self.mapping.rows - 1)
+        with m.If(at["idle"] & self.run):
+            # Not before: the count stands until it was read.
+            m.d.sync += [low.eq(0), high.eq(0), stopped.eq(0)]
+        with m.If(at["runs"]):
+            # What stands here when the run ends, stays.
+            m.d.sync += [self.detail.eq(op.word), self.code.eq(
+                Mux(stop & ~stopped, _CODE["aborted"], Mux(issue.ended, 0, Mux(issue.blocked, _CODE["output_full"], fault))))]
+            with m.If(stop):
+                m.d.sync += pause(32)
+            with m.Elif(settled & ~go & (issue.stopped | issue.blocked & checked & bad)):
+                m.d.sync += stopped.eq(1)
+        with m.If(at["settle"]):
+            m.d.sync += serial.eq(0)
+        with m.If(at["clear"] & over):
+            m.d.sync += fresh.eq(0)
+        self._leave(m, at["mark"])
 
         # The class of the cycle: the first that applies
         # An operation that starts right behind another leaves no gap: what it starts with comes a cycle after its slot.
+        # All of it a cycle later, out of flip-flops, where the clock is high.
         running = Signal()
         m.d.sync += running.eq(issue.running)
-        work = (go & op.array) | running
-        held = emitting & ~shifting
-        ending = (state != _State.RUN)
         event = Signal(len(EVENTS))
-        m.d.comb += event.eq(Cat(
-            work, ~work & (ending | held), ~work & ~ending & ~held & (emitting | go),
-            ~work & ~ending & ~held & ~emitting & ~go, go, go & op.step & op.final))
+        then = {name: Signal(name=f"then_{name}") for name in ("work", "held", "ending", "other", "go", "products", "active")}
+        m.d["comb" if self.mapping.small else "sync"] += [then[name].eq(value) for name, value in {
+            "work": issue.array[0] | running, "held": emitting & ~shifting, "ending": ~at["runs"], "other": emitting | go,
+            "go": go, "products": go & op.step & op.final, "active": ~at["idle"] & ~fresh}.items()]
+        work, held, ending = then["work"], then["held"], then["ending"]
+        m.d.comb += [self.active.eq(then["active"]), event.eq(Cat(
+            work, ~work & (ending | held), ~work & ~ending & ~held & then["other"], ~work & ~ending & ~held & ~then["other"],
+            then["go"], then["products"]))]
         m.d.sync += self.event.eq(event & self.active.replicate(len(EVENTS)))
         return m
 
@@ -180,8 +179,8 @@ class Dispatch(wiring.Component):
         parts = -(-len(self.count) // 16)
         self._place, self._tail = Signal(16 * parts, reset_less=True), Signal(parts)
         begun = Signal()
-        m.d.sync += begun.eq(issue.go & issue.op.parallel)
-        with m.If(issue.go & issue.op.parallel):
+        m.d.sync += begun.eq(issue.emits)
+        with m.If(issue.emits):
             m.d.sync += [emitting.eq(1), moving.eq(1), left.eq(rows), self._place[:_LOW].eq(self.count[:_LOW])]
         with m.If(begun):
             m.d.sync += self._place[_LOW:].eq(self.count[_LOW:])
@@ -205,25 +204,25 @@ class Dispatch(wiring.Component):
         # Counted as held only while rows are left that do not move.
         return shift | ~moving, emitting
 
-    def _leave(self, m, state, shifting):
+    def _leave(self, m, ends):
         """FIFO-out's entries; words have the room that they were promised."""
         items = self.items
         word = Signal(ItemLayout(), reset_less=True)
         there = Signal()
         m.d.sync += [there.eq(self._told[0]), word.value.eq(self.array.word), word.kind.eq(Mux(self._told[1], Kind.LAST, Kind.WORD))]
-        m.d.comb += [items.valid.eq(there | (self._tail != 0) | (state == _State.MARK)), items.payload.eq(word)]
+        m.d.comb += [items.valid.eq(there | (self._tail != 0) | ends), items.payload.eq(word)]
         with m.If(~there):
             m.d.comb += [items.payload.kind.eq(Mux(self._tail != 0, Kind.PLACE, Kind.END)),
                          items.payload.value.eq(Mux(self._tail[0], self._place[:16], self._place[-16:]))]
 
-    def _fits(self, m, state):
+    def _fits(self, m, idle):
         """Whether the next shift-out's words may be written; found out in two cycles after the last one started."""
         left = Signal.like(self.allowance, reset_less=True)
         less = Signal(len(left) + 1, reset_less=True)
         known = Signal(2)
         m.d.sync += [less.eq(left - self.mapping.rows), known.eq(Cat(Const(1, 1), known[0]))]
-        with m.If(state == _State.IDLE):
+        with m.If(idle):
             m.d.sync += [left.eq(self.allowance), known.eq(0)]
-        with m.If(self.issue.go & self.issue.op.parallel):
+        with m.If(self.issue.emits):
             m.d.sync += [left.eq(less[:-1]), known.eq(0)]
         return known[1], less[-1]

@@ -23,6 +23,7 @@ from amaranth import Cat, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...primitives.kept import KeptRegister
 from .ops import Decoded, GateLayout, OpLayout
 from .pair import PairQueue
 
@@ -38,11 +39,13 @@ class Issue(wiring.Component):
     Parameters
     ----------
     mapping : Mapping
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
     -------
     ops : In(Decoded)
-    op : Out(OpLayout), go : Out(1): it starts
+    op : Out(OpLayout), go : Out(1): it starts; of those, each from flip-flops of its own: array : Out(2), copies, it is of the array;
+        emits : Out(1), a ``vv_parallelEn``; modes : Out(1), it changes the shift mode
     capture : In(1), what starts now is captured
     enable : In(1), anything may start at all, a cycle later
     emit : In(1), ``vv_parallelEn`` may start: its words fit
@@ -52,11 +55,12 @@ class Issue(wiring.Component):
         ``vv_parallelEn``, and is ``op``
     empty : Out(1), there is no next one; running : Out(1), the array is busy; quiet : Out(1), and nothing is to land any more
     """
-    def __init__(self, *, mapping):
-        self.mapping = mapping
+    def __init__(self, *, mapping, family=None):
+        self.mapping, self.family = mapping, family
         layout = OpLayout(mapping)
         super().__init__({
-            "ops": In(Decoded(mapping)), "op": Out(layout), "go": Out(1), "capture": In(1), "enable": In(1), "emit": In(1),
+            "ops": In(Decoded(mapping)), "op": Out(layout), "go": Out(1), "array": Out(2), "emits": Out(1),
+            "modes": Out(1), "capture": In(1), "enable": In(1), "emit": In(1),
             "emitting": In(1), "discard": In(1), "release": In(1), "stopped": Out(1), "ended": Out(1), "blocked": Out(1), "empty": Out(1),
             "running": Out(1), "quiet": Out(1)})
 
@@ -82,28 +86,34 @@ class Issue(wiring.Component):
         ]
         with m.If(put.en):
             m.d.sync += tail.eq(tail + 1)
-        with m.If(gates.o.valid):
-            m.d.comb += said.eq(gates.o.payload)
+        m.d.comb += said.eq(gates.o.payload)        # all low where there is none
 
         # What may start, in this cycle.
         may = {name: Signal(name=f"may_{name}") for name in ("array", "at_once", "odd", "even", "calm", "pause", "mode", "emit")}
-        go, drop = Signal(), Signal()
-        m.d.comb += [go.eq(Cat(said[name] & allowed for name, allowed in may.items()).any()),
+        go, drop, starts = Signal(), Signal(), Signal()
+        allowed = {name: said[name] & value for name, value in may.items()}
+        of_array = Cat(allowed[name] for name in ("array", "at_once", "odd", "even", "calm")).any()
+        m.d.comb += [go.eq(of_array | allowed["pause"] | allowed["mode"] | allowed["emit"]), starts.eq(of_array & said.multi),
                      drop.eq(self.discard & gates.o.valid & ~said.end | self.release & said.end), gates.o.ready.eq(go | drop)]
         with m.If(go | drop):
             m.d.sync += head.eq(head + 1)
-        m.d.sync += [self.go.eq(go), self.stopped.eq(said.stop & ~go), self.ended.eq(said.end), self.blocked.eq(said.emit & ~go),
-                     self.empty.eq(~gates.o.valid)]
+        started = Signal()
+        copies = m.submodules.copies = KeptRegister(width=1 if mapping.small else 2, family=self.family)
+        m.d.comb += [copies.d.eq(of_array.replicate(2)), self.array.eq(copies.q if len(copies.q) == 2 else copies.q.replicate(2))]
+        m.d.sync += [
+            self.go.eq(go), self.emits.eq(allowed["emit"]), self.modes.eq(allowed["emit"] | allowed["mode"]), started.eq(starts),
+            self.stopped.eq(said.stop), self.ended.eq(said.end), self.blocked.eq(said.emit & ~may["emit"]),
+            self.empty.eq(~gates.o.valid)]
         m.d.comb += self.op.eq(get.data)
-        self._state(m, go, said, may)
+        self._state(m, of_array, starts, started, allowed["emit"], said, may)
         return m
 
-    def _state(self, m, go, said, may):
+    def _state(self, m, go, starts, started, emits, said, may):
+        """``go``: of the array; the others are what starts in this cycle, ``started`` a cycle later."""
         mapping = self.mapping
         free, drained, stored, counts, ends = Signal(init=1), Signal(init=1), Signal(), Signal(), Signal()
         dual, even, odd, plain = Signal(), Signal(), Signal(), Signal()
         slots, landing = Signal.like(self.op.slots, reset_less=True), Signal(range(mapping.drain + 1), reset_less=True)
-        starts = go & said.multi
         # Two instructions whose second port both reads and writes must interleave.
         free_next, drained_next, even_next, odd_next, stored_next, plain_next = (Signal(name=f"{n}_next") for n in (
             "free", "drained", "even", "odd", "stored", "plain"))
@@ -115,7 +125,7 @@ class Issue(wiring.Component):
         with m.If(ends):
             m.d.comb += [even_next.eq(dual), odd_next.eq(0 if mapping.two_ports else dual)]
             m.d.sync += [landing.eq(mapping.drain), counts.eq(0)]
-        with m.If(self.go & (self.op.add | self.op.step | self.op.one)):
+        with m.If(started):
             m.d.sync += [slots.eq(self.op.slots), counts.eq(1), dual.eq(~self.op.one)]
             # Not captured: words of the columns may go beside it.
             m.d.comb += plain_next.eq(~self.capture)
@@ -130,7 +140,7 @@ class Issue(wiring.Component):
             may["odd"].eq(can & odd_next & ~stored_next & ~store), may["even"].eq(can & even_next & ~stored_next & ~store),
             may["calm"].eq(can & ~stored_next & ~store)]
         # A shift-out begins with the ``go`` that follows its start by a cycle.
-        idle = self.enable & ~self.emitting & ~(go & said.emit) & ~(self.go & self.op.parallel)
+        idle = self.enable & ~self.emitting & ~emits & ~self.emits
         beside = (free_next | plain_next) & ~starts
         m.d.sync += [may["pause"].eq(idle), may["mode"].eq(idle & beside), may["emit"].eq(idle & beside & self.emit)]
         m.d.comb += [self.running.eq(~free), self.quiet.eq(free & drained)]

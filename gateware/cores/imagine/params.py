@@ -43,9 +43,9 @@ SPACE = ParameterSpace("imagine", (
     Preset("25f", {"rows": 16, "cols": 3}, doc="48 of 56 block RAMs, 768 PEs"),
     Preset("25f-dense", {"rows": 32, "cols": 2, "depth": 512, "ram": "sdp2"},
            doc="32 of 56 block RAMs, 1024 PEs of 32 registers"),
-    Preset("hx8k", {"rows": 8, "cols": 2, "depth": 256, "ram": "sdp1", "fifo_in": 256},
+    Preset("hx8k", {"rows": 8, "cols": 2, "depth": 256, "ram": "sdp1", "fifo_in": 64, "fifo_out": 32},
            doc="16 of 32 block RAMs, 256 PEs of 16 registers"),
-    Preset("up5k", {"rows": 4, "cols": 2, "depth": 256, "ram": "sdp1", "fifo_in": 256},
+    Preset("up5k", {"rows": 4, "cols": 2, "depth": 256, "ram": "sdp1", "fifo_in": 64, "fifo_out": 32},
            doc="8 of 30 block RAMs, 128 PEs of 16 registers"),
     Preset("sim", {"rows": 16, "cols": 4, "own_clock": False}, doc="for tests"),
 ), _check)

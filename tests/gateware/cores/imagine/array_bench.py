@@ -28,7 +28,7 @@ class Bench(wiring.Component):
         m.d.comb += [
             decoder.words.payload.word.eq(self.word), decoder.words.valid.eq(self.valid), self.taken.eq(decoder.words.ready),
             issue.enable.eq(controller.swept), issue.capture.eq(self.serial), issue.emit.eq(0),
-            controller.op.eq(issue.op), controller.go.eq(issue.go), self.go.eq(issue.go), self.fault.eq(issue.op.fault),
+            controller.op.eq(issue.op), controller.go.eq(issue.go.replicate(2)), self.go.eq(issue.go), self.fault.eq(issue.op.fault),
             controller.capture.eq(self.serial), controller.out.eq(self.out), array.root.eq(controller.root),
             self.result.eq(array.word), self.idle.eq(issue.empty & issue.quiet)]
         return m
