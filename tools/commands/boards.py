@@ -50,7 +50,8 @@ def _memory(board):
 
 
 def _show_one(board, console):
-    link = ", ".join(str(value) for value in board["link"].values())
+    link = board["link"]
+    link = f"usb, {link['vendor']:04x}:{link['product']:04x}" if link["kind"] == "usb" else f"{link['kind']}, {link['baud']}"
     for name, value in (("board", f"{board['name']}: {board['title']}"), ("FPGA", f"{board['part']} ({board['family']})"),
                         ("memory", _memory(board)), ("main clock", f"{board['clock_mhz']:g} MHz, from "
                                                      f"{board['oscillator_mhz']:g} MHz"),
