@@ -50,10 +50,11 @@ class Transceiver(wiring.Component):
         nrzi = m.submodules.nrzi = NRZIDecoder()
         detect = m.submodules.detect = PacketDetect()
         remover = BitstuffRemover()
-        m.submodules.stuffing = ResetInserter({"usb_io": ~detect.o_pkt_active})(remover)
         shifter = m.submodules.shifter = Shifter(width=8)
+        # A cycle late, from a flip-flop, for the sake of the clock: a bit comes every four.
         before = Signal()
         m.d.usb_io += before.eq(detect.o_pkt_active)
+        m.submodules.stuffing = ResetInserter({"usb_io": ~before})(remover)
         m.d.comb += [
             nrzi.i_valid.eq(bits.line_state_valid), nrzi.i_dj.eq(bits.line_state_dj), nrzi.i_dk.eq(bits.line_state_dk),
             nrzi.i_se0.eq(bits.line_state_se0),
