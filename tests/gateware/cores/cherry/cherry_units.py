@@ -85,7 +85,8 @@ class UnitBench:
         wiring.connect(m, unit.tiles_write, self.file.write[place])
         m.d.comb += [unit.progress.eq(self.progress.progress), self.progress.fetched[place].eq(unit.fetched),
                      self.progress.finished[place].eq(unit.finished)]
-        self.loaded = Signal()
+        self.loaded, self.clear = Signal(), Signal()
+        m.d.comb += [unit.clear.eq(self.clear), self.progress.clear.eq(self.clear)]
         m.d.comb += self.progress.finished[LSU].eq(self.loaded)
 
     def announced(self, soon):
@@ -131,8 +132,9 @@ class UnitBench:
 
     # The simulation
 
-    def run(self, count, *, noise=0.3, clear_at=None):
-        """``count`` operations; ``noise``: how often the load/store unit reads in between. Returns the cycles that they took."""
+    def run(self, count, *, noise=0.3, cleared=True):
+        """``count`` operations; ``noise``: how often the load/store unit reads in between; ``cleared``: some operations come before, and
+        are forgotten half way. Returns the cycles that they took."""
         rnd = self.rnd
         for reg in range(4):
             for entry in range(self.entries):
@@ -156,11 +158,11 @@ class UnitBench:
             position += op.size
             produced += op.size if op.produce is not None else 0
             self.execute(op)
-        return self._simulate(start, plan, position, noise)
+        return self._simulate(start, plan, position, noise, cleared)
 
-    def _simulate(self, start, plan, slots, noise):
+    def _simulate(self, start, plan, slots, noise, cleared):
         rnd, unit = self.rnd, self.unit
-        state = {"fetched": 0, "finished": 0, "cycles": 0, "begun": 0}
+        state = {"fetched": 0, "finished": 0, "cycles": 0, "begun": False}
 
         async def watch(ctx):
             async for *_, fetched, finished in ctx.tick().sample(unit.fetched, unit.finished):
@@ -170,7 +172,20 @@ class UnitBench:
                 assert state["finished"] <= state["fetched"]
 
         async def feed(ctx):
+            if cleared:
+                nothing = [{kind: {"valid": 0} for kind in ("fetched", "finished")} for _ in range(4)]
+                for _, payload, *_ in plan[:3]:
+                    ctx.set(unit.op.payload, {**payload, "waits": nothing})
+                    ctx.set(unit.op.valid, 1)
+                    await ctx.tick()
+                await ctx.tick().repeat(rnd.randrange(60))
+                ctx.set(unit.op.valid, 0)
+                ctx.set(self.clear, 1)
+                await ctx.tick()
+                ctx.set(self.clear, 0)
+                state["fetched"] = state["finished"] = 0
             self._fill(ctx, start)
+            state["begun"] = True
             for _, payload, *_ in plan:
                 while rnd.random() < 0.2:
                     await ctx.tick()
@@ -180,6 +195,8 @@ class UnitBench:
                 ctx.set(unit.op.valid, 0)
 
         async def loads(ctx):
+            while not state["begun"]:
+                await ctx.tick()
             for op, _, position, _ in plan:
                 if op.produce is None:
                     continue
@@ -213,7 +230,7 @@ class UnitBench:
 
         async def until_done(ctx):
             for _ in range(60000):
-                if state["finished"] == slots:
+                if state["begun"] and state["finished"] == slots:
                     break
                 await ctx.tick()
             assert state["finished"] == slots == state["fetched"], (state, slots)
