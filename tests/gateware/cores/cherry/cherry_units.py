@@ -178,7 +178,7 @@ class UnitBench:
                     ctx.set(unit.op.payload, {**payload, "waits": nothing})
                     ctx.set(unit.op.valid, 1)
                     await ctx.tick()
-                await ctx.tick().repeat(rnd.randrange(60))
+                await ctx.tick().repeat(rnd.randrange(1, 60))
                 ctx.set(unit.op.valid, 0)
                 ctx.set(self.clear, 1)
                 await ctx.tick()
