@@ -26,7 +26,9 @@ class ByteCount(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        total = Signal(32)
-        m.d.comb += [self.empty.eq(total == 0), self.count.eq(Mux(self.hold, 0, Mux(total >= _MOST, _MOST, total[:7])))]
-        m.d.sync += total.eq(Mux(self.drop, 0, total - self.count + self.moved + self.more))
+        total, added = Signal(32), Signal(19)
+        m.d.comb += [self.empty.eq((total == 0) & (added == 0)), self.count.eq(Mux(self.hold, 0, Mux(total >= _MOST, _MOST, total[:7])))]
+        m.d.sync += [added.eq(self.moved + self.more), total.eq(total + added - self.count)]
+        with m.If(self.drop):
+            m.d.sync += [added.eq(0), total.eq(0)]
         return m

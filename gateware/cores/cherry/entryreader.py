@@ -42,7 +42,11 @@ class EntryReader(wiring.Component):
         # What a reset must not forget while a program of the list runs.
         listed, steps, size = (Signal(n, reset_less=True) for n in (1, 16, 32))
         m.d.comb += [self.listed.eq(listed), self.steps.eq(steps), self.size.eq(size)]
-        place, wrong, much = Signal(3), Signal(), Signal()
+        place, wrong, much, other = Signal(3), Signal(), Signal(), Signal()
+        # A word is judged in one cycle and dealt with in the next.
+        judged, is_wrong, is_much, is_other = (Signal() for _ in range(4))
+        m.d.sync += [judged.eq(self.words.valid & ~judged), is_wrong.eq(wrong), is_much.eq(much), is_other.eq(other)]
+        m.d.comb += other.eq(header & (place == 0) & (word != LIST_MAGIC))
         m.d.comb += [self.command.payload.address.eq(self.address), self.command.payload.words.eq(HEADER_WORDS)]
         m.d.sync += self.done.eq(0)
 
@@ -81,14 +85,14 @@ class EntryReader(wiring.Component):
                 with m.If(self.command.ready):
                     m.next = "WORDS"
             with m.State("WORDS"):
-                with m.If(self.words.valid & (came != Came.WELL)):
+                with m.If(judged & (came != Came.WELL)):
                     end(fault_of_word(came))
-                with m.Elif(self.words.valid & header & (place == 0) & (word != LIST_MAGIC)):
+                with m.Elif(judged & is_other):
                     m.d.sync += listed.eq(0)
                     end()
-                with m.Elif(self.words.valid & (much | wrong)):
-                    end(Mux(much, _CODE["capacity"], _CODE["image"]))
-                with m.Elif(self.words.valid):
+                with m.Elif(judged & (is_much | is_wrong)):
+                    end(Mux(is_much, _CODE["capacity"], _CODE["image"]))
+                with m.Elif(judged):
                     m.d.comb += self.words.ready.eq(1)
                     m.d.sync += place.eq(place + 1)
                     with m.If(header):

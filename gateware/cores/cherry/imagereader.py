@@ -172,6 +172,9 @@ class ImageReader(wiring.Component):
         p, word = self.params, self.words.payload.word
         size, flags = word[16:], word
         wrong, much, lacking = Signal(), Signal(), Signal()
+        # A word is judged in one cycle and dealt with in the next.
+        judged, is_wrong, is_much, is_lacking = (Signal() for _ in range(4))
+        m.d.sync += [judged.eq(given & ~judged), is_wrong.eq(wrong), is_much.eq(much), is_lacking.eq(lacking)]
         with m.Switch(place[:3]):
             with m.Case(0):
                 m.d.comb += wrong.eq(word != IMAGE_MAGIC)
@@ -186,12 +189,12 @@ class ImageReader(wiring.Component):
                 m.d.comb += [wrong.eq((word[22:24] != 0) | (word[16:22] > 32)), much.eq(word[:16] > p["imem"])]
             with m.Default():
                 m.d.comb += wrong.eq(word != 0)
-        with m.If(given):
-            with m.If(wrong):
+        with m.If(judged):
+            with m.If(is_wrong):
                 refuse("image")
-            with m.Elif(much):
+            with m.Elif(is_much):
                 refuse("capacity")
-            with m.Elif(lacking):
+            with m.Elif(is_lacking):
                 refuse("feature")
             with m.Else():
                 m.d.comb += self.words.ready.eq(1)
@@ -206,5 +209,5 @@ class ImageReader(wiring.Component):
                                      self.loops.eq(word[24:])]
                     with m.Case(7):
                         m.next = "MORE"
-        with m.Elif(self.words.valid):
+        with m.Elif(self.words.valid & ~given):
             end(fault_of_word(self.words.payload.came))

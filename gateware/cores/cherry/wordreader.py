@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...memory.port import ReadLayout, RequestLayout
-from ...memory.queue import ShiftQueue
+from ...memory.queue import ShiftQueue, StreamBuffer
 
 __all__ = ["Came", "WordReader", "word_layout"]
 
@@ -67,6 +67,9 @@ class WordReader(wiring.Component):
         note = data.StructLayout({"skip": unsigned(4), "words": unsigned(4)})
         m.submodules.notes = notes = ShiftQueue(shape=note, depth=_BURSTS)
 
+        # Who takes words thinks long about it.
+        m.submodules.out = last = StreamBuffer(shape=data.StructLayout({"word": unsigned(32), "came": Came}))
+
         at, left = Signal(30), Signal(16)           # in words: next to ask for, how many
         head = Signal(30)                           # next to hand on
         reserved = Signal(range(_DEPTH + 1))        # words asked for and not handed on
@@ -86,7 +89,7 @@ class WordReader(wiring.Component):
             took.eq(out.valid & out.ready)]
         with m.FSM() as fsm:
             with m.State("IDLE"):
-                m.d.comb += self.command.ready.eq((reserved == 0) & ~outside & ~self.cancel)
+                m.d.comb += self.command.ready.eq((reserved == 0) & ~outside & ~last.o.valid & ~self.cancel)
                 with m.If(self.command.valid & self.command.ready):
                     m.d.sync += [at.eq(self.command.payload.address[2:]), head.eq(self.command.payload.address[2:]),
                                  left.eq(self.command.payload.words)]
@@ -121,16 +124,17 @@ class WordReader(wiring.Component):
         else:
             self._split(m, queue, notes)
 
-        word = self.words.payload
         m.d.comb += [
-            word.word.eq(queue.r_data[:32]), word.address.eq(head << 2), word.came.eq(Mux(queue.r_data[32], Came.ERROR, Came.WELL)),
-            self.words.valid.eq(queue.r_rdy), given.eq(queue.r_rdy & (self.words.ready | self.cancel)), queue.r_en.eq(given),
-            self.idle.eq(fsm.ongoing("IDLE") & (reserved == 0) & ~outside)]
-        with m.If(given):
+            last.i.payload.word.eq(queue.r_data[:32]), last.i.payload.came.eq(Mux(queue.r_data[32], Came.ERROR, Came.WELL)),
+            last.i.valid.eq(queue.r_rdy), queue.r_en.eq(last.i.ready), given.eq(queue.r_rdy & last.i.ready),
+            self.words.payload.word.eq(last.o.payload.word), self.words.payload.came.eq(last.o.payload.came),
+            self.words.payload.address.eq(head << 2), self.words.valid.eq(last.o.valid), last.o.ready.eq(self.words.ready | self.cancel),
+            self.idle.eq(fsm.ongoing("IDLE") & (reserved == 0) & ~outside & ~last.o.valid)]
+        with m.If(last.o.valid & last.o.ready):
             m.d.sync += head.eq(head + 1)
         with m.If(outside & (reserved == 0)):
-            m.d.comb += [self.words.valid.eq(1), word.came.eq(Came.OUTSIDE)]
-            with m.If(self.words.ready):
+            m.d.comb += [last.i.valid.eq(1), last.i.payload.came.eq(Came.OUTSIDE)]
+            with m.If(last.i.ready):
                 m.d.sync += outside.eq(0)
         with m.If(self.cancel & fsm.ongoing("IDLE")):
             m.d.sync += outside.eq(0)
