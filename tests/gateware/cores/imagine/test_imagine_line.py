@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Delay lines in block RAM; what the core asks of synthesis."""
+import random
+
+import pytest
+from amaranth import Module, Signal
+from amaranth.sim import Simulator
+
+from quintet.gateware.cores import open_room
+from quintet.gateware.cores.imagine.line import Line
+from quintet.tools.build import _scripts
+
+
+@pytest.mark.parametrize("delay", (2, 3, 8))
+def test_stored_lines_delay_as_registers_do(delay):
+    m, value = Module(), Signal(16)
+    stored, plain = Line.stored(m, value, "stored", delay), Line(m, value, "plain")
+    pairs = [(stored[delay + k], plain[delay + k]) for k in range(2)]
+    rng = random.Random(delay)
+
+    async def drive(ctx):
+        for cycle in range(60):
+            ctx.set(value, rng.getrandbits(16))
+            if cycle > 10:
+                assert all(ctx.get(a) == ctx.get(b) for a, b in pairs)
+            await ctx.tick()
+
+    sim = Simulator(m)
+    sim.add_clock(1e-8)
+    sim.add_testbench(drive)
+    sim.run()
+
+
+@pytest.mark.parametrize("delay", (1, 9))
+def test_refused(delay):
+    with pytest.raises(ValueError, match=f"^Delay of a stored line must be 2 to 8, not {delay}$"):
+        Line.stored(Module(), Signal(4), "line", delay)
+
+
+def test_fast_modules_are_mapped_apart_on_an_ecp5():
+    room = open_room("imagine")
+    scripts = _scripts(room, "ecp5")
+    for name in room.core.Engine.synth_apart["ecp5"]:
+        assert f"setattr -mod -set keep_hierarchy 1 *.engine.{name}\n" in scripts["script_after_read"] + "\n"
+    assert "flatten" in scripts["script_after_synth"]
+    assert "script_after_synth" not in _scripts(room, "ice40") and "script_after_synth" not in _scripts(None, "ecp5")
