@@ -5,7 +5,7 @@ import random
 import pytest
 from tiny_core import ROOM as TINY
 
-from quintet.boards import open_board
+from quintet.boards import BoardError, open_board
 from quintet.boards.virtual.board import VirtualBoard, open_virtual
 from quintet.boards.virtual.simulation import SimulationError
 from quintet.gateware.info import CONTROL_BASE
@@ -87,6 +87,8 @@ def test_wires_carry_the_same_bytes_at_the_rate_of_the_line():
 def test_link_must_be_one_of_two():
     with pytest.raises(ValueError, match="link must be bytes, wire or uartbone, not 'usb'"):
         open_virtual("icebreaker", None, link="usb")
+    with pytest.raises(BoardError, match="fomu cannot be built with link uart: it has no serial line; there is usb"):
+        open_virtual("fomu", None, link="wire")
 
 
 @pytest.mark.parametrize("name, beat_bytes, masks", [
