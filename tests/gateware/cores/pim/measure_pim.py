@@ -2,10 +2,11 @@
 """Measures PIM's acceptance workloads (specification, section 10) on compiled gateware and prints tables.
 
 ``PYTHONPATH=tests/support:tests/gateware/cores/pim python -m measure_pim [--memory block sdram] [--tables items streams digits]
-[--images 40] [--cores 4]``
+[--images 40] [--cores 4] [--build four]``
 
 Memory *block*: 8 bytes a cycle on the machine's one port, eight cycles of latency; *sdram*: the default SoC of the ULX3S-85F with the
-model of its chip of 16 bits. Cycles are those of RUN. After every run all of memory is compared with the golden model's.
+model of its chip of 16 bits. Cycles are those of RUN. After every run all of memory is compared with the golden model's. ``--build``:
+instead of them a build of the comparison (``pim_compare.BUILDS``), and what fits it; the bounds are of preset ``85f``, so none is shown.
 """
 import argparse
 import sys
@@ -15,10 +16,12 @@ from pathlib import Path
 
 import numpy as np
 from comparing import registers_of
-from pim_compare import run_model
+from pim_compare import BUILDS, open_build, run_model
 from pim_limits import physical_limit
+from pim_programs import MEMORY as SMALL
 from pim_scratch import Case, make_case
 from pim_workloads import BOUNDS, PARAMS, WORKLOADS, case_of
+from pim_workloads import MEMORY as WORKLOADS_MEMORY
 
 from quintet.gateware.cores.pim.codes import words_of
 from quintet.gateware.cores.pim.densify import densify
@@ -49,15 +52,28 @@ class Run:
 
 
 class Machine:
-    """Preset ``85f`` on one of the memories."""
-    def __init__(self, memory, cores=4):
-        self.memory, self.params = memory, {**PARAMS, "cores": cores}
-        if memory == "block":
+    """Preset ``85f`` on one of the memories, or a build of the comparison."""
+    def __init__(self, memory, cores=4, build=None):
+        self.memory, self.params, self.size, self.beat, self.build = memory, {**PARAMS, "cores": cores}, WORKLOADS_MEMORY, BEATS[memory], build
+        if build is not None:
+            self.memory, self.size = "block", SMALL
+            self.bench = open_build(build)
+            self.params, self.beat = self.bench.params, self.bench.beat_bytes
+        elif memory == "block":
             from quintet.boards.virtual.bench import CoreBench
             self.bench = CoreBench("pim", preset="85f", overrides={"cores": cores}, beat_bytes=BEATS[memory], memory_size=MEMORY, ports="shell")
         else:
             from quintet.tools.targets import open_target
             self.target = open_target("sim:ulx3s-85f/pim" + (f"?cores={cores}" if cores != 4 else ""))
+
+    def case(self, name):
+        """The case of a workload; ``None`` if this build cannot run it."""
+        if any(max(g.arrays) >= self.params["arrays"] for p in WORKLOADS[name] for g in p.groups):
+            return None
+        case = case_of(WORKLOADS[name], mode=0 if self.memory == "block" else _PACKED, params=self.params, size=self.size)
+        if len(case.image.cores) > self.params["cores"] or self.build is not None and run_model(case)[0].status != "done":
+            return None
+        return case
 
     def run(self, case):
         """The :class:`Run` of a case that ends well, with the model's memory."""
@@ -123,17 +139,19 @@ def items(machine):
 
     def cycles(name):
         if name not in known:
-            known[name] = machine.run(case_of(WORKLOADS[name], mode=0 if machine.memory == "block" else _PACKED)).cycles
+            known[name] = machine.run(machine.case(name)).cycles
         return known[name]
-    beat = BEATS[machine.memory]
+    beat = machine.beat
     for name, (bound, minus) in BOUNDS.items():
-        if name in STREAMS or len(WORKLOADS[name]) > machine.params["cores"]:
+        if name in STREAMS or machine.case(name) is None:
             continue
         if name[:3] in ("ld ", "st "):
             bound = int(1.15 * 2000 / beat) + (60 if name.endswith("odd") else 40)
         if name == "10,000 sldi" and machine.memory != "block":
             continue
-        table.row(name, (cycles(name) - (cycles(minus) if minus else 0), bound))
+        table.row(name, (cycles(name) - (cycles(minus) if minus else 0), bound if machine.build is None else None))
+    if machine.build is not None:
+        return False
     case = full_arrays(machine.params["cores"])
     size = case.registers["program_length"]
     table.row(f"LOAD, 64 KB of weights for each core, {size:,} bytes", (machine.run(case).load, int(1.15 * size / beat) + 2500))
@@ -151,10 +169,9 @@ def full_arrays(cores):
 
 def stream_rows(machine, names=tuple(STREAMS)):
     """``(name, run, bound, run densified, bound densified)`` of streams that went through the published format."""
-    mode, beat = (0 if machine.memory == "block" else _PACKED), BEATS[machine.memory]
     for name in names:
-        case = case_of(WORKLOADS[name], mode=mode)
-        if len(case.image.cores) > machine.params["cores"]:
+        case = machine.case(name)
+        if case is None:
             continue
         image = published(case.image, case.params)
         if image.data() != case.image.data():
@@ -162,7 +179,7 @@ def stream_rows(machine, names=tuple(STREAMS)):
         dense, notes = densify(image, case.params)
         if notes:
             raise SystemExit(f"{name}: {notes}")
-        limit = 1.15 * physical_limit(dense, case.params, beat)
+        limit = 1.15 * physical_limit(dense, case.params, machine.beat)
         bound = max(0.6 * SIMULATOR.get(name, 0), limit)
         yield name, machine.run(case), STREAMS[name][machine.memory], machine.run(_with_image(case, dense)), bound
 
@@ -171,6 +188,8 @@ def streams(machine):
     """The table's programs as they are and after ``densify``."""
     table = Table(f"stream, {machine.memory}", "cycles", "bound", "densified", "bound", "instructions", "densified")
     for name, run, bound, dense, dense_bound in stream_rows(machine):
+        if machine.build is not None:
+            bound = dense_bound = None
         table.row(name, (run.cycles, bound), (dense.cycles, dense_bound),
                   more=[f"{r.counters['instructions']:,}" for r in (run, dense)])
     return table.missed
@@ -219,7 +238,15 @@ def main(argv=None):
     parser.add_argument("--tables", nargs="*", choices=("items", "streams", "digits"), default=("items", "streams", "digits"))
     parser.add_argument("--images", type=int, default=40, help="of the digits (%(default)s)")
     parser.add_argument("--cores", type=int, default=4, help="cores built (%(default)s)")
+    parser.add_argument("--build", choices=tuple(BUILDS), help="of the comparison, instead of the preset")
     options = parser.parse_args(argv)
+    if options.build:
+        machine = Machine("block", build=options.build)
+        if "items" in options.tables:
+            items(machine)
+        if "streams" in options.tables:
+            streams(machine)
+        return 0
     machines = {memory: Machine(memory, options.cores) for memory in options.memory}
     missed = False
     for machine in machines.values():

@@ -14,7 +14,7 @@ __all__ = ["BOUNDS", "MEMORY", "PARAMS", "WORKLOADS", "case_of"]
 PARAMS = SPACE.resolve("85f")
 #: Bytes of main memory; GMem is its upper half.
 MEMORY = 1 << 20
-_GMEM, _IMAGE = MEMORY // 2, 0x1000
+_IMAGE = 0x1000
 
 
 class _Program:
@@ -49,12 +49,12 @@ def _group(rows, cols, first=0, shift=8, bias=False, rng=None):
                  rng.integers(-1000, 1000, cols).astype(np.int32) if bias else None)
 
 
-def case_of(cores, *, mode=0):
-    """The case of a list of programs, in one code form."""
-    image = Image([CoreProgram(mode=mode, groups=p.groups) for p in cores], PARAMS["xb_rows"], PARAMS["xb_cols"], _GMEM, 0)
-    memory = np.frombuffer(random.Random(1).randbytes(MEMORY), np.uint8).copy()
+def case_of(cores, *, mode=0, params=PARAMS, size=MEMORY):
+    """The case of a list of programs, in one code form; ``size``: bytes of main memory, whose upper half is GMem."""
+    image = Image([CoreProgram(mode=mode, groups=p.groups) for p in cores], params["xb_rows"], params["xb_cols"], size // 2, 0)
+    memory = np.frombuffer(random.Random(1).randbytes(size), np.uint8).copy()
     words = [(number, word) for number, p in enumerate(cores) for word in p.words]
-    return make_case("workload", PARAMS, image, words, memory, _IMAGE)
+    return make_case("workload", params, image, words, memory, _IMAGE)
 
 
 def _base(groups=()):
