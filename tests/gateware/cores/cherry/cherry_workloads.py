@@ -93,7 +93,7 @@ _SUMS = (272, 272, 1040), (281, 281, 1049)
 WORKLOADS = (
     Workload("vector add 4096", _vector("load {x}, INPUT", "load {y}, WEIGHTS", "add", "store {z}, OUTPUT"),
              (768, 768, 3072), (1078, 822, 3078)),
-    Workload("saxpy 4096", _vector("load {y}, ACC", "load {x}, INPUT", "load {a}, WEIGHTS", "mulacc", "store {y}, ACC"),
+    Workload("saxpy 4096", _vector("load {a}, WEIGHTS", "load {y}, ACC", "load {x}, INPUT", "mulacc", "store {y}, ACC"),
              (769, 769, 3073), (1079, 823, 3079)),
     Workload("matmul 16", _product(16), (128, 96, 384), (306, 278, 432), 4096),
     Workload("matmul 64", _product(64), (8192, 4608, 18432), (8526, 4668, 18444), 262144),

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry's gateware against its golden model: random programs and lists, faults of every kind, aborts, resets.
 
-Two builds: rows of tiles, four contexts, eight multipliers behind the shell's arbiter; whole tiles, sixteen contexts, 32 multipliers, a wide ACC.
-`make test` runs 1,000 random programs and more; ``test_cherry_campaigns.py`` goes on.
+Rows of tiles, four contexts, eight multipliers behind the shell's arbiter. `make test` runs 1,000 random programs and more; ``test_cherry_campaigns.py``
+goes on, with whole tiles, other numbers of contexts and the presets of the boards.
 """
 import random
+from pathlib import Path
 
 import cherry_compare as compare
+import numpy as np
 import pytest
 from comparing import bench_fixture
 
+import quintet.firmware.cherry.small
 from quintet.boards.virtual.bench import IDEAL, Behaviour
+from quintet.gateware.cores.cherry.isa import ISA
+from quintet.tools.asm import assemble
 
 #: Random programs of a build, and into how many tests they are cut.
-COUNT, PARTS = 500, 4
+COUNT, PARTS = 1000, 8
 SLOW = Behaviour(latency=30, depth=1, gap=9, gap_percent=100, stall_percent=75)
 
 bench = bench_fixture(compare.open_build, compare.QUICK)
@@ -65,3 +70,22 @@ def test_core_resets_at_random_cycles(bench):
         bench.reset()
         problems, _ = compare.check_case(bench, case, IDEAL, seed)
         assert not problems, (seed, problems)
+
+
+def test_the_worked_job(bench):
+    """Specification, section 7.5: result and counters; faults of the changed job are known too."""
+    folder = Path(quintet.firmware.cherry.small.__file__).parent
+    data = np.frombuffer(assemble(ISA, folder / "relu_matmul.s").data, np.uint8)
+    memory = np.zeros(0x4000, np.uint8)
+    memory[0x1000:0x1000 + data.size] = data
+    for name, at in (("a", 0x2000), ("b", 0x2100)):
+        array = np.load(folder / f"{name}.npy").view(np.uint8).ravel()
+        memory[at:at + array.size] = array
+    case = compare.RunCase("worked job", memory, {"program_address": 0x1000, "program_length": data.size})
+    problems, got = compare.check_case(bench, case, IDEAL, 0)
+    assert not problems
+    assert {name: got.counters[name] for name in ("instructions", "operations", "bytes_read", "bytes_written")} == {
+        "instructions": 35, "operations": 288, "bytes_read": 796, "bytes_written": 128}
+    case.memory[0x1160:0x1164] = np.frombuffer((0x28000).to_bytes(4, "little"), np.uint8)
+    problems, got = compare.check_case(bench, case, IDEAL, 1)
+    assert not problems and (got.fault.name, got.fault.pc, got.fault.detail) == ("opcode", 0x1160, 0x28000)
