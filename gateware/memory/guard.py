@@ -125,10 +125,12 @@ class WindowGuard(wiring.Component):
                 m.d.sync += memory.w.payload.mask.eq(0)
         with m.Elif(memory.w.ready):
             m.d.sync += memory.w.valid.eq(0)
-        added = Signal(range(MAX_BEATS + 1))
+        # Whether a request is accepted is known last: it chooses between two sums rather than going through one.
+        left = Signal.like(owed)
+        m.d.comb += left.eq(owed - load)
+        m.d.sync += owed.eq(left)
         with m.If(accept & fits & asked.write):
-            m.d.comb += added.eq(asked.beats + 1)
-        m.d.sync += owed.eq(owed + added - load)
+            m.d.sync += owed.eq(left + asked.beats + 1)
 
         read_ends, write_ends = Signal(), Signal()
         m.d.comb += [
