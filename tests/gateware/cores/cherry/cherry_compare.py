@@ -95,9 +95,11 @@ class Pair:
         self.bench = bench
         self.model = Model(bench.params, np.zeros(64, np.uint8))
         pattern = random_element(random.Random(f"fill {seed}"))
-        self.rows = min(4, (1 << bench.params["log_mem"]) // SPAN)
-        self._help(Descriptor(FILL, "fp32", pattern, 0, self.rows, SPAN, 0, SPAN), True)
-        self.model.mem[:self.rows * SPAN] = pattern
+        rows = (1 << bench.params["log_mem"]) // SPAN
+        # All of it is filled, since a wrong address may lie anywhere; saved is where programs work.
+        self.rows = min(4, rows)
+        self._help(Descriptor(FILL, "fp32", pattern, 0, rows, SPAN, 0, SPAN), True)
+        self.model.mem[:] = pattern
 
     def _help(self, descriptor, before):
         bench = self.bench
