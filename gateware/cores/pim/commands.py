@@ -85,8 +85,8 @@ class LMemRead(wiring.Signature):
     request : Out(stream), payload: byte address of a word of :func:`lmem_word_bytes` bytes, any alignment; past the last byte
         it goes on at 0. ``ready`` may depend on ``valid`` of all readers.
     valid, data : In: the words asked for, in order, lowest byte at bit 0, always ``READ_LATENCY`` cycles after the request where
-        LMem is of byte lanes, later where it is not. They must be taken. A word shows all writes accepted in cycles
-        before that of its request; a byte written in the same cycle is undefined.
+        LMem is of byte lanes, later where it is not. They must be taken. A word shows all writes accepted two cycles
+        before its request or earlier; a byte written in the cycle before, or in the same, is as it was or undefined.
     """
     #: Cycles from a request to its word in an LMem of byte lanes.
     READ_LATENCY = 3
@@ -100,7 +100,7 @@ class LMemRead(wiring.Signature):
 
 class LMemWrite(wiring.Signature):
     """A writer of LMem, seen from the unit that writes: a stream ``request`` of a word's byte address (any alignment), ``data``, and
-    ``mask``, one bit a byte. Accepted is written: every request to read in a later cycle, by anyone, sees it.
+    ``mask``, one bit a byte. Accepted is written: every request to read from the next cycle but one on, by anyone, sees it.
     """
     def __init__(self, params):
         word = lmem_word_bytes(params)
@@ -142,7 +142,7 @@ def transfer_layout(params):
 
 
 def progress_layout():
-    """``done``, one cycle: the oldest command of this unit is complete, its last byte written; a request to read LMem in this very
+    """``done``, one cycle: the oldest command of this unit is complete, its last byte written; a request to read LMem in a later
     cycle sees it. ``tag``: its tag."""
     return data.StructLayout({"done": 1, "tag": TAG_BITS})
 

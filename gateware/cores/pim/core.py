@@ -100,9 +100,9 @@ class Engine(wiring.Component):
         connect(m, load.memory, ports.port[0])
 
         # LOAD
-        m.d.sync += clear.eq(load.clear)
+        m.d.sync += [clear.eq(load.clear), load.stop.eq(control.abort)]
         m.d.comb += [
-            load.start.eq(control.start), load.stop.eq(control.abort),
+            load.start.eq(control.start),
             *(getattr(load, name).eq(getattr(control, name)) for name in (
                 "program_address", "program_length", "window_base", "window_limit")),
             *(getattr(load, name).eq(control.reg[name]) for name in ("core_table", "run_flags", "gmem_base", "gmem_size")),

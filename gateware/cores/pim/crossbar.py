@@ -68,7 +68,7 @@ class Crossbar(wiring.Component):
             with m.Elif(Cat(pairs[j]).any()):
                 m.d.sync += source[j].eq(Cat(pairs[j]))
             word, valid = Const(0, len(port.word_in)), Const(0)
-            for i in cores:
+            for i in (i for i in cores if i != j):       # no core is its own peer
                 word = word | ports[i].word_out & source[j][i].replicate(len(word))
                 valid = valid | ports[i].out_valid & source[j][i]
             m.d.comb += [port.word_in.eq(word), port.in_valid.eq(valid)]

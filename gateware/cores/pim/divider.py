@@ -6,6 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 __all__ = ["AverageDivider"]
 
+#: Bits of a short element.
+_SHORT = 16
+
 
 class AverageDivider(wiring.Component):
     """One bit of the quotient a cycle.
@@ -17,15 +20,15 @@ class AverageDivider(wiring.Component):
 
     Members
     -------
-    start : In, one cycle; total : In(signed), count : In, 1..2047: with it
-    done : Out, one cycle; quotient : Out(signed), with it: ``bits + 2`` cycles after ``start``
+    start : In, one cycle; total : In(signed), count : In, 1..2047: with it; short : In, with it: elements have 16 bits at most
+    done : Out, one cycle; quotient : Out(signed), with it: ``bits + 2`` cycles after ``start``, 18 where it is ``short``
     """
     def __init__(self, *, bits):
         if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 64:
             raise ValueError(f"Bits of an element must be an integer from 1 to 64, not {bits!r}")
         self.bits = bits
         super().__init__({
-            "start": In(1), "total": In(signed(bits + 11)), "count": In(11), "done": Out(1), "quotient": Out(signed(bits + 1)),
+            "start": In(1), "total": In(signed(bits + 11)), "count": In(11), "short": In(1), "done": Out(1), "quotient": Out(signed(bits + 1)),
         })
 
     def elaborate(self, platform):
@@ -36,6 +39,12 @@ class AverageDivider(wiring.Component):
         # |total| + count / 2: its upper bits are below count, since the quotient fits its bits.
         dividend = Signal(self.bits + 11)
         m.d.comb += dividend.eq((self.total.as_unsigned() ^ sign.replicate(len(self.total))) + ((self.count >> 1) + sign))
+        # A short quotient is that of the dividend's lower bits: they begin where the last steps take them.
+        aligned, steps_now = Signal.like(dividend), Signal.like(steps)
+        m.d.comb += [aligned.eq(dividend), steps_now.eq(self.bits)]
+        if self.bits > _SHORT:
+            with m.If(self.short):
+                m.d.comb += [aligned.eq(dividend << self.bits - _SHORT), steps_now.eq(_SHORT)]
         difference = Signal(signed(13))
         m.d.comb += difference.eq(Cat(low[-1], rest) - divisor)
         finish = Signal()
@@ -48,7 +57,7 @@ class AverageDivider(wiring.Component):
                 m.d.sync += running.eq(0)
         with m.If(self.start):
             m.d.sync += [
-                running.eq(1), steps.eq(self.bits), negative.eq(sign), divisor.eq(self.count), Cat(low, rest).eq(dividend),
+                running.eq(1), steps.eq(steps_now), negative.eq(sign), divisor.eq(self.count), Cat(low, rest).eq(aligned),
             ]
         m.d.sync += [self.done.eq(finish), self.quotient.eq((low ^ negative.replicate(self.bits)) + negative)]
         # -low in one bit more: of the complement's bits the topmost is the sign, which is not there where low is 0.

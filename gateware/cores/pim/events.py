@@ -65,19 +65,19 @@ class EventFile(wiring.Component):
             clearing.eq(sweep != self.events), self.ready.eq(~clearing & ~self.clear),
             asks.eq(Cat(self.sync & ~self.synced, self.wait & ~self.granted) & (self.ready & (serving == 0)).replicate(n + 1)),
         ]
-        with m.Switch(turn):
-            for last in range(n + 1):
-                with m.Case(last):
-                    for step in range(n + 1, 0, -1):
-                        candidate = (last + step) % (n + 1)
-                        with m.If(asks[candidate]):
-                            m.d.comb += choice.eq(1 << candidate)
-        number = Signal(5)
-        m.d.comb += number.eq(self.look)
+        # The first one behind that which was served last, else the first of all.
+        behind = Signal(n + 1)
+        m.d.comb += behind.eq(asks & Cat(turn < k for k in range(n + 1)))
+
+        def first(among):
+            return Cat(among[k] & ~among[:k].any() for k in range(n + 1))
+        m.d.comb += choice.eq(Mux(behind.any(), first(behind), first(asks)))
+        number, chosen = Signal(5), 0
         for k in range(n + 1):
+            chosen = chosen | (self.event[k] if k < n else self.wait_event) & choice[k].replicate(5)
             with m.If(choice[k]):
-                m.d.comb += number.eq(self.event[k] if k < n else self.wait_event)
                 m.d.sync += turn.eq(k)
+        m.d.comb += number.eq(Mux(asks.any(), chosen, self.look))
         m.d.sync += [serving.eq(choice), register.eq(number)]
         m.d.comb += [read.addr.eq(number), read.en.eq(1)]
         m.d.sync += self.value.eq(read.data)

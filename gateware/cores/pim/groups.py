@@ -23,7 +23,7 @@ class GroupStore(wiring.Component):
     Members
     -------
     group_write, ids_write, bias_write : In: see :mod:`~.commands`; one each a cycle
-    group : In; entry : Out, two cycles later: what the processor knows of a group
+    group : In; entry : Out, one cycle later: what the processor knows of a group
     ids_group, ids_index : In; ids : Out, one cycle later
     bias_address : In; bias : Out, two cycles later (0 without a bias store)
     """
@@ -50,7 +50,7 @@ class GroupStore(wiring.Component):
             return memory.read_data
 
         write = self.group_write
-        m.d.comb += self.entry.eq(ram("entries", write, write.group, write.entry.as_value(), self.group, 2))
+        m.d.comb += self.entry.eq(ram("entries", write, write.group, write.entry.as_value(), self.group, 1))
         write = self.ids_write
         m.d.comb += self.ids.eq(ram("ids_memory", write, Cat(write.index, write.group), write.ids.as_value(),
                                     Cat(self.ids_index, self.ids_group), 1))

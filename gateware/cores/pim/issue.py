@@ -22,6 +22,7 @@ from .commands import (
     vector_layout,
 )
 from .decode import decode, operation_layout
+from .isa import ISA
 from .issue_report import account, commands, faults, pending_layout
 from .ledger import Ledger, MacCount
 from .legality import Operands
@@ -47,8 +48,9 @@ class Issue(wiring.Component):
     go, start, gmem_base, gmem_low, gmem_high, cores, stop : In, as in :class:`~.links.StartPort`
     ready : Out, low for 32 cycles after a reset, which every run begins with: registers become 0
     words : In(stream) of :func:`~.prefetch.fetched_layout`; ended : In, the code is at its end
-    group : Out; entry : In, two cycles later
-    matrix, vector, transfer : Out(streams) of commands; matrix_progress ... : In, what is done
+    group : Out; entry : In, one cycle later
+    matrix, vector, transfer : Out(streams) of commands; matrix_ends, vector_ends : In, what is done in the next cycle; transfer_progress : In,
+        what is done
     late, late_code, late_detail : In, with the transfer's ``done``: it failed
     waits : In, the transfer at hand waits for its peer
     multiply : Out(stream); product_valid, product : In
@@ -69,7 +71,7 @@ class Issue(wiring.Component):
             "group": Out(group_bits(params)), "entry": In(group_layout()),
             "matrix": Out(stream.Signature(matrix_layout(params))), "vector": Out(stream.Signature(vector_layout(params))),
             "transfer": Out(stream.Signature(transfer_layout(params))),
-            "matrix_progress": In(progress_layout()), "vector_progress": In(progress_layout()), "transfer_progress": In(progress_layout()),
+            "matrix_ends": In(progress_layout()), "vector_ends": In(progress_layout()), "transfer_progress": In(progress_layout()),
             "late": In(1), "late_code": In(8), "late_detail": In(32), "waits": In(1),
             "multiply": Out(stream.Signature(multiply_layout())), "product_valid": In(1), "product": In(32),
             "load": Out(1), "main": Out(32), "load_busy": In(1), "load_done": In(1), "load_word": In(32), "load_error": In(1),
@@ -93,22 +95,26 @@ class Issue(wiring.Component):
 
         # The instruction at hand
         here, advance, op = Signal(), Signal(), Signal(operation_layout(), reset_less=True)
-        running, dead, halting, halt = Signal(), Signal(), Signal(), Signal()
+        running, dead, halting = Signal(), Signal(), Signal()
+        # All that enables many registers is decided a cycle before: ``halt`` (nothing begins any more), ``at_first`` (the state is FIRST),
+        # ``leaving`` (the instruction at hand goes in this cycle; a scalar goes out of FIRST).
+        halt, at_first, leaving, scalar = Signal(), Signal(init=1), Signal(), Signal()
         pc, place = Signal(self.index_bits), Signal(self.index_bits)
         decoded = decode(m, params, self.words.payload, self.cores, self.number)
         m.d.comb += [
-            self.words.ready.eq(running & (~here | advance)), halt.eq(self.stop | dead | halting), self.halted.eq(halting),
+            self.words.ready.eq(running & (~here | advance)), self.halted.eq(halting), scalar.eq(at_first & here & ~halt & op.simple),
+            advance.eq(scalar | leaving),
         ]
         with m.If(self.words.ready):
             m.d.sync += [here.eq(self.words.valid), op.eq(decoded)]
         with m.If(advance):
             m.d.sync += [pc.eq(pc + 1), place.eq(place + Mux(op.long, 2, 1))]
         with m.If(self.stop):
-            m.d.sync += dead.eq(running)
+            m.d.sync += [dead.eq(running), halt.eq(1)]
         low, rd, rs1, rs2 = op.low, op.low[6:11], op.low[11:16], op.low[16:21]
 
         # The one in front of its unit
-        pending, fresh, hand = Signal(), Signal(), Signal()
+        pending, fresh, hand, at_fresh = Signal(), Signal(), Signal(), Signal()
         ready_one = Signal(pending_layout(self.index_bits), reset_less=True)
 
         # Widths
@@ -124,13 +130,15 @@ class Issue(wiring.Component):
 
         # Registers: rs1 and rs2 of a scalar; rs1 (of send its source) and rd of others, then the pair's other half and rs2.
         looking, first, again = Signal(), Signal(), Signal()
-        coming, coming_simple = self.words.payload.low, decoded.simple | decoded.multiply
+        coming = self.words.payload.low
+        m.d.sync += looking.eq(~running | dead | halting | self.finished)
         m.d.comb += [
-            looking.eq(~running | dead | halting | self.finished), again.eq(fresh | pending & ~op.simple),
-            registers.index_a.eq(Mux(looking, self.debug_index[:5], Mux(first & again, Mux(op.send, rd, rs1), Mux(
-                first & ~op.simple, rs1 | 1, Mux(decoded.send, coming[6:11], coming[11:16]))))),
-            registers.index_b.eq(Mux(first & again, Mux(op.simple | op.multiply, rs2, rd), Mux(
-                first & ~op.simple, Mux(op.st, rd | 1, rs2), Mux(coming_simple, coming[16:21], coming[6:11])))),
+            again.eq(here & (at_fresh | at_first & pending & ~op.simple)), first.eq(here & at_first & ~op.simple),
+            registers.index_a.eq(Mux(looking, self.debug_index[:5], Mux(again, Mux(op.send, rd, rs1), Mux(
+                first, rs1 | 1, Mux(coming[:6] == ISA.opcodes["send"], coming[6:11], coming[11:16]))))),
+            # Scalars have opcodes below 8.
+            registers.index_b.eq(Mux(again, Mux(op.simple | op.multiply, rs2, rd), Mux(
+                first, Mux(op.st, rd | 1, rs2), Mux(coming[3:6] == 0, coming[16:21], coming[6:11])))),
             self.ready.eq(registers.ready), registers.index.eq(rd),
         ]
         looked = Signal(7)
@@ -147,7 +155,8 @@ class Issue(wiring.Component):
             operands.rows.eq(self.entry.rows), operands.cols.eq(self.entry.cols), operands.gmem_base.eq(self.gmem_base),
             operands.gmem_low.eq(self.gmem_low), operands.gmem_high.eq(self.gmem_high), self.main.eq(operands.main),
             board.ranges.eq(operands.ranges), board.look.eq(operands.step[2]), board.more.eq(operands.step[3] & op.has_t),
-            self.group.eq(Mux(pending, ready_one.low, low)[21:]),
+            # Read while the instruction comes: its entry stands when it is at hand, and is kept for the command.
+            self.group.eq(Mux(self.words.ready, coming, low)[21:]),
         ]
         too_wide, other_width, no_group = Signal(reset_less=True), Signal(reset_less=True), Signal(reset_less=True)
         group = low[21:31]
@@ -155,6 +164,9 @@ class Issue(wiring.Component):
             too_wide.eq(op.matrix & (ibiw > params["x_bits"])), no_group.eq(op.matrix & (group >= self.start.groups)),
             other_width.eq(op.matrix & (group < self.start.groups) & ((rs2 - 1)[:5] != self.entry.mbiw)),
         ]
+        entry = Signal(group_layout(), reset_less=True)
+        with m.If(operands.count):
+            m.d.sync += entry.eq(self.entry)
         bad = Signal()
         m.d.comb += bad.eq(operands.wrong_d | operands.wrong_s | operands.wrong_t | operands.wrong_g | operands.overlap)
 
@@ -188,11 +200,13 @@ class Issue(wiring.Component):
         for k, slot in enumerate(slots):
             with m.If(board.push_transfer & (board.tag_transfer == slot)):
                 m.d.sync += risky[k].eq(ready_one.meets | ready_one.has_g & operands.risky)
-        for k, name in enumerate(("matrix", "vector", "transfer")):
-            m.d.comb += board.done[k].eq(getattr(self, f"{name}_progress"))
-        commands(m, self, ready_one, operands)
+        for k, done in enumerate((self.matrix_ends, self.vector_ends, self.transfer_progress)):
+            m.d.comb += board.done[k].eq(done)
+        matrix_done, vector_done = Signal(), Signal()
+        m.d.sync += [matrix_done.eq(self.matrix_ends.done), vector_done.eq(self.vector_ends.done)]
+        commands(m, self, ready_one, operands, entry)
         m.d.comb += [
-            mac_count.matrix.eq(board.push_matrix), mac_count.rows.eq(self.entry.rows), mac_count.cols.eq(self.entry.cols),
+            mac_count.matrix.eq(board.push_matrix), mac_count.rows.eq(entry.rows), mac_count.cols.eq(entry.cols),
             mac_count.vector.eq(board.push_vector & ready_one.counts_macs), mac_count.length.eq(ready_one.low[21:]),
             self.macs.eq(mac_count.macs),
             self.multiply.payload.a.eq(operands.src), self.multiply.payload.b.eq(Mux(op.immediate, op.high, operands.third)),
@@ -208,132 +222,131 @@ class Issue(wiring.Component):
         ]
         overflow = Signal()
         may_retire = Signal()
-        m.d.comb += may_retire.eq(~(op.vector & self.vector_progress.done) & ~(~op.vector & self.transfer_progress.done))
+        m.d.comb += may_retire.eq(~(op.vector & vector_done) & ~(~op.vector & self.transfer_progress.done))
+
+        meets = op.send | op.recv
+
+        def go(state, leaves=0):
+            """To the next state, at the end of which the instruction leaves."""
+            m.d.sync += [at_first.eq(state == "FIRST"), at_fresh.eq(state == "FRESH"), leaving.eq(leaves)]
+            m.next = state
 
         def hand_over():
             m.d.comb += hand.eq(1)
-            with m.If(op.send | op.recv):
-                m.next = "MEET"
+            with m.If(meets):
+                go("MEET")
             with m.Else():
-                m.d.comb += advance.eq(1)
-                m.next = "FIRST"
+                go("FRESH")
 
         with m.FSM(name="issue") as fsm:
             with m.State("FIRST"):
-                m.d.comb += first.eq(here)
-                with m.If(fresh & bad):
-                    m.next = "JUDGE"
-                with m.Elif(here & ~halt & ~fresh):
+                with m.If(here & ~halt):
                     with m.If(op.simple):
-                        m.d.comb += [advance.eq(1), self.done_scalar.eq(1), set_widths.eq(op.setbw)]
+                        m.d.comb += [self.done_scalar.eq(1), set_widths.eq(op.setbw)]
                     with m.Elif(~pending):
                         with m.If(op.bad):
-                            m.next = "JUDGE"
+                            go("JUDGE")
                         with m.Elif(op.empty):
-                            m.next = "RETIRE"
+                            go("RETIRE")
                         with m.Elif(op.sync):
-                            m.next = "SYNC"
+                            go("SYNC")
                         with m.Elif(op.wait):
-                            m.next = "WAIT"
+                            go("WAIT")
                         with m.Else():
-                            m.d.comb += operands.step[0].eq(1)
-                            with m.If(op.matrix):
-                                m.next = "ENTRY"
-                            with m.Else():
-                                m.next = "LASTS"
-            with m.State("ENTRY"):                  # two cycles from the group's number to its entry
-                m.next = "COUNT"
-            with m.State("COUNT"):
-                m.d.comb += operands.count.eq(1)
-                m.next = "LASTS"
+                            m.d.comb += [operands.step[0].eq(1), operands.count.eq(op.matrix)]
+                            go("LASTS")
+            with m.State("FRESH"):                  # was the last one handed over rightly?
+                with m.If(bad):
+                    go("JUDGE")
+                with m.Else():
+                    go("FIRST")
             with m.State("LASTS"):
                 m.d.comb += operands.step[1].eq(1)
                 with m.If(too_wide | other_width | no_group):
-                    m.next = "JUDGE"
+                    go("JUDGE")
                 with m.Elif(op.multiply):
-                    m.next = "MULTIPLY"
+                    go("MULTIPLY")
                 with m.Elif(op.strided):
-                    m.next = "STRIDE"
+                    go("STRIDE")
                 with m.Else():
-                    m.next = "RANGES"
+                    go("RANGES", ~(op.has_t | op.has_g | meets))
             with m.State("STRIDE"):
                 m.d.comb += operands.stride.eq(1)
-                m.next = "STRIDES"
+                go("STRIDES")
             with m.State("STRIDES"):
                 with m.If(operands.stride_done):
-                    m.next = "RANGES"
+                    go("RANGES", 1)
             with m.State("RANGES"):
                 m.d.comb += operands.step[2].eq(1)
                 with m.If(op.has_t | op.has_g):
-                    m.next = "MORE"
+                    go("MORE", ~(op.sld | meets))
                 with m.Else():
                     hand_over()
             with m.State("MORE"):
                 m.d.comb += operands.step[3].eq(1)
                 with m.If(op.sld):
-                    m.next = "SLD"
+                    go("SLD")
                 with m.Else():
                     hand_over()
             with m.State("SLD"):
                 with m.If(bad):
-                    m.next = "JUDGE"
+                    go("JUDGE")
                 with m.Elif(~transfers & ~halt):
                     m.d.comb += self.load.eq(1)
-                    m.next = "LOAD"
+                    go("LOAD")
             with m.State("MEET"):
                 with m.If(fresh & bad):
-                    m.next = "JUDGE"
+                    go("JUDGE")
                 with m.Elif(halt):                      # it may have been given up
-                    m.next = "FIRST"
+                    go("FIRST")
                 with m.Elif(~pending & ~transfers):
-                    m.next = "LEAVE"
+                    go("LEAVE", 1)
             with m.State("LOAD"):
                 with m.If(self.load_done):
                     with m.If(self.load_error):
-                        m.next = "JUDGE"
+                        go("JUDGE")
                     with m.Else():
                         m.d.comb += [late_write.eq(1), self.done_scalar.eq(1)]
-                        m.next = "LEAVE"
+                        go("LEAVE", 1)
             with m.State("MULTIPLY"):
                 m.d.comb += self.multiply.valid.eq(1)
                 with m.If(self.multiply.ready):
-                    m.next = "PRODUCT"
+                    go("PRODUCT")
             with m.State("PRODUCT"):
                 with m.If(self.product_valid):
                     m.d.comb += [late_write.eq(1), self.done_scalar.eq(1)]
-                    m.next = "LEAVE"
+                    go("LEAVE", 1)
             with m.State("SYNC"):                   # everything older is complete, and so are its stores
                 with m.If(~board.active.any() & ~halt):
-                    m.next = "SYNCING"
+                    go("SYNCING")
             with m.State("SYNCING"):
                 m.d.comb += syncing.eq(1)
                 with m.If(self.events.synced):
                     with m.If(self.events.overflow):
                         m.d.sync += overflow.eq(1)
-                        m.next = "JUDGE"
+                        go("JUDGE")
                     with m.Else():
-                        m.next = "RETIRE"
+                        go("RETIRE")
             with m.State("WAIT"):
                 with m.If(~any_risky & ~halt):
                     m.d.comb += waits_for_event.eq(1)
                     with m.If(self.events.granted):
-                        m.next = "RETIRE"
+                        go("RETIRE")
             with m.State("RETIRE"):                 # of those whose unit has not done anything; one is counted in a cycle
                 m.d.comb += retire.eq(may_retire)
                 with m.If(may_retire):
-                    m.next = "LEAVE"
+                    go("LEAVE", 1)
             with m.State("LEAVE"):                  # a cycle of its own: what enables so many registers has to be early
-                m.d.comb += advance.eq(1)
-                m.next = "FIRST"
+                go("FIRST")
             with m.State("JUDGE"):
-                m.d.sync += halting.eq(1)
-                m.next = "HALT"
+                m.d.sync += [halting.eq(1), halt.eq(1)]
+                go("HALT")
             with m.State("HALT"):
                 pass
-        m.d.comb += registers.write.eq((advance & op.writes & op.simple) | late_write)
+        m.d.comb += registers.write.eq((scalar & op.writes) | late_write)
         flags = {"too_wide": too_wide, "other_width": other_width, "no_group": no_group, "overflow": overflow}
-        faults(m, self, fsm, op, operands, (ibiw, obiw), (pc, place), (pending, ready_one), halting, flags, board, ledger)
-        account(m, self, fsm, op, board, ledger, here, retire, waits_for_event, (pending, ready_one))
+        faults(m, self, fsm, op, operands, (ibiw, obiw), (pc, place), (pending, ready_one), (halting, halt), flags, board, ledger)
+        account(m, self, fsm, op, board, ledger, here, retire, waits_for_event, (pending, ready_one), (matrix_done, vector_done))
 
         with m.If(self.go):
             m.d.sync += running.eq(1)

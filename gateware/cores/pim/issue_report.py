@@ -18,9 +18,10 @@ def pending_layout(index_bits):
     return data.StructLayout({"low": 32, **dict.fromkeys(flags, 1), "ibiw": 6, "obiw": 6, "pc": index_bits, "place": index_bits})
 
 
-def commands(m, self, pending, operands):
-    """What the units are told; it stands while a command is offered. ``pending``: of :func:`pending_layout`."""
-    entry, low, ibiw, obiw = self.entry, pending.low, pending.ibiw, pending.obiw
+def commands(m, self, pending, operands, entry):
+    """What the units are told; it stands while a command is offered. ``pending``: of :func:`pending_layout`; ``entry``: its
+    group's."""
+    low, ibiw, obiw = pending.low, pending.ibiw, pending.obiw
     fi, fo = Signal(6), Signal(6)
     m.d.comb += [
         fi.eq(Mux(self.start.fi[_AUTO], Mux(ibiw[2:] == 0, 0, ibiw - 4), self.start.fi)),
@@ -28,7 +29,7 @@ def commands(m, self, pending, operands):
     ]
     command = self.matrix.payload
     m.d.comb += [
-        command.src.eq(operands.src), command.dst.eq(operands.dst), command.group.eq(self.group), command.rows.eq(entry.rows + 1),
+        command.src.eq(operands.src), command.dst.eq(operands.dst), command.group.eq(low[21:]), command.rows.eq(entry.rows + 1),
         command.cols.eq(entry.cols + 1), command.ibiw.eq(ibiw), command.obiw.eq(obiw), command.shift.eq(entry.shift),
         command.round.eq(entry.round), command.relu.eq(low[31]), command.has_bias.eq(entry.has_bias),
     ]
@@ -46,7 +47,7 @@ def commands(m, self, pending, operands):
 
 def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, board, ledger):
     """Which fault it is, in the order of section 6. A late one is of an older instruction, and goes before."""
-    low, (ibiw, _), (pc, place), (pending, ready_one) = op.low, widths, places, waiting
+    low, (ibiw, _), (pc, place), (pending, ready_one), (halting, halt) = op.low, widths, places, waiting, halting
     found, late = Signal(), Signal()
     late_pc, late_place = Signal(self.index_bits, reset_less=True), Signal(self.index_bits, reset_less=True)
     code, detail = self.fault_code, self.fault_detail
@@ -89,7 +90,7 @@ def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, 
                 with m.Case(numbers[name]):
                     m.d.sync += detail.eq(small if value is None else value)
     with m.If(self.late & ~late):
-        m.d.sync += [late.eq(1), found.eq(1), halting.eq(1), code.eq(self.late_code), detail.eq(self.late_detail),
+        m.d.sync += [late.eq(1), found.eq(1), halting.eq(1), halt.eq(1), code.eq(self.late_code), detail.eq(self.late_detail),
                      late_pc.eq(ledger.found.pc), late_place.eq(ledger.found.place)]
     m.d.comb += [
         self.pc.eq(Mux(late, late_pc, Mux(pending, ready_one.pc, pc))),
@@ -98,14 +99,14 @@ def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, 
     m.d.sync += self.fault.eq(found & ~board.active.any() & ~self.late)
 
 
-def account(m, self, fsm, op, board, ledger, here, retire, waits_for_event, waiting):
+def account(m, self, fsm, op, board, ledger, here, retire, waits_for_event, waiting, done):
     """Counters, and who waits for what."""
-    pending, ready_one = waiting
+    (pending, ready_one), (matrix_done, vector_done) = waiting, done
     slots = board.slots["transfer"]
     m.d.comb += [
         ledger.push.eq(board.push_transfer), ledger.entry.pc.eq(ready_one.pc), ledger.entry.place.eq(ready_one.place),
         ledger.slot.eq(board.tag_transfer - slots[0]), ledger.look.eq(self.transfer_progress.tag - slots[0]),
-        self.done_matrix.eq(self.matrix_progress.done), self.done_vector.eq(self.vector_progress.done | retire & op.vector),
+        self.done_matrix.eq(matrix_done), self.done_vector.eq(vector_done | retire & op.vector),
         self.done_transfer.eq(self.transfer_progress.done & ~self.late | retire & ~op.vector),
     ]
     active = board.active[slots[0]:slots[-1] + 1]

@@ -56,7 +56,7 @@ class Operands(wiring.Component):
     step : In(4), a bit a step, one cycle each; ``a``, ``b`` : In(32). With step 0 ``a`` is R[rs1] (send: its source), ``b`` R[rd]; with
         step 1 ``a`` is the lower half of rs1's pair, ``b`` R[rs2] or the lower half of rd's
     in_code, out_code : In(2), bytes of an element of ibiw and of obiw bits, less one
-    count : In, one cycle, between steps 0 and 1: ``rows``, ``cols`` : In(10) (less one) are the elements
+    count : In, with step 0: ``rows``, ``cols`` : In(10) (less one) are the elements
     stride : In, one cycle, after step 1 of an instruction with a stride; stride_done : Out, one cycle: go on with step 2
     gmem_base, gmem_low, gmem_high : In, of :class:`~.links.StartPort`
     dst, src, third : Out(32), starts of the operands; ``third`` is R[rs2] where that is no address. global_address, main : Out(32)

@@ -4,7 +4,7 @@
 The word at byte ``a`` lies in all lanes, byte ``k`` of it in lane ``(a + k) mod lanes``; lanes before that of ``a`` are read one row further on.
 Each lane is a block RAM with one port to read and one to write, as both chip families have them.
 """
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -26,17 +26,18 @@ def local_memory(*, params, family=None):
 
 
 def grant(m, wants, leader, name):
-    """One of three who want: the ``leader`` always goes first, the others take turns. Returns who goes, as a list of signals."""
-    turn = Signal(name=f"{name}_turn")
-    second, third = (number for number in range(USERS) if number != leader)
+    """One of three who want: the ``leader`` always goes first, the others take turns. Returns who may go if it wants, as a list of values.
+
+    The last of them gives way only where the second has its turn, which it loses by making the last one wait: so nobody's ``ready`` depends
+    on whether the last one, whose wish is known late in a cycle, wants to go.
+    """
+    turn = Signal(name=f"{name}_turn", init=1)         # the second's
+    second, last = (number for number in range(USERS) if number != leader)
+    free = ~wants[leader]
+    with m.If(free):
+        m.d.sync += turn.eq(~(turn & wants[second] & wants[last]))
     goes = [None] * USERS
-    goes[leader] = wants[leader]
-    goes[second] = ~wants[leader] & wants[second] & ~(wants[third] & turn)
-    goes[third] = ~wants[leader] & wants[third] & ~(wants[second] & ~turn)
-    with m.If(goes[second]):
-        m.d.sync += turn.eq(1)
-    with m.If(goes[third]):
-        m.d.sync += turn.eq(0)
+    goes[leader], goes[second], goes[last] = Const(1, 1), free & turn, free & ~(turn & wants[second])
     return goes
 
 
@@ -59,6 +60,9 @@ def mask_rotated(value, places, lanes):
 
 class LocalMemory(wiring.Component):
     """A word read and a word written in each cycle, of any alignment.
+
+    A write takes two cycles on its way: in the first it is chosen, in the second turned to its lanes. Reads have their registers behind the
+    memories, so a request in the next cycle but one sees it.
 
     The vector unit, whose pipeline does not stop, is first to write; while others wait for it to let them write, it reads in every
     other cycle only. The matrix unit, whose steps wait for what it reads, is first to read. The two others take turns.
@@ -102,42 +106,47 @@ class LocalMemory(wiring.Component):
 
         # Reads
         starved = Signal()
-        goes = grant(m, [face.request.valid & (~starved if number == VECTOR else 1) for number, face in enumerate(self.read)],
-                     MATRIX, "read")
+        wants = [face.request.valid & (~starved if number == VECTOR else 1) for number, face in enumerate(self.read)]
+        goes = grant(m, wants, MATRIX, "read")
         address = Signal(bits, name="read_address")
-        for face, go in zip(self.read, goes, strict=True):
-            m.d.comb += face.request.ready.eq(go)
-        m.d.comb += address.eq(Mux(goes[MATRIX], self.read[MATRIX].request.payload,
-                                   Mux(goes[VECTOR], self.read[VECTOR].request.payload, self.read[TRANSFER].request.payload)))
+        for number, (face, go) in enumerate(zip(self.read, goes, strict=True)):
+            m.d.comb += face.request.ready.eq(go & ~starved if number == VECTOR else go)
+        m.d.comb += address.eq(Mux(wants[MATRIX], self.read[MATRIX].request.payload,
+                                   Mux(goes[TRANSFER], self.read[TRANSFER].request.payload, self.read[VECTOR].request.payload)))
         read_rows = rows_of(address, "read")
-        places, owners = address[:part], Cat(*goes)
+        places, owners = address[:part], Cat(want & go for want, go in zip(wants, goes, strict=True))
         for k in range(self.LATENCY):
             later, later_owners = Signal(part, name=f"places_{k}", reset_less=True), Signal(USERS, name=f"owners_{k}")
             m.d.sync += [later.eq(places), later_owners.eq(owners)]
             places, owners = later, later_owners
 
-        # Writes; the sweep of zeros takes the place of the last user.
+        # Writes: first whose; the sweep of zeros goes before them
         sweep = Signal(rows)
-        goes = grant(m, [face.request.valid & ~self.zeroing for face in self.write], VECTOR, "write")
+        wants = [face.request.valid for face in self.write]
+        goes = grant(m, wants, VECTOR, "write")
         for face, go in zip(self.write, goes, strict=True):
-            m.d.comb += face.request.ready.eq(go)
-        last, request = Signal.like(self.write[0].request.payload, name="last"), Signal.like(self.write[0].request.payload, name="request")
-        m.d.comb += last.eq(self.write[TRANSFER].request.payload)
+            m.d.comb += face.request.ready.eq(go & ~self.zeroing)
+        chosen = Signal.like(self.write[0].request.payload, name="chosen")
+        request = Signal.like(chosen, name="request", reset_less=True)
+        m.d.comb += chosen.eq(Mux(wants[VECTOR], self.write[VECTOR].request.payload,
+                                  Mux(goes[TRANSFER], self.write[TRANSFER].request.payload, self.write[MATRIX].request.payload)))
+        writes = Signal()
+        m.d.sync += [writes.eq(Cat(want & go for want, go in zip(wants, goes, strict=True)).any()), request.eq(chosen)]
         with m.If(self.zeroing):
-            m.d.comb += [last.address.eq(sweep << part), last.data.eq(0), last.mask.eq(~0)]
+            m.d.sync += [writes.eq(1), request.address.eq(sweep << part), request.data.eq(0), request.mask.eq(~0)]
             m.d.sync += sweep.eq(sweep + 1)
             with m.If(sweep.all()):
                 m.d.sync += self.zeroing.eq(0)
         with m.If(self.zero):
             m.d.sync += self.zeroing.eq(1)
-        m.d.comb += request.eq(Mux(goes[VECTOR], self.write[VECTOR].request.payload,
-                                   Mux(goes[MATRIX], self.write[MATRIX].request.payload, last)))
-        m.d.sync += starved.eq(goes[VECTOR] & (self.write[MATRIX].request.valid | self.write[TRANSFER].request.valid) & ~starved)
+        m.d.sync += starved.eq(wants[VECTOR] & (wants[MATRIX] | wants[TRANSFER]) & ~starved)
+        # Then to their lanes
         write_rows = rows_of(request.address, "write")
         data, enable = Signal(8 * lanes, name="write_data", reset_less=True), Signal(lanes, name="write_enable")
+        turned = Signal(lanes)
+        m.d.comb += turned.eq(mask_rotated(request.mask, request.address[:part], lanes))
         m.d.sync += [
-            data.eq(rotated(request.data, request.address[:part], lanes, left=True)),
-            enable.eq(Mux(Cat(*goes, self.zeroing).any(), mask_rotated(request.mask, request.address[:part], lanes), 0)),
+            data.eq(rotated(request.data, request.address[:part], lanes, left=True)), enable.eq(turned & writes.replicate(lanes)),
         ]
 
         words = []

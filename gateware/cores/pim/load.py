@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from ...memory.port import MemoryPort
-from ...memory.queue import ShiftQueue
+from ...memory.queue import ShiftQueue, StreamBuffer
 from .commands import CHUNK_BYTES, bias_layout, group_write_layout, ids_write_layout, weights_layout
 from .isa import ISA
 from .links import StartLayout, core_bits
@@ -84,7 +84,15 @@ class Load(wiring.Component):
 
         # Memory -> chunks of eight bytes
         m.submodules.reader = reader = RangeReader(beat_bytes=self.beat_bytes)
-        connect(m, reader.memory, wiring.flipped(self.memory))
+        # A register behind the memory: what becomes of a word is told late in a cycle.
+        memory, port = reader.memory, self.memory
+        m.submodules.answers = answers = StreamBuffer(shape=port.r.payload.shape())
+        connect(m, wiring.flipped(port.r), answers.i)
+        connect(m, answers.o, memory.r)
+        m.d.comb += [
+            port.req.valid.eq(memory.req.valid), port.req.payload.eq(memory.req.payload), memory.req.ready.eq(port.req.ready),
+            port.ack.ready.eq(1),
+        ]
         m.submodules.asks = asks = ShiftQueue(shape=reader.ask.payload.shape(), depth=3)
         connect(m, asks.o, reader.ask)
         chunk, chunk_valid, bad_beat, chunk_error = self._chunks(m, reader, take)
@@ -142,7 +150,9 @@ class Load(wiring.Component):
                 with m.Else():
                     yield
 
-        looking = Signal()
+        # A word is looked at in one cycle; what comes of it is done in the next.
+        looking, sees = Signal(), Signal()
+        was_wrong, was_held, was_where = Signal(reset_less=True), Signal(reset_less=True), Signal.like(where, reset_less=True)
         with m.FSM() as fsm:
             m.d.comb += [self.busy.eq(~fsm.ongoing("IDLE")), looking.eq(fsm.ongoing("TABLE"))]
             with m.State("IDLE"):
@@ -155,7 +165,7 @@ class Load(wiring.Component):
             with state("CLEAR"):
                 m.d.comb += self.clear.eq(1)
                 m.d.sync += inside.eq((image[6:] >= self.window_base[6:]) & (image[6:] < limit[6:]))
-                m.d.sync += [kind.eq(_Table.HEADER), index.eq(0), step.eq(0), entry_offset.eq(0), at.eq(image)]
+                m.d.sync += [kind.eq(_Table.HEADER), index.eq(0), step.eq(0), sees.eq(0), entry_offset.eq(0), at.eq(image)]
                 m.next = "HEADER"
             with state("HEADER"):
                 with m.If(~inside):
@@ -164,13 +174,14 @@ class Load(wiring.Component):
                     m.d.comb += request(_HEADER // CHUNK_BYTES)
                     m.next = "TABLE"
             with state("TABLE"):
-                with m.If(chunk_valid & chunk_error):
+                m.d.sync += [sees.eq(chunk_valid & ~sees), was_wrong.eq(wrong), was_where.eq(where), was_held.eq(hold)]
+                with m.If(sees & chunk_error):
                     refuse("bus_error", at | bad_beat)
-                with m.Elif(chunk_valid & wrong):
-                    refuse("table", Cat(Const(0, 5), entry_offset) | where)
-                with m.Elif(chunk_valid & hold):
+                with m.Elif(sees & was_wrong):
+                    refuse("table", Cat(Const(0, 5), entry_offset) | was_where)
+                with m.Elif(sees & was_held):
                     m.d.sync += step.eq(1)
-                with m.Elif(chunk_valid):
+                with m.Elif(sees):
                     m.d.sync += [step.eq(0), index.eq(index + 1)]
                     m.d.comb += take.eq(index[0])
                     with m.If(index == last_word):
@@ -297,7 +308,7 @@ class Load(wiring.Component):
                 with m.Case(_Table.CORE):
                     self._core(m, index, step, word, overruns, image_bytes, base, size, held, wrong, where, hold)
                 with m.Case(_Table.GROUP):
-                    self._group(m, index, step, word, overruns, size, held, wrong, where, hold, chunk_valid, multiplying)
+                    self._group(m, index, step, word, overruns, size, held, wrong, where, hold, chunk_valid & ~sees, multiplying)
         self._gmem(m, held)
 
         # To the group store

@@ -89,7 +89,7 @@ class Loads(wiring.Component):
         m.d.comb += [
             request.valid.eq(active & r.valid), request.payload.address.eq(now.place - lo),
             request.payload.data.eq(source), request.payload.mask.eq(mask),
-            write.eq(request.valid & request.ready), ends.eq(write & last), r.ready.eq(write & (last | whole)),
+            write.eq(request.valid & request.ready), ends.eq(write & last), r.ready.eq(active & request.ready & (last | whole)),
             self.done.eq(ends), self.done_tag.eq(now.tag), self.error.eq(error | r.payload.error),
         ]
         # The memory refuses a burst as a whole; what leaves it begins with its first byte past the end.

@@ -32,7 +32,7 @@ class MatrixUnit(wiring.Component):
     Members
     -------
     command : In(stream of :func:`~.commands.matrix_layout`)
-    progress : Out, see :func:`~.commands.progress_layout`
+    progress : Out, see :func:`~.commands.progress_layout`; ends : Out, the same a cycle earlier
     busy : Out: a command is under way (from the cycle after it was taken until ``done``)
     read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the matrix unit
     weights_write : In(stream of :func:`~.commands.weights_layout`)
@@ -43,7 +43,8 @@ class MatrixUnit(wiring.Component):
         self.params, self.family = params, family
         self.weights = WeightMemory(params=params, family=family)
         super().__init__({
-            "command": In(stream.Signature(matrix_layout(params))), "progress": Out(progress_layout()), "busy": Out(1),
+            "command": In(stream.Signature(matrix_layout(params))), "progress": Out(progress_layout()), "ends": Out(progress_layout()),
+            "busy": Out(1),
             "read": Out(LMemRead(params)), "write": Out(LMemWrite(params)),
             "weights_write": In(self.weights.write.signature.flip()),
             "ids_group": Out(commands.group_bits(params)), "ids_index": Out(4), "ids": In(commands.ids_layout(params)),
@@ -132,7 +133,7 @@ class MatrixUnit(wiring.Component):
             arrived = later
         m.d.comb += [
             post.tile.eq(steps.tile_last), post.first.eq(steps.first_tile), post.last.eq(steps.last_tile), post.command.eq(current),
-            post.arrived.eq(arrived), post.available.eq(addends.available), addends.take.eq(post.take), self.progress.eq(post.progress),
+            post.arrived.eq(arrived), post.available.eq(addends.available), addends.take.eq(post.take), self.progress.eq(post.progress), self.ends.eq(post.ends),
             self.busy.eq(waiting | steps.running | post.busy | self.progress.done),
         ]
         for k in range(params["lanes"]):

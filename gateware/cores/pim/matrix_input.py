@@ -67,10 +67,7 @@ class InputReader(wiring.Component):
             ]
 
         promised, count = Signal(), Signal(range(DEPTH + 1))
-        if self.early:
-            m.d.sync += promised.eq(asked)
-        else:
-            m.d.comb += promised.eq(self.read.valid)
+        m.d.comb += promised.eq(asked if self.early else self.read.valid)
         m.d.sync += count.eq(count + promised - self.use)
         m.d.comb += self.available.eq(count != 0)
 
@@ -80,7 +77,8 @@ class InputReader(wiring.Component):
         m.d.sync += [put.eq(put + self.read.valid), get.eq(get + self.drop)]
         m.d.comb += [
             write.en.eq(self.read.valid), write.addr.eq(put), write.data.eq(self.read.data), read.addr.eq(get),
-            self.word.eq(read.data),
+            # The first word is wanted in the cycle in which it comes.
+            self.word.eq(Mux(self.read.valid & (put == get), self.read.data, read.data) if self.early else read.data),
         ]
         return m
 

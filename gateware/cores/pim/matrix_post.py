@@ -33,7 +33,7 @@ class MatrixPost(wiring.Component):
     arrived : In, one cycle: the sums of the announced tile's first group stand, those of the others follow cycle by cycle
     sums : In, array of all lanes
     available, values : In, take : Out: see :class:`~.matrix_bias.Addends`
-    write : Out(LMemWrite); progress : Out
+    write : Out(LMemWrite); progress : Out; ends : Out, the same a cycle earlier
     busy : Out
     """
     def __init__(self, *, params, sum_width):
@@ -43,7 +43,8 @@ class MatrixPost(wiring.Component):
             "room": Out(1), "tile": In(1), "first": In(1), "last": In(1), "command": In(post_layout(params)), "arrived": In(1),
             "sums": In(signed(sum_width)).array(params["lanes"]),
             "available": In(1), "values": In(signed(SUM_BITS)).array(self.group_lanes), "take": Out(1),
-            "write": Out(LMemWrite(params)), "progress": Out(progress_layout()), "busy": Out(1),
+            "write": Out(LMemWrite(params)), "progress": Out(progress_layout()), "ends": Out(progress_layout()),
+            "busy": Out(1),
         })
 
     def elaborate(self, platform):
@@ -127,6 +128,7 @@ class MatrixPost(wiring.Component):
         ]
         with m.If(accepted):
             m.d.sync += [dst.eq(dst + advance_by), half.eq(halves & ~half)]
-        m.d.sync += [self.progress.done.eq(complete & last[2]), self.progress.tag.eq(tag)]
+        m.d.comb += [self.ends.done.eq(complete & last[2]), self.ends.tag.eq(tag)]
+        m.d.sync += self.progress.eq(self.ends)
         m.d.comb += self.busy.eq(announced | ~empty)
         return m

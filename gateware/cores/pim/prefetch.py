@@ -147,7 +147,8 @@ class Prefetch(wiring.Component):
         row, shown, taken = self._row, self._shown, self._taken
         following, at = Signal.like(row), Signal.like(row)
         m.d.comb += [following.eq(row + 1), at.eq(Mux(taken, following, row)), self._freed.eq(taken & row[:3].all())]
-        m.d.sync += [row.eq(at), shown.eq(at != filled)]
+        # Both comparisons at once: which row it is, is known last.
+        m.d.sync += [row.eq(at), shown.eq(Mux(taken, following != filled, row != filled))]
         banks = self.banks
         for k, bank in enumerate(banks):
             m.submodules[f"bank_{k}"] = bank

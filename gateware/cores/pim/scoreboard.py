@@ -50,11 +50,10 @@ class Scoreboard(wiring.Component):
     -------
     ranges : In, of the next command; ``look``, ``more`` : In, one cycle each: compare what it writes and its first source, and what it
         writes and its second source. ``more`` comes after ``look``, and not without a second source; no push between
-    clear : Out, from the cycle after on: nothing in flight is in the way of the command. What is done in this cycle is not (once high
-        it stays high until a push)
+    clear : Out, from the cycle after on: nothing in flight is in the way of the command (once high it stays high until a push)
     free_matrix, free_vector, free_transfer : Out, the unit has a free slot; tag_matrix ...: Out, which
     push_matrix, push_vector, push_transfer : In, one cycle, one of them: the command with these ranges goes to that unit
-    done : In, array of matrix, vector, transfer: one cycle, the command with ``tag`` is complete
+    done : In, array of matrix, vector, transfer: one cycle, the command with ``tag`` is complete: it is in nobody's way from the next cycle on
     active : Out(8), a bit a slot: there is a command in flight
     """
     def __init__(self, *, params):
@@ -109,6 +108,6 @@ class Scoreboard(wiring.Component):
                 crossing = Cat([overlap(written, r) for r in (held.written, *reads)] + [overlap(read, held.written)]).any()
                 with m.If(self.look | self.more):
                     m.d.sync += crosses.eq(crossing | crosses & self.more)
-                in_way.append(crosses & valid & ~over)
+                in_way.append(crosses & valid)
         m.d.comb += [self.clear.eq(~Cat(in_way).any()), self.active.eq(Cat(self.valid))]
         return m

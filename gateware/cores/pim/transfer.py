@@ -38,7 +38,7 @@ def transfer_progress_layout():
 
 
 class TransferUnit(wiring.Component):
-    """One command a cycle at most. From the cycle in which a command is taken, when nothing is in the way: lmv ``words`` + 5 cycles to
+    """One command a cycle at most. From the cycle in which a command is taken, when nothing is in the way: lmv ``words`` + 6 cycles to
     its ``done``, lldi ``words`` + 1; two lmv follow each other at the larger of ``words`` + 1 and 2 cycles.
 
     Parameters
@@ -114,8 +114,8 @@ class TransferUnit(wiring.Component):
 
         # The sink
         layout = data.StructLayout({
-            "op": TransferOp, "place": address_bits(p), "left": SIZE_BITS, "size": SIZE_BITS, "tag": TAG_BITS, "imm": 8,
-            "peer": core_bits(p), "at": max(1, part),
+            **dict.fromkeys(("send", "recv", "store", "move", "fill", "short"), 1), "place": address_bits(p), "left": SIZE_BITS,
+            "size": SIZE_BITS, "tag": TAG_BITS, "imm": 8, "peer": core_bits(p), "at": max(1, part),
         })
         now, after, given = Signal(layout), Signal(layout), Signal(layout)
         # Of send and recv: the peer is there; every word has gone; the receiver has them all.
@@ -123,10 +123,11 @@ class TransferUnit(wiring.Component):
         broken = Signal()                               # the sizes of send and recv differ
         peer_size = Signal(SIZE_BITS)
         m.d.comb += [
-            given.op.eq(op), given.place.eq(command.dst), given.left.eq(command.size), given.size.eq(command.size),
+            given.send.eq(op == TransferOp.SEND), given.recv.eq(op == TransferOp.RECV), given.store.eq(is_st), given.move.eq(op == TransferOp.LMV),
+            given.fill.eq(op == TransferOp.LLDI), given.short.eq(command.size <= word), given.place.eq(command.dst), given.left.eq(command.size), given.size.eq(command.size),
             given.tag.eq(command.tag), given.imm.eq(command.imm), given.peer.eq(command.core), given.at.eq(command.gmem[:part] if part else 0),
         ]
-        is_send, is_recv, is_store = now.op == TransferOp.SEND, now.op == TransferOp.RECV, now.op == TransferOp.ST
+        is_send, is_recv, is_store = now.send, now.recv, now.store
         ends, over = Signal(), Signal()                 # the last word goes; the command leaves the sink
 
         # Rendezvous
@@ -141,51 +142,54 @@ class TransferUnit(wiring.Component):
 
         # Words: where from, where to
         last_word = Signal()
-        m.d.comb += last_word.eq(now.left <= word)
+        m.d.comb += last_word.eq(now.short)
         data_in, valid = Signal(8 * word), Signal()
         m.d.comb += [data_in.eq(words.word), valid.eq(active & words.valid)]
-        with m.Switch(now.op):
-            with m.Case(TransferOp.LLDI):
-                m.d.comb += [data_in.eq(now.imm.replicate(word)), valid.eq(active)]
-            with m.Case(TransferOp.RECV):
-                m.d.comb += [data_in.eq(arrived.o.payload), valid.eq(active & arrived.o.valid & ~self.stop)]
-        progress_free = Signal()                        # the sink may report
+        with m.If(now.fill):
+            m.d.comb += [data_in.eq(now.imm.replicate(word)), valid.eq(active)]
+        with m.If(is_recv):
+            m.d.comb += [data_in.eq(arrived.o.payload), valid.eq(active & arrived.o.valid & ~self.stop)]
+        progress_free, load_free = Signal(), Signal()   # the sink may report, a load may
         go = Signal()
         request = self.write.request
         into = Signal.like(request.payload)
         m.d.comb += [into.address.eq(now.place), into.data.eq(data_in), into.mask.eq(Cat((now.left > k) | ~last_word for k in range(word)))]
         writes = Signal()                               # the sink wants to write
-        # A load's answer goes first: it holds up the memory.
-        m.d.comb += [request.valid.eq(writes | loads.write.request.valid)]
-        with m.If(loads.write.request.valid):
-            m.d.comb += [request.payload.eq(loads.write.request.payload), loads.write.request.ready.eq(request.ready)]
-        with m.Else():
-            m.d.comb += request.payload.eq(into)
-        may_write = request.ready & ~loads.write.request.valid
+        # What is written passes a buffer: nobody at LMem waits for what this unit decides, nor the other way round. A load's answer goes
+        # first: it holds up the memory.
+        m.submodules.leaving = leaving = StreamBuffer(shape=data.StructLayout({"request": into.shape(), "ending": 1}))
+        may_write, given_up = Signal(), leaving.i.payload
+        m.d.comb += [
+            leaving.i.valid.eq(Mux(loads.write.request.valid, load_free, writes)), loads.write.request.ready.eq(leaving.i.ready & load_free),
+            may_write.eq(leaving.i.ready & ~loads.write.request.valid), given_up.ending.eq(loads.done | ends),
+            given_up.request.eq(Mux(loads.write.request.valid, loads.write.request.payload, into)),
+            request.valid.eq(leaving.o.valid), request.payload.eq(leaving.o.payload.request), leaving.o.ready.eq(request.ready),
+        ]
+        # The last word of a command has gone, or goes now: with a second word behind the first it is not looked at closer.
+        written = request.ready & leaving.i.ready | ~request.valid | leaving.i.ready & ~leaving.o.payload.ending
         m.d.comb += [
             bar.word_out.eq(words.word), bar.out_valid.eq(active & is_send & met & ~sent & words.valid & ~away),
             arrived.i.payload.eq(bar.word_in), arrived.i.valid.eq(bar.in_valid), bar.in_ready.eq(arrived.i.ready),
             arrived.o.ready.eq(go & is_recv),
         ]
         store_go, store_ends = self._store(m, words, active & is_store, now, port)
-        with m.Switch(now.op):
-            with m.Case(TransferOp.LMV, TransferOp.LLDI, TransferOp.RECV):
-                m.d.comb += [writes.eq(valid & progress_free), go.eq(writes & may_write), ends.eq(go & last_word),
-                             over.eq(ends | active & is_recv & self.stop & progress_free)]
-            with m.Case(TransferOp.SEND):
-                m.d.comb += [go.eq(valid & ~sent & (met & bar.out_ready | away)), ends.eq(go & last_word),
-                             over.eq(active & progress_free & (confirmed | away & sent))]
-            with m.Case(TransferOp.ST):
-                m.d.comb += [go.eq(store_go), ends.eq(store_ends), over.eq(ends)]
+        with m.If(is_send):
+            m.d.comb += [go.eq(valid & ~sent & (met & bar.out_ready | away)), ends.eq(go & last_word),
+                         over.eq(active & progress_free & (confirmed | away & sent))]
+        with m.Elif(is_store):
+            m.d.comb += [go.eq(store_go), ends.eq(store_ends), over.eq(ends)]
+        with m.Else():
+            m.d.comb += [writes.eq(valid & progress_free), go.eq(writes & may_write), ends.eq(go & last_word),
+                         over.eq(ends | active & is_recv & self.stop & progress_free)]
         m.d.comb += [
-            words.take.eq(go & ((now.op == TransferOp.LMV) | is_send | is_store)),
+            words.take.eq(go & (now.move | is_send | is_store)),
             self.comm_bytes.eq(Mux(go & is_send & ~away, Mux(last_word, now.left, word), 0)),
         ]
         m.d.sync += bar.written.eq(ends & is_recv)
         with m.If(active & bar.sent):
             m.d.sync += confirmed.eq(1)
         with m.If(go & ~is_store):
-            m.d.sync += [now.left.eq(now.left - word), now.place.eq(now.place + word)]
+            m.d.sync += [now.left.eq(now.left - word), now.short.eq(now.left <= 2 * word), now.place.eq(now.place + word)]
             with m.If(ends & is_send):
                 m.d.sync += sent.eq(1)
 
@@ -198,9 +202,9 @@ class TransferUnit(wiring.Component):
         with m.Elif(taken & sinks):
             m.d.sync += [waits.eq(1), after.eq(given)]
 
-        self._progress(m, loads, bursts, over & ~is_store, now, peer_size, broken & is_send, progress_free)
+        self._progress(m, loads, bursts, over & ~is_store, now, peer_size, broken & is_send, (progress_free, load_free), written)
         m.d.comb += [
-            self.quiet.eq(loads.quiet & bursts.quiet & ~(active & is_store) & ~(waits & (after.op == TransferOp.ST))),
+            self.quiet.eq(loads.quiet & bursts.quiet & ~(active & is_store) & ~(waits & after.store)),
             self.bytes_read.eq(loads.bytes),
         ]
         return m
@@ -243,17 +247,19 @@ class TransferUnit(wiring.Component):
         m.d.comb += self.bytes_written.eq(Mux(go, hi - lo, 0))
         return go, go & last
 
-    def _progress(self, m, loads, bursts, over, now, peer_size, broken, free):
-        """One report a cycle: loads first, then stores; each waits with its last step while its report waits. What the first error was
-        is kept until the unit is reset: no other is ever looked at."""
+    def _progress(self, m, loads, bursts, over, now, peer_size, broken, free, written):
+        """One report a cycle: loads first, then stores; each waits with its steps while its report stands, and those that write LMem with
+        their report until their last word has gone there. What the first error was is kept until the unit is reset: no other is ever
+        looked at."""
         layout = data.StructLayout({"done": 1, "tag": TAG_BITS, "error": 1})
         load, store, sink = (Signal(layout, name=f"report_{name}") for name in ("load", "store", "sink"))
         code, detail, failed = Signal(8), Signal(32), Signal()
         differs = broken & ~self.stop
-        m.d.comb += [bursts.hold.eq(store.done), free.eq(~sink.done | ~load.done & ~store.done)]
-        for report, done, tag, error, shown in ((load, loads.done, loads.done_tag, loads.error, 1),
-                                                (store, bursts.done, bursts.done_tag, bursts.error, ~load.done),
-                                                (sink, over, now.tag, differs, ~load.done & ~store.done)):
+        shown_load, shown_store, shown_sink = load.done & written, ~load.done, ~load.done & ~store.done & written
+        m.d.comb += [bursts.hold.eq(store.done), free[0].eq(~sink.done), free[1].eq(~load.done)]
+        for report, done, tag, error, shown in ((load, loads.done, loads.done_tag, loads.error, shown_load),
+                                                (store, bursts.done, bursts.done_tag, bursts.error, shown_store),
+                                                (sink, over, now.tag, differs, shown_sink)):
             with m.If(done):
                 m.d.sync += [report.done.eq(1), report.tag.eq(tag), report.error.eq(error)]
             with m.Elif(shown):
@@ -266,6 +272,9 @@ class TransferUnit(wiring.Component):
                 detail.eq(Mux(over & differs, Cat(peer_size, gap, now.size),
                               Mux(loads.done & loads.error, loads.error_address, bursts.error_address))),
             ]
-        first = Mux(load.done, load, Mux(store.done, store, sink))
-        m.d.comb += [self.progress.code.eq(code), self.progress.detail.eq(detail),
-                     Cat(self.progress.done, self.progress.tag, self.progress.error).eq(first)]
+        m.d.comb += [
+            self.progress.code.eq(code), self.progress.detail.eq(detail),
+            Cat(self.progress.tag, self.progress.error).eq(Mux(load.done, Cat(load.tag, load.error), Mux(
+                store.done, Cat(store.tag, store.error), Cat(sink.tag, sink.error)))),
+            self.progress.done.eq(Mux(load.done, written, store.done | sink.done & written)),
+        ]

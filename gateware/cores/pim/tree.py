@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Any number of memory ports behind as many as the shell's arbiter takes."""
+"""Many memory ports behind few: what an arbiter decides in one cycle must not be a choice among all of them."""
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -9,12 +9,12 @@ from ...memory.port import MemoryPort
 
 __all__ = ["MOST_PORTS", "PortTree"]
 
-#: Ports of an arbiter, at most.
-MOST_PORTS = 16
+#: Ports of an arbiter, at most; and of the shell's, as long as those in front of it suffice.
+MOST_PORTS, FEW_PORTS = 16, 4
 
 
 class PortTree(wiring.Component):
-    """``ports`` ports in front of at most sixteen: wires while they are no more, else arbiters of equal numbers of ports.
+    """``ports`` ports in front of at most four (more than 64: sixteen): wires while they are no more, else arbiters of equal numbers of ports.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class PortTree(wiring.Component):
         if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= MOST_PORTS ** 2:
             raise ValueError(f"Number of ports must be an integer from 1 to {MOST_PORTS ** 2}, not {ports!r}")
         self.beat_bytes, self.ports = beat_bytes, ports
-        self.share = -(-ports // MOST_PORTS)            # ports of an arbiter
+        self.share = -(-ports // (FEW_PORTS if ports <= FEW_PORTS * MOST_PORTS else MOST_PORTS))    # ports of an arbiter
         super().__init__({
             "port": In(MemoryPort(beat_bytes)).array(ports), "memory": Out(MemoryPort(beat_bytes)).array(-(-ports // self.share)),
         })

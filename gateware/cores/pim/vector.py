@@ -35,7 +35,7 @@ class VectorUnit(wiring.Component):
     Members
     -------
     command : In(stream of :func:`~.commands.vector_layout`), taken when the one before is done
-    progress : Out, see :func:`~.commands.progress_layout`; busy : Out: a command is under way
+    progress : Out, see :func:`~.commands.progress_layout`; ends : Out, the same a cycle earlier; busy : Out: a command is under way
     read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the vector unit
     multiply : In(stream of :func:`~.commands.multiply_layout`), product_valid, product : Out: scalar products modulo 2**32, in order; they go
         between the unit's own, but wait for a ``vtanh`` or ``vsigm`` to end
@@ -44,7 +44,8 @@ class VectorUnit(wiring.Component):
         check_family(family)
         self.params, self.family = params, family
         super().__init__({
-            "command": In(stream.Signature(vector_layout(params))), "progress": Out(progress_layout()), "busy": Out(1),
+            "command": In(stream.Signature(vector_layout(params))), "progress": Out(progress_layout()), "ends": Out(progress_layout()),
+            "busy": Out(1),
             "read": Out(LMemRead(params)), "write": Out(LMemWrite(params)),
             "multiply": In(stream.Signature(multiply_layout())), "product_valid": Out(1), "product": Out(32),
         })
@@ -71,8 +72,9 @@ class VectorUnit(wiring.Component):
             fetch.start.eq(start), fetch.command.eq(self.command.payload), fetch.next_plan.eq(planned), fetch.plan.eq(plan),
             store.start.eq(start), store.dst.eq(self.command.payload.dst), store.plan.eq(plan),
             unpack.plan.eq(plan), adders.plan.eq(plan), products.plan.eq(plan), self.progress.eq(store.progress),
+            self.ends.eq(store.ends),
         ]
-        with m.If(store.finish):
+        with m.If(store.ends.done):
             m.d.sync += busy.eq(0)
         with m.If(start):
             m.d.sync += [busy.eq(1), plan.eq(planned)]
@@ -128,7 +130,7 @@ class VectorUnit(wiring.Component):
         with m.Elif(valid):
             m.d.sync += total.eq(total + products.total)
         m.d.sync += ended.eq(valid & last & (plan.way == VectorClass.SUM))
-        m.d.comb += [divider.start.eq(ended & plan.average), divider.total.eq(total), divider.count.eq(plan.len)]
+        m.d.comb += [divider.start.eq(ended & plan.average), divider.total.eq(total), divider.count.eq(plan.len), divider.short.eq(~plan.ib[1])]
 
         y = 0
         if tables:

@@ -40,8 +40,6 @@ class VectorUnpack(wiring.Component):
         plan, size = self.plan, lmem_word_bytes(self.params)
         shifts = Signal()
         m.d.comb += shifts.eq(plan.two & ~plan.multiply & (plan.way.as_value() != 0))
-        inverted = Signal()
-        m.d.comb += inverted.eq(plan.minus | plan.least | plan.most)
         for lane, bits in enumerate(self.bits):
             values = {}
             for name, word in (("a", self.a_word), ("b", self.b_word)):
@@ -58,7 +56,7 @@ class VectorUnpack(wiring.Component):
                 extended = Signal(bits, name=f"{name}_extended_{lane}")
                 m.d.comb += extended.eq(Cat(Mux(plan.keep[b], raw[b], sign) for b in range(bits)))
                 if name == "b":
-                    extended = extended ^ inverted.replicate(bits)
+                    extended = extended ^ plan.subtract.replicate(bits)
                 values[name] = extended
             a, b = Signal(signed(bits), name=f"a_{lane}", reset_less=True), Signal(signed(bits), name=f"b_{lane}", reset_less=True)
             chosen = Mux(plan.two, values["a"], plan.constant[:bits])
@@ -92,8 +90,7 @@ class VectorAdders(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        subtract = Signal()
-        m.d.comb += subtract.eq(self.plan.minus | self.plan.least | self.plan.most)
+        subtract = self.plan.subtract
         for lane, bits in enumerate(self.bits):
             a, b = getattr(self, f"a_{lane}"), getattr(self, f"b_{lane}")
             total = Signal(signed(bits + 1), name=f"total_{lane}")
@@ -106,5 +103,5 @@ class VectorAdders(wiring.Component):
             ]
             less = total[-1]
             chosen = Mux((self.plan.most & less) | (self.plan.least & ~less), ~b, a)
-            m.d.comb += getattr(self, f"result_{lane}").eq(Mux(self.plan.most | self.plan.least, chosen, total))
+            m.d.comb += getattr(self, f"result_{lane}").eq(Mux(self.plan.extreme, chosen, total))
         return m

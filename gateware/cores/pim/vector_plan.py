@@ -16,6 +16,7 @@ _MULTIPLIED = (VectorOp.VVMUL, VectorOp.VVSLL, VectorOp.VVSRA)
 _TWO_SOURCES = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VVDMUL, *_MULTIPLIED)
 _SUMS = (VectorOp.VVDMUL, VectorOp.VAVG)
 _TABLES = (VectorOp.VTANH, VectorOp.VSIGM)
+_EXTREMES = (VectorOp.VVMAX, VectorOp.VRELU, VectorOp.VRSU, VectorOp.VRSL)
 _KEEP_WIDTH = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VRELU, VectorOp.VMV)
 
 
@@ -57,7 +58,8 @@ def count_bits(params):
 def plan_layout(params):
     """A command, made ready.
 
-    ``way``: its class. ``two``: two sources. ``long``: factors of more than 16 bits. ``minus``, ``least``, ``most``: what the adders do (none: add). ``multiply``,
+    ``way``: its class. ``two``: two sources. ``long``: factors of more than 16 bits. ``minus``, ``least``, ``most``: what the adders do (none: add);
+    ``subtract``: one of these; ``extreme``: one of the last two. ``multiply``,
     ``left``: an operation of the multipliers is a product, or a shift to the left. ``average``, ``sigmoid``.
     ``ib``, ``ob``: bytes of an input and an output element, less one. ``keep``, ``sign``: bits of an input element, its sign's place.
     ``upper``: bits of a result from its sign on; ``top``: the sign's. ``constant``: the first operand where there is one source.
@@ -65,11 +67,17 @@ def plan_layout(params):
     """
     count, address, bits = count_bits(params), address_bits(params), params["max_biw"]
     return data.StructLayout({
-        "way": VectorClass, "two": 1, "long": 1, "minus": 1, "least": 1, "most": 1, "multiply": 1, "left": 1, "average": 1, "sigmoid": 1,
+        "way": VectorClass, "two": 1, "long": 1, "minus": 1, "least": 1, "most": 1, "subtract": 1, "extreme": 1, "multiply": 1, "left": 1, "average": 1, "sigmoid": 1,
         "ib": 2, "ob": 2, "keep": bits, "sign": bits, "upper": bits, "top": bits, "constant": signed(bits),
         "elements": count, "fetched": count, "again": 1, "stride": address, "advance": count + 1, "fi": 5, "fo": 5, "len": 11,
         "tag": TAG_BITS,
     })
+
+
+def _bytes_less_one(bits):
+    """``(bits - 1) >> 3`` of 1 to 32, without a subtraction."""
+    low = bits[:3].any()
+    return Cat(bits[5] | Mux(low, bits[3], bits[4] & ~bits[3]), bits[5] | bits[4] & (bits[3] | low))
 
 
 def plan_command(m: Module, params, command, plan, *, twice=True):
@@ -88,7 +96,8 @@ def plan_command(m: Module, params, command, plan, *, twice=True):
 
     ib, ob, obiw = Signal(2), Signal(2), Signal(6)
     m.d.comb += [
-        obiw.eq(Mux(keep_width, command.ibiw, command.obiw)), ib.eq((command.ibiw - 1)[3:]), ob.eq((obiw - 1)[3:]),
+        obiw.eq(Mux(keep_width, command.ibiw, command.obiw)), ib.eq(_bytes_less_one(command.ibiw)),
+        ob.eq(Mux(keep_width, ib, _bytes_less_one(command.obiw))),
     ]
     # Logarithms: elements a word, a step, a fetch
     widest = Signal(2)
@@ -138,6 +147,7 @@ def plan_command(m: Module, params, command, plan, *, twice=True):
     m.d.comb += [
         plan.two.eq(two), plan.long.eq(long), plan.minus.eq(op == VectorOp.VVSUB), plan.least.eq(op == VectorOp.VRSU),
         plan.most.eq((op == VectorOp.VVMAX) | (op == VectorOp.VRELU) | (op == VectorOp.VRSL)),
+        plan.subtract.eq(Cat(op == one for one in (VectorOp.VVSUB, *_EXTREMES)).any()), plan.extreme.eq(Cat(op == one for one in _EXTREMES).any()),
         plan.multiply.eq((op == VectorOp.VVMUL) | sums), plan.left.eq(op == VectorOp.VVSLL), plan.average.eq(average),
         plan.sigmoid.eq(op == VectorOp.VSIGM), plan.ib.eq(ib), plan.ob.eq(ob),
         plan.keep.eq(thermometer(m, command.ibiw, bits, "ibiw")), plan.sign.eq(Cat(command.ibiw == b + 1 for b in range(bits))),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Words of LMem in order, for who cannot take them the moment they come."""
-from amaranth import Module, Mux, Signal
+from amaranth import Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,12 +8,12 @@ from .commands import LMemRead, address_bits, lmem_word_bytes
 
 __all__ = ["WordReader"]
 
-#: Words asked for and not yet taken: one more than an LMem of byte lanes has on their way.
-_DEPTH = 4
+#: Words asked for and not yet taken: one on its way for each cycle of an LMem of byte lanes, one that is shown, one that goes meanwhile.
+_DEPTH = 8
 
 
 class WordReader(wiring.Component):
-    """Reads words one after the other and holds them until they are taken; a word that can be taken at once passes without latency.
+    """Reads words one after the other and holds them until they are taken; they are shown from registers.
 
     Parameters
     ----------
@@ -55,11 +55,9 @@ class WordReader(wiring.Component):
         level = Signal(range(_DEPTH + 1))
         keep, drop = Signal(), Signal()
         m.d.comb += [
-            put.data.eq(read.data), put.en.eq(keep), self.valid.eq(read.valid | (level != 0)),
-            self.word.eq(Mux(level != 0, get.data, read.data)),
-            drop.eq(self.take & (level != 0)), keep.eq(read.valid & ~(self.take & (level == 0))),
+            put.data.eq(read.data), put.en.eq(keep), self.word.eq(get.data), drop.eq(self.take), keep.eq(read.valid),
         ]
-        m.d.sync += [level.eq(level + keep - drop)]
+        m.d.sync += [level.eq(level + keep - drop), self.valid.eq(keep | (level > 1) | (level == 1) & ~drop)]
         first, last = Signal(range(_DEPTH)), Signal(range(_DEPTH))
         m.d.comb += [put.addr.eq(last), get.addr.eq(first)]
         with m.If(keep):

@@ -101,7 +101,7 @@ class Units:
         issue, rnd, queues = self.issue, self.rnd, self.queues
         streams = {unit: getattr(issue, unit) for unit in queues}
         ready = dict.fromkeys(queues, 0)
-        asked, shown = deque([0]), 0
+        asked, shown = deque(), 0
         owed_product = None
         syncs = waits = 0
         while True:
@@ -123,7 +123,7 @@ class Units:
                 for entry in queue:
                     if entry[1] <= self.cycle and entry[3] is None:
                         entry[3] = getattr(self, f"_{unit}")(entry[0])
-                progress = getattr(issue, f"{unit}_progress")
+                progress = issue.transfer_progress if unit == "transfer" else getattr(issue, f"{unit}_ends")
                 done = bool(queue) and queue[0][2] <= self.cycle and queue[0][3] is not None
                 error = False
                 if done:
@@ -139,7 +139,7 @@ class Units:
                     ctx.set(issue.late_detail, command.gmem if error else 0)
                 ready[unit] = (rnd.random() < 0.7 or not self.latest) and len(queue) < 3
                 ctx.set(streams[unit].ready, ready[unit])
-            # Group store: two cycles
+            # Group store: one cycle
             group, multiply, operands = values[6], values[7], values[8]
             asked.append(group)
             shown = asked.popleft()

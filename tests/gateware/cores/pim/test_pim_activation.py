@@ -57,10 +57,10 @@ def test_all_inputs_of_16_bits(sigmoid):
     assert outputs(values, 12, 15, sigmoid, 16) == [(sigm if sigmoid else tanh)(x, 12, 15, 64) for x in values]
 
 
-@pytest.mark.parametrize("bits", [8, 16, 32])
-def test_divider(bits):
+@pytest.mark.parametrize(("bits", "short"), [(8, 0), (16, 0), (32, 0), (32, 1)])
+def test_divider(bits, short):
     rng = random.Random(bits)
-    half = 1 << bits - 1
+    half = 1 << (16 if short else bits) - 1
     dut = AverageDivider(bits=bits)
     cases = [(1, -half), (1, half - 1), (2, 3), (2, -3), (2047, -half * 2047), (2047, (half - 1) * 2047), (3, 0), (4, -2), (4, 2), (4, -6)]
     for _ in range(40):
@@ -71,6 +71,7 @@ def test_divider(bits):
         for count, total in cases:
             ctx.set(dut.total, total)
             ctx.set(dut.count, count)
+            ctx.set(dut.short, short)
             ctx.set(dut.start, 1)
             await ctx.tick()
             ctx.set(dut.start, 0)
@@ -78,7 +79,7 @@ def test_divider(bits):
             while not ctx.get(dut.done):
                 await ctx.tick()
                 cycles += 1
-            assert cycles == bits + 2
+            assert cycles == (16 if short else bits) + 2
             assert ctx.get(dut.quotient) == average([total] + [0] * (count - 1), 64), (count, total)
 
     sim = Simulator(dut)

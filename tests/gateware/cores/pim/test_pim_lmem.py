@@ -28,6 +28,7 @@ def test_what_was_written_is_read(preset, overrides):
     assert fixed != (size == 16384)
     rng = random.Random(preset)
     known = {}                              # byte -> value; absent while a write of it waits
+    landing = {}                            # byte -> (cycle from which on it is read, value)
     third = 64
     state = {"zeroed": False, "cycle": 0, "writing": 3}
 
@@ -40,11 +41,14 @@ def test_what_was_written_is_read(preset, overrides):
             await ctx.tick()
             cycles += 1
         assert cycles == (size // word if fixed else size // 2)
+        await ctx.tick()
         known.update((at, 0) for at in range(size))
         state["zeroed"] = True
         while True:
             await ctx.tick()
             state["cycle"] += 1
+            for place in [place for place, (cycle, _) in landing.items() if cycle <= state["cycle"]]:
+                known[place] = landing.pop(place)[1]
 
     async def write(ctx, number):
         face = dut.write[number].request
@@ -60,11 +64,12 @@ def test_what_was_written_is_read(preset, overrides):
                 continue
             for place, _ in places:
                 known.pop(place, None)
+                landing.pop(place, None)
             ctx.set(face.payload, {"address": at, "data": int.from_bytes(value, "little"), "mask": mask})
             ctx.set(face.valid, 1)
             await ctx.tick().until(face.ready)
             ctx.set(face.valid, 0)
-            known.update(places)
+            landing.update((place, (state["cycle"] + 2, byte)) for place, byte in places)
             if rng.random() < 0.4:
                 await ctx.tick()
         state["writing"] -= 1
