@@ -47,6 +47,7 @@ class EventFile(wiring.Component):
         # State that the proofs look at.
         self._sweep = Signal(range(events + 1), init=events)     # next register to clear
         self._serving = Signal(sources + 1)                      # one-hot: whose request is in the second cycle; the wait is last
+        self._open = Signal(init=1)                              # nothing is served, nothing cleared: something may be chosen
         self._register = Signal(5)                               # it is about
         self._turn = Signal(bits_for(sources), init=sources)     # served last
         self.registers = memory.Memory(shape=EVENT_BITS, depth=events, init=[])
@@ -63,8 +64,9 @@ class EventFile(wiring.Component):
         clearing = Signal()
         m.d.comb += [
             clearing.eq(sweep != self.events), self.ready.eq(~clearing & ~self.clear),
-            asks.eq(Cat(self.sync & ~self.synced, self.wait & ~self.granted) & (self.ready & (serving == 0)).replicate(n + 1)),
+            asks.eq(Cat(self.sync & ~self.synced, self.wait & ~self.granted) & self._open.replicate(n + 1)),
         ]
+        m.d.sync += self._open.eq(self.ready & ~choice.any())
         # The first one behind that which was served last, else the first of all.
         behind = Signal(n + 1)
         m.d.comb += behind.eq(asks & Cat(turn < k for k in range(n + 1)))

@@ -98,7 +98,7 @@ class Issue(wiring.Component):
         running, dead, halting = Signal(), Signal(), Signal()
         # All that enables many registers is decided a cycle before: ``halt`` (nothing begins any more), ``at_first`` (the state is FIRST),
         # ``leaving`` (the instruction at hand goes in this cycle; a scalar goes out of FIRST).
-        halt, at_first, leaving, scalar = Signal(), Signal(init=1), Signal(), Signal()
+        halt, at_first, leaving, scalar, multiplies = Signal(), Signal(init=1), Signal(), Signal(), Signal()
         pc, place = Signal(self.index_bits), Signal(self.index_bits)
         decoded = decode(m, params, self.words.payload, self.cores, self.number)
         m.d.comb += [
@@ -209,7 +209,7 @@ class Issue(wiring.Component):
             mac_count.matrix.eq(board.push_matrix), mac_count.rows.eq(entry.rows), mac_count.cols.eq(entry.cols),
             mac_count.vector.eq(board.push_vector & ready_one.counts_macs), mac_count.length.eq(ready_one.low[21:]),
             self.macs.eq(mac_count.macs),
-            self.multiply.payload.a.eq(operands.src), self.multiply.payload.b.eq(Mux(op.immediate, op.high, operands.third)),
+            self.multiply.valid.eq(multiplies), self.multiply.payload.a.eq(operands.src), self.multiply.payload.b.eq(Mux(op.immediate, op.high, operands.third)),
         ]
 
         # The steps
@@ -228,7 +228,7 @@ class Issue(wiring.Component):
 
         def go(state, leaves=0):
             """To the next state, at the end of which the instruction leaves."""
-            m.d.sync += [at_first.eq(state == "FIRST"), at_fresh.eq(state == "FRESH"), leaving.eq(leaves)]
+            m.d.sync += [at_first.eq(state == "FIRST"), at_fresh.eq(state == "FRESH"), leaving.eq(leaves), multiplies.eq(state == "MULTIPLY")]
             m.next = state
 
         def hand_over():
@@ -309,7 +309,6 @@ class Issue(wiring.Component):
                         m.d.comb += [late_write.eq(1), self.done_scalar.eq(1)]
                         go("LEAVE", 1)
             with m.State("MULTIPLY"):
-                m.d.comb += self.multiply.valid.eq(1)
                 with m.If(self.multiply.ready):
                     go("PRODUCT")
             with m.State("PRODUCT"):

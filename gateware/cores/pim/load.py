@@ -308,7 +308,7 @@ class Load(wiring.Component):
                 with m.Case(_Table.CORE):
                     self._core(m, index, step, word, overruns, image_bytes, base, size, held, wrong, where, hold)
                 with m.Case(_Table.GROUP):
-                    self._group(m, index, step, word, overruns, size, held, wrong, where, hold, chunk_valid & ~sees, multiplying)
+                    self._group(m, index, step, word, overruns, size, held, wrong, where, hold, sees & ~was_wrong, multiplying)
         self._gmem(m, held)
 
         # To the group store
@@ -450,7 +450,7 @@ class Load(wiring.Component):
             with m.Default():
                 self._first(m, wrong, where, (word != 0, 0x18))
 
-    def _group(self, m, index, step, word, overruns, size, held, wrong, where, hold, chunk_valid, multiplying):
+    def _group(self, m, index, step, word, overruns, size, held, wrong, where, hold, acts, multiplying):
         p = self.params
         rows_log, cols_log = exact_log2(p["xb_rows"]), exact_log2(p["xb_cols"])
         grid_rows = Signal(7)
@@ -467,7 +467,7 @@ class Load(wiring.Component):
                 m.d.sync += [held.mbiw.eq(mbiw), held.shift.eq(shift), held.round.eq(flags[0]), held.has_bias.eq(flags[1]),
                              held.arrays.eq(arrays)]
                 m.d.comb += hold.eq(multiplying)
-                with m.If(multiplying & chunk_valid):
+                with m.If(multiplying & acts):
                     m.d.sync += [held.weight_rows.eq(held.weight_rows + held.rows), held.grid.eq(held.grid + grid_rows),
                                  held.blocks.eq(held.blocks - 1), multiplying.eq(held.blocks != 1)]
                 with m.If(~multiplying):
@@ -493,7 +493,7 @@ class Load(wiring.Component):
                 m.d.comb += [used.eq(held.used.bit_select(array[:6], 1)), there.eq(k < held.arrays)]
                 with m.If(Mux(there, (array >= p["arrays"]) | used, array != 0)):
                     m.d.comb += [wrong.eq(1), where.eq(0x10 + (k << 1))]
-                with m.Elif(there & chunk_valid):
+                with m.If(there & acts):
                     m.d.comb += [self.ids.valid.eq(1), self.ids.index.eq(k), self.ids.ids.array.eq(array)]
                     m.d.sync += [held.used.eq(held.used | 1 << array[:6]), held.ids[k].eq(array)]
             with m.Default():

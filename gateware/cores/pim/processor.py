@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One processor: code buffer, issue, local memory, matrix, vector and transfer unit (sections 2 and 9)."""
-from amaranth import Module, Mux, ResetInserter
+from amaranth import Module, Mux, ResetInserter, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -72,11 +72,12 @@ class Processor(wiring.Component):
         m.submodules.groups, m.submodules.local = groups, local
 
         # A run
+        stop = Signal()
+        m.d.sync += stop.eq((start.stop | issue.halted) & ~start.clear)
         m.d.comb += [
             local.zero.eq(start.clear & start.zero), start.ready.eq(issue.ready & ~local.zeroing & ~start.clear),
             prefetch.start.eq(start.prime), prefetch.code.eq(start.start.code), prefetch.code_bytes.eq(start.start.code_bytes),
-            prefetch.count.eq(start.start.count), prefetch.mode.eq(start.start.mode), prefetch.stop.eq(start.stop | issue.halted),
-            transfer.stop.eq(start.stop | issue.halted),
+            prefetch.count.eq(start.start.count), prefetch.mode.eq(start.start.mode), prefetch.stop.eq(stop), transfer.stop.eq(stop),
             *(getattr(issue, name).eq(getattr(start, name)) for name in (
                 "go", "start", "gmem_base", "gmem_low", "gmem_high", "cores", "stop")),
             issue.debug_index.eq(state.debug_index), *(getattr(state, name).eq(getattr(issue, name)) for name in _STATE),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...memory.arbiter import MemoryArbiter
 from ...memory.port import MemoryPort
+from ...memory.queue import PortBuffer
 
 __all__ = ["MOST_PORTS", "PortTree"]
 
@@ -14,7 +15,8 @@ MOST_PORTS, FEW_PORTS = 16, 4
 
 
 class PortTree(wiring.Component):
-    """``ports`` ports in front of at most four (more than 64: sixteen): wires while they are no more, else arbiters of equal numbers of ports.
+    """``ports`` ports in front of at most four (more than 64: sixteen): wires while they are no more, else arbiters of equal numbers of ports,
+    with registers behind them.
 
     Parameters
     ----------
@@ -44,5 +46,7 @@ class PortTree(wiring.Component):
             m.submodules[f"arbiter_{k}"] = arbiter = MemoryArbiter(beat_bytes=self.beat_bytes, ports=len(mine))
             for asks, answers in zip(mine, arbiter.port, strict=True):
                 connect(m, flipped(asks), answers)
-            connect(m, arbiter.memory, flipped(memory))
+            m.submodules[f"buffer_{k}"] = buffer = PortBuffer(beat_bytes=self.beat_bytes)
+            connect(m, arbiter.memory, buffer.port)
+            connect(m, buffer.memory, flipped(memory))
         return m

@@ -101,7 +101,7 @@ class EventProperty(Property):
         which = Signal(name="which")
         self.constant(m, which)
         self.free(dut.sync, *dut.event, dut.wait, dut.wait_event, dut.wait_value, dut.wait_count)
-        m.d.comb += Assert(dut.ready)
+        m.d.comb += [Assert(dut.ready), Assert(dut._open == (dut._serving == 0))]
         m.d.comb += Assume(Cat(event[1:] for event in (*dut.event, dut.wait_event)) == 0)
         total = Signal(11, name="total")
         actual = Signal(10, name="actual")
