@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Prints what each unit of one PIM core, and the machine around it, takes of a chip after synthesis.
+
+``PYTHONPATH=tests/gateware/cores/pim python -m measure_pim_area [--presets up5k hx8k 85f] [--set cores=1 ...]``
+
+Synthesised with the hierarchy kept, so a unit's figures are its own; the sum is some percent more than of the flat netlist. Logic of an
+ECP5: LUTs, two for each pair of carry cells, six for 16 x 4 bits of distributed RAM; of an iCE40: its LUTs (a carry shares the cell
+of one), not packed with its flip-flops yet.
+"""
+import argparse
+import json
+import subprocess
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from amaranth.back import rtlil
+
+from quintet.gateware.cores import open_room
+from quintet.tools.toolchain import find_tool
+
+FAMILIES = {"up5k": "ice40", "hx8k": "ice40"}
+WEIGHTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6, "SB_LUT4": 1}
+#: Parts of a processor that are units; what else there is belongs to the machine.
+UNITS = ("issue", "prefetch", "matrix", "vector", "transfer", "local", "groups", "load")
+
+
+def unit_of(module):
+    """The unit that a module's name, as ``top.processor_0.matrix.post``, says it is part of."""
+    path = [part.split("$")[0] for part in module.lstrip("\\").split(".")]
+    if len(path) > 1 and path[1].startswith("processor_"):
+        return path[2] if len(path) > 2 and path[2] in UNITS else "processor"
+    return "LOAD" if len(path) > 1 and path[1] == "load" else "machine"
+
+
+def figures(preset, overrides):
+    """``{unit: Counter}``: logic, registers, blocks of RAM, multipliers."""
+    family = FAMILIES.get(preset, "ecp5")
+    room = open_room("pim")
+    params = room.params.SPACE.resolve(preset, overrides)
+    engine = room.core.Engine(params=params, beat_bytes=2, memory_size=1 << (15 if family == "ice40" else 25), family=family)
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        place, options = Path(folder), room.core.Engine.synth_opts.get(family, "")
+        (place / "top.il").write_text(rtlil.convert(engine, name="top"))
+        (place / "top.ys").write_text(f"read_rtlil top.il\nsynth_{family} {options} -noflatten -top top\ntee -q -o top.stat stat -json\n")
+        # The tools of YoWASP see their working directory only.
+        subprocess.run([find_tool("yosys"), "-q", "-l", "top.rpt", "top.ys"], cwd=place, check=True, stdout=subprocess.DEVNULL)
+        modules = json.loads((place / "top.stat").read_text())["modules"]
+    for name, module in modules.items():
+        counts = found.setdefault(unit_of(name), Counter())
+        for cell, number in module["num_cells_by_type"].items():
+            counts["logic"] += WEIGHTS.get(cell, 0) * number
+            counts["registers"] += number * (cell == "TRELLIS_FF" or cell.startswith("SB_DFF"))
+            counts["rams"] += number * (cell in ("DP16KD", "SB_RAM40_4K", "SB_SPRAM256KA"))
+            counts["multipliers"] += number * (cell in ("MULT18X18D", "SB_MAC16"))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="measure_pim_area", description="Measure what PIM's units take of a chip.")
+    parser.add_argument("--presets", nargs="*", default=("up5k", "hx8k"))
+    parser.add_argument("--set", nargs="*", default=(), metavar="NAME=VALUE", help="parameters other than the preset's")
+    arguments = parser.parse_args()
+    overrides = dict(pair.split("=", 1) for pair in arguments.set)
+    for preset in arguments.presets:
+        found = figures(preset, overrides)
+        print(f"\n| {preset} | logic | registers | block RAMs | multipliers |\n|---|---|---|---|---|")
+        total = sum(found.values(), Counter())
+        for unit, counts in (*sorted(found.items(), key=lambda item: -item[1]["logic"]), ("all", total)):
+            print(f"| {unit} | " + " | ".join(f"{counts[k]:,}" for k in ("logic", "registers", "rams", "multipliers")) + " |")
+
+
+if __name__ == "__main__":
+    main()
