@@ -42,7 +42,9 @@ class ArrayIds(wiring.Component):
         part = Signal(cols - lanes)                                 # tile within the block
         waiting, begun = Signal(), Signal()
         fetch = Signal()
-        spare, spare_valid = Signal.like(self.array), Signal()
+        held, held_valid, spare, spare_valid = Signal.like(self.array), Signal(), Signal.like(self.array), Signal()
+        # With none held, the one that comes is shown at once.
+        m.d.comb += [self.valid.eq(held_valid | waiting), self.array.eq(Mux(held_valid, held, self.ids.array))]
         m.d.comb += fetch.eq(self.active & ~waiting & (~spare_valid | self.next))
         m.d.sync += [waiting.eq(fetch), begun.eq((begun | fetch) & ~self.start)]
         first = Signal()
@@ -62,10 +64,10 @@ class ArrayIds(wiring.Component):
                 across.eq(self.cols[cols:] + 1), tiles.eq(self.cols[lanes:]),
             ]
         with m.If(self.next):
-            m.d.sync += [self.valid.eq(spare_valid), self.array.eq(spare), spare_valid.eq(0)]
-        with m.If(waiting):
-            with m.If(~self.valid | self.next & ~spare_valid):
-                m.d.sync += [self.valid.eq(1), self.array.eq(self.ids.array)]
+            m.d.sync += [held_valid.eq(spare_valid), held.eq(spare), spare_valid.eq(0)]
+        with m.If(waiting & (held_valid | ~self.next)):
+            with m.If(~held_valid | self.next & ~spare_valid):
+                m.d.sync += [held_valid.eq(1), held.eq(self.ids.array)]
             with m.Else():
                 m.d.sync += [spare_valid.eq(1), spare.eq(self.ids.array)]
         return m
