@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prints what each unit of one PIM core, and the machine around it, takes of a chip after synthesis.
+"""Prints what each unit of one PIM core takes of a chip after synthesis; LOAD, crossbar and counters are not in it.
 
-``PYTHONPATH=tests/gateware/cores/pim python -m measure_pim_area [--presets up5k hx8k 85f] [--set cores=1 ...]``
+``PYTHONPATH=tests/gateware/cores/pim python -m measure_pim_area [--presets up5k hx8k 85f] [--set lanes=16 ...]``
 
 Synthesised with the hierarchy kept, so a unit's figures are its own; the sum is some percent more than of the flat netlist. Logic of an
 ECP5: LUTs, two for each pair of carry cells, six for 16 x 4 bits of distributed RAM; of an iCE40: its LUTs (a carry shares the cell
@@ -17,20 +17,17 @@ from pathlib import Path
 from amaranth.back import rtlil
 
 from quintet.gateware.cores import open_room
+from quintet.gateware.cores.pim.processor import Processor
 from quintet.tools.toolchain import find_tool
 
 FAMILIES = {"up5k": "ice40", "hx8k": "ice40"}
 WEIGHTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6, "SB_LUT4": 1}
-#: Parts of a processor that are units; what else there is belongs to the machine.
-UNITS = ("issue", "prefetch", "matrix", "vector", "transfer", "local", "groups", "load")
 
 
 def unit_of(module):
-    """The unit that a module's name, as ``top.processor_0.matrix.post``, says it is part of."""
+    """The unit that a module's name, as ``top.matrix.post``, says it is part of."""
     path = [part.split("$")[0] for part in module.lstrip("\\").split(".")]
-    if len(path) > 1 and path[1].startswith("processor_"):
-        return path[2] if len(path) > 2 and path[2] in UNITS else "processor"
-    return "LOAD" if len(path) > 1 and path[1] == "load" else "machine"
+    return path[1] if len(path) > 1 else "processor"
 
 
 def figures(preset, overrides):
@@ -38,11 +35,11 @@ def figures(preset, overrides):
     family = FAMILIES.get(preset, "ecp5")
     room = open_room("pim")
     params = room.params.SPACE.resolve(preset, overrides)
-    engine = room.core.Engine(params=params, beat_bytes=2, memory_size=1 << (15 if family == "ice40" else 25), family=family)
+    processor = Processor(params=params, number=0, beat_bytes=2, memory_size=1 << (15 if family == "ice40" else 25), family=family)
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         place, options = Path(folder), room.core.Engine.synth_opts.get(family, "")
-        (place / "top.il").write_text(rtlil.convert(engine, name="top"))
+        (place / "top.il").write_text(rtlil.convert(processor, name="top"))
         (place / "top.ys").write_text(f"read_rtlil top.il\nsynth_{family} {options} -noflatten -top top\ntee -q -o top.stat stat -json\n")
         # The tools of YoWASP see their working directory only.
         subprocess.run([find_tool("yosys"), "-q", "-l", "top.rpt", "top.ys"], cwd=place, check=True, stdout=subprocess.DEVNULL)
