@@ -68,6 +68,9 @@ class Engine(wiring.Component):
     ValueError
         An argument out of range; the message names it.
     """
+    #: By family: multiplexers of wide LUTs cost an ECP5 more here than those of plain ones.
+    synth_opts = {"ecp5": "-nowidelut"}
+
     def __init__(self, *, params, beat_bytes, memory_size, family=None):
         check_family(family)
         if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8):
