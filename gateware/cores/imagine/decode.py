@@ -88,6 +88,8 @@ class Decoder(wiring.Component):
             "offset_over": _at_least(w[16:20], mapping.width), "fold_over": (w[16:20] == 0) | (w[16:20] > 4),
             "level_over": _at_least(w[16:20], mapping.top_level + 1), "row_over": _at_least(w[8:16], mapping.rows),
             "col_over": _at_least(w[0:8], mapping.cols), "c_next": (w[16:22] + 1)[:6], "a_next": (w[0:6] + 1)[:6],
+            "a_is_c": w[0:6] == w[16:22], "b_is_c": w[6:12] == w[16:22], "a_after_c": _follows(w[0:6], w[16:22]),
+            "b_after_c": _follows(w[6:12], w[16:22]), "b_after_a": _follows(w[6:12], w[0:6]),
             "c_top": w[16:22] == 63, "a_top": w[0:6] == 63,
             "z25": w[24:26] == 0, "z23": w[22:24] == 0, "z21": w[20:22] == 0, "z19": w[16:20] == 0, "z18": w[16:19] == 0,
             "z15": w[12:16] == 0, "z11": w[8:12] == 0, "z7": w[6:8] == 0, "z5": w[0:6] == 0,
@@ -119,8 +121,8 @@ class Decoder(wiring.Component):
                     op[7] & f["offset_over"]).any()
         select = op[6] & ((fn[1] | fn[2]) & f["row_over"] | (fn[0] | fn[1]) & f["col_over"])
         a, b, c = w[0:6], w[6:12], w[16:22]
-        overlap = Cat(op[3] & ((a == c) | (b == c)), op[3] & ~f["c_top"] & ((a == f["c_next"]) | (b == f["c_next"])),
-                      op[7] & moved & ~f["a_top"] & (b == f["a_next"])).any()
+        overlap = Cat(op[3] & (f["a_is_c"] | f["b_is_c"]), op[3] & ~f["c_top"] & (f["a_after_c"] | f["b_after_c"]),
+                      op[7] & moved & ~f["a_top"] & f["b_after_a"]).any()
         shift = mapping.width_bits
         bits = mapping.address_bits
 
@@ -241,3 +243,9 @@ class Decoder(wiring.Component):
 
 def _at_least(value, limit):
     return Const(0, 1) if limit >= 1 << len(value) else value >= limit
+
+
+def _follows(x, y):
+    """x = y + 1 modulo their range: x + ~y is 0, which no carry has to run for."""
+    low = ~y
+    return ~Cat(x[k] ^ low[k] ^ ((x[k - 1] | low[k - 1]) if k else Const(0, 1)) for k in range(len(x))).any()
