@@ -104,11 +104,8 @@ class SoC(wiring.Component):
             text["domains"] = {self.domain.name: self.domain_hz}
         self.info = info_rom(text=text, tag=tag, params_hash=params_hash(self.params) if room else 0,
                              memory_size=memory.size, clock_hz=clock_hz, board=board_name)
-        self._watchdog = BusWatchdog(limit=watchdog)
-        if self.core is not None:
-            # A core with many counters answers late right after a run: two rounds of them at most.
-            patience = 2 * self.core.control.gap + 64
-            self._watchdog = BusWatchdog(limit=max(watchdog, 1 << (patience - 1).bit_length()))
+        # A core with many counters answers late right after a run: two rounds of them at most.
+        self._watchdog = BusWatchdog(limit=watchdog, patience=2 * self.core.control.gap + 64 if self.core is not None else 1)
         members = {
             "rx": In(stream.Signature(8)), "tx": Out(stream.Signature(8)),
             "busy": Out(1), "fault": Out(1), "led": Out(1), "interrupt": Out(1), "reset_request": Out(1),

@@ -19,6 +19,8 @@ class BusWatchdog(wiring.Component):
     ----------
     limit : int
         Cycles without an answer, a power of two from 16, after which ``err`` comes.
+    patience : int
+        Cycles that a slave may take by its nature; a limit that is shorter is raised to a power of two that is not.
 
     Members
     -------
@@ -26,10 +28,10 @@ class BusWatchdog(wiring.Component):
         Requests pass in the same cycle, answers are registered: they come a cycle later, which cuts the way from address to
         answer in two. A slave that answers after the end of a stuck cycle is not heard.
     """
-    def __init__(self, *, limit=2048):
+    def __init__(self, *, limit=2048, patience=1):
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 16 or limit & (limit - 1):
             raise ValueError(f"Limit of a bus cycle must be a power of two of at least 16, not {limit!r}")
-        self.limit = limit
+        self.limit = max(limit, 1 << (patience - 1).bit_length())
         signature = wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"})
         super().__init__({"master": In(signature), "slave": Out(signature)})
 

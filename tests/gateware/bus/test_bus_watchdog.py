@@ -60,3 +60,8 @@ def test_slow_slaves_in_a_row_are_left_alone():
 def test_bad_limit(limit):
     with pytest.raises(ValueError, match="Limit of a bus cycle must be a power of two of at least 16"):
         BusWatchdog(limit=limit)
+
+
+@pytest.mark.parametrize("patience, limit", [(1, 16), (16, 16), (17, 32), (500, 512)])
+def test_patience_raises_a_short_limit(patience, limit):
+    assert BusWatchdog(limit=16, patience=patience).limit == limit
