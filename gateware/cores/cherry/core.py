@@ -135,12 +135,10 @@ class Engine(wiring.Component):
         wiring.connect(m, wiring.flipped(self.memory[1]), mover.port)
         wiring.connect(m, sequencer.request, wiring.flipped(words.req))
         wiring.connect(m, wiring.flipped(words.r), sequencer.answer)
-        descriptor, taken = sequencer.descriptor, mover.descriptor
+        wiring.connect(m, sequencer.descriptor, mover.descriptor)
         for lane, face in enumerate(mover.scratch):
             wiring.connect(m, face, scratchpad.dma[lane])
         m.d.comb += [
-            taken.valid.eq(descriptor.valid), descriptor.ready.eq(taken.ready),
-            *(taken.payload[name].eq(descriptor.payload[name]) for name, _ in taken.payload.shape()),
             scratchpad.dma_owns.eq(sequencer.phase != Phase.PROGRAM),
             words.ack.ready.eq(1),              # of which there are none
             mover.stop.eq(sequencer.mover_stop), mover.window_base.eq(control.window_base), mover.window_limit.eq(control.window_limit),

@@ -7,20 +7,13 @@ from amaranth.lib.wiring import In, Out
 from .image import DESCRIPTOR_BYTES, END, FILL, FORMATS
 from .imagereader import fault_of_word
 from .isa import ISA
+from .mover_rows import DescriptorLayout
 from .wordreader import Came, word_layout
 
-__all__ = ["ListReader", "descriptor_layout"]
+__all__ = ["ListReader"]
 
 _CODE = ISA.fault_codes
 _WORDS = DESCRIPTOR_BYTES // 4
-
-
-def descriptor_layout():
-    """A transfer as the mover takes it: ``op`` 1 to 3 of :mod:`~.image`, ``format`` by its place in ``FORMATS``; ``main``, ``mem``, ``cols``, ``rows``,
-    ``pitch``, ``mem_pitch``, ``mem_step`` as in main memory, those in MEM modulo 2^18."""
-    return data.StructLayout({
-        "op": unsigned(2), "format": unsigned(2), "main": unsigned(32), "mem": unsigned(18), "cols": unsigned(16), "rows": unsigned(16),
-        "pitch": unsigned(32), "mem_pitch": unsigned(18), "mem_step": unsigned(18)})
 
 
 class ListReader(wiring.Component):
@@ -31,7 +24,7 @@ class ListReader(wiring.Component):
     start : In, one cycle: ``address`` of the list
     stop : In, level: ends at the next burst's end of the mover, without fault
     command, words : of :class:`~.wordreader.WordReader`, which is cancelled by whoever stops a list
-    descriptor : Out(stream of :func:`descriptor_layout`), mover_stop : Out; mover_done : In, one cycle, with ``mover_error`` (fault code; 0: well)
+    descriptor : Out(stream of :class:`~.mover_rows.DescriptorLayout`), mover_stop : Out; mover_done : In, one cycle, with ``mover_error`` (fault code; 0: well)
         and ``mover_detail``
     counted : Out, one cycle: a descriptor's 32 bytes count as read
     done : Out, one cycle; with it and until the next start ``fault`` (code; 0: the list's end was reached, or it was stopped), ``pc``, ``detail``
@@ -41,7 +34,7 @@ class ListReader(wiring.Component):
             "start": In(1), "address": In(32), "stop": In(1),
             "command": Out(stream.Signature(data.StructLayout({"address": unsigned(32), "words": unsigned(16)}))),
             "words": In(stream.Signature(word_layout())),
-            "descriptor": Out(stream.Signature(descriptor_layout())), "mover_stop": Out(1), "mover_done": In(1), "mover_error": In(8),
+            "descriptor": Out(stream.Signature(DescriptorLayout())), "mover_stop": Out(1), "mover_done": In(1), "mover_error": In(8),
             "mover_detail": In(32), "counted": Out(1), "done": Out(1), "fault": Out(8), "pc": Out(32), "detail": Out(32)})
 
     def elaborate(self, platform):

@@ -10,7 +10,8 @@ from .entryreader import EntryReader
 from .image import HEADER_WORDS, VERSION
 from .imagereader import ImageReader
 from .isa import ISA
-from .listreader import ListReader, descriptor_layout
+from .listreader import ListReader
+from .mover_rows import DescriptorLayout
 from .residents import TableWrite, program_layout
 from .wordreader import Came, WordReader
 
@@ -67,7 +68,7 @@ class Sequencer(wiring.Component):
             "finish": Out(1), "fault": Out(8), "pc": Out(32), "detail": Out(32), "step": Out(16), "in_program": Out(1),
             "bytes_read": Out(8), "bytes_written": Out(8), "phase": Out(Phase),
             "request": Out(stream.Signature(RequestLayout())), "answer": In(stream.Signature(ReadLayout(beat_bytes))),
-            "descriptor": Out(stream.Signature(descriptor_layout())), "mover_stop": Out(1), "mover_done": In(1), "mover_error": In(8),
+            "descriptor": Out(stream.Signature(DescriptorLayout())), "mover_stop": Out(1), "mover_done": In(1), "mover_error": In(8),
             "mover_detail": In(32), "mover_read": In(8), "mover_written": In(8),
             "table": Out(TableWrite()), "program": Out(program_layout()), "program_start": Out(1), "program_stop": Out(1),
             "program_finish": In(1), "program_fault": In(8), "program_index": In(16), "program_detail": In(32)})

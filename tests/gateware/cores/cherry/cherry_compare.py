@@ -8,11 +8,11 @@ import numpy as np
 from cherry_faults import spoilt
 from cherry_lists import random_list
 from cherry_programs import SPAN, random_case, random_element
-from comparing import class_problems, first_difference, registers_of
+from comparing import aborted_run, class_problems, first_difference, registers_of
 
 from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.cherry.image import FILL, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
-from quintet.gateware.cores.cherry.isa import ISA, LOOPS
+from quintet.gateware.cores.cherry.isa import LOOPS
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.overlap import Overlap
 from quintet.gateware.cores.cherry.races import Race
@@ -161,17 +161,7 @@ def check_case(bench, case, behaviour=None, seed=0, limit=CYCLES):
 
 def check_aborted(bench, case, cycle, behaviour, seed):
     """Aborts a run at ``cycle``: it ends in time, and the core works afterwards. Returns the problems."""
-    if behaviour is not None:
-        bench.behave(behaviour, seed=seed)
-    bench.load(case.memory)
-    bench.start(registers_of(case))
-    bench.step(cycle)
-    if bench.busy:
-        bench.abort()
-    got = bench.outcome()
-    problems = class_problems(got)
-    if got.status == "aborted" and (got.fault.code != ISA.fault_codes["aborted"] or got.fault.detail != 0):
-        problems.append(f"fault {got.fault}")
+    problems, got = aborted_run(bench, case, cycle, behaviour, seed)
     if got.status == "fault":
         problems.append(f"a fault {got.fault} of a good program")
     return problems + [f"afterwards: {p}" for p in check_case(bench, case, behaviour, seed)[0]]

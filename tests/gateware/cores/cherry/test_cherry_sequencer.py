@@ -111,7 +111,7 @@ class Run:
             ctx.set(dut.descriptor.ready, 0)
             self.beside += self.running
             work, error, detail = Work(), 0, 0
-            given = Descriptor(d.op, FORMATS[d.format], d.main, d.mem, d.rows, d.cols, signed(d.pitch, 32), d.mem_pitch, d.mem_step)
+            given = Descriptor(d.op.value, FORMATS[d.format.value], d.main, d.mem, d.rows, d.cols, signed(d.pitch, 32), d.mem_pitch, d.mem_step)
             stopped = False
             for _ in range(rnd.randrange(self.slow)):
                 _, _, stopped = await ctx.tick().sample(dut.mover_stop)

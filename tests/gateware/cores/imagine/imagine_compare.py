@@ -5,28 +5,22 @@ The array's state survives a start, so a *pair* of bench and model goes through 
 """
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import imagine_programs
 import numpy as np
-import pytest
 from comparing import aborted_run, class_problems, compare_run, failing_run, first_difference, registers_of, word_index
 
 from quintet.boards.virtual.bench import CoreBench
-from quintet.gateware.cores.imagine import isa
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.model import Model
 
-__all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "check_state", "fresh", "needs_core",
+__all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "check_state", "fresh",
            "open_build", "with_words"]
 
 #: No case of these tests takes so many cycles unless it hangs.
 CYCLES = 5_000_000
 MEMORY = 1 << 18
 WORD = 4
-
-#: Until the gateware is there, what compares with it is skipped.
-needs_core = pytest.mark.skipif(not (Path(isa.__file__).parent / "core.py").exists(), reason="no gateware of imagine yet")
 
 #: name -> (preset, overrides, beat bytes, ports).
 BUILDS = {

@@ -9,7 +9,7 @@ import imagine_programs
 import pytest
 from campaigns import Campaign, random_behaviour
 
-pytestmark = [pytest.mark.long, compare.needs_core]
+pytestmark = pytest.mark.long
 
 #: Share of QUINTET_MINUTES that the campaigns of one build may take.
 SHARE = 1 / len(compare.BUILDS)

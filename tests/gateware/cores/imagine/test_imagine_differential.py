@@ -13,8 +13,6 @@ import pytest
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour
 
-pytestmark = imagine_compare.needs_core
-
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 336, 4
 #: A memory on which results leave slowly.

@@ -9,7 +9,7 @@ from comparing import bench_fixture
 
 from quintet.boards.virtual.bench import IDEAL
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(not compare.have_core(), reason="the room has no gateware yet")]
+pytestmark = pytest.mark.long
 
 #: Random programs, and programs of each fault.
 COUNT, FAULTS = 60, 3

@@ -7,7 +7,7 @@ import pim_programs
 import pytest
 from campaigns import Campaign, random_behaviour
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(not compare.have_core(), reason="the room has no gateware yet")]
+pytestmark = pytest.mark.long
 
 #: Share of QUINTET_MINUTES that the campaign of one build may take.
 SHARE = 1 / len(compare.BUILDS)

@@ -14,8 +14,6 @@ from comparing import bench_fixture
 
 from quintet.boards.virtual.bench import IDEAL
 
-pytestmark = pytest.mark.skipif(not compare.have_core(), reason="the room has no gateware yet")
-
 #: Random legal programs, and into how many tests they are cut; programs of each fault.
 COUNT, PARTS, FAULTS = 400, 8, 8
 

@@ -59,7 +59,6 @@ def test_model_names_the_fault(name):
     assert (outcome.fault.name, outcome.fault.detail, outcome.values["fault_core"], model.cores[1].pc) == (fault, detail, 1, 3)
 
 
-@pytest.mark.skipif(not compare.have_core(), reason="the room has no gateware yet")
 def test_gateware_names_every_fault_soon(bench):
     bench.behave(IDEAL)
     for name in CASES:

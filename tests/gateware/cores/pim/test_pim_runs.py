@@ -78,7 +78,6 @@ def test_a_deadlock_is_reported():
         "core 1, instruction 0: recv waits for core 0 (from it, 4 bytes), which is blocked in recv"
 
 
-@pytest.mark.skipif(not compare.have_core(), reason="the room has no gateware yet")
 @pytest.mark.parametrize("name", pim_runs.SEQUENCES)
 def test_gateware_does_the_same(bench, name):
     bench.reset()

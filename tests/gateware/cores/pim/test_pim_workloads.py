@@ -2,7 +2,7 @@
 """The workloads of section 10: that they are what they say, and what they take on the gateware."""
 import pytest
 from comparing import registers_of
-from pim_compare import have_core, run_model
+from pim_compare import run_model
 from pim_workloads import BOUNDS, MEMORY, PARAMS, WORKLOADS, case_of
 
 #: What misses its bound, by a few cycles: a single mvmul's checks, the bits of a stride's product.
@@ -34,7 +34,6 @@ def measure(bench, name, *, mode=0):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not have_core(), reason="the room has no gateware yet")
 def test_bounds_at_a_memory_of_eight_bytes_a_cycle():
     from quintet.boards.virtual.bench import CoreBench
     bench = CoreBench("pim", preset="85f", beat_bytes=8, memory_size=MEMORY, ports="shell")
