@@ -123,11 +123,10 @@ class Engine(wiring.Component):
             front.mem_fault.eq(lsu.fault), front.mem_address.eq(lsu.fault_address), front.mem_slot.eq(lsu.fault_slot)]
 
     def _programs(self, m, front, sequencer):
-        table, program = sequencer.table, sequencer.program
+        wiring.connect(m, sequencer.table, front.table)
         m.d.comb += [
-            front.table_en.eq(table.en), front.table_slot.eq(table.slot), front.table_kind.eq(table.kind), front.table_addr.eq(table.address),
-            front.table_data.eq(table.data), front.start.eq(sequencer.program_start), front.stop.eq(sequencer.program_stop),
-            front.program.eq(program), sequencer.program_finish.eq(front.finish), sequencer.program_fault.eq(front.fault_code),
+            front.start.eq(sequencer.program_start), front.stop.eq(sequencer.program_stop),
+            front.program.eq(sequencer.program), sequencer.program_finish.eq(front.finish), sequencer.program_fault.eq(front.fault_code),
             sequencer.program_index.eq(front.index), sequencer.program_detail.eq(front.detail)]
 
     def _dma(self, m, sequencer, mover, scratchpad):

@@ -6,20 +6,21 @@
     Fetch -> record -> this stage: loops, faults, uniform or not -> Issue: waits -> queues of the units
                                                                        \\-> AddressUnits -> load/store
 """
-from amaranth import Array, Cat, Const, Module, Mux, Signal, unsigned
-from amaranth.lib import data, enum, stream, wiring
+from amaranth import Array, Cat, Const, Module, Mux, Signal
+from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .apu import AddressUnits
 from .frontfetch import INDEX, Fetch
 from .hazards import Progress
-from .isa import ISA, LOOPS, UNITS
+from .isa import ISA, LOOPS
 from .issue import COUNT, WRITTEN, Issue, IssuedLayout
 from .loops import VERSION, Loops, VersionsLayout
 from .ops import ProgressLayout, Unit, alu_op, dot_op, lsu_op, sfu_op
 from .predecode import Class, WordFault
+from .residents import ProgramLayout, TableKind, TableWrite
 
-__all__ = ["FrontEnd", "ProgramLayout", "front_members"]
+__all__ = ["FrontEnd", "front_members"]
 
 _CODE = ISA.fault_codes
 #: Cycles from a unit's last event to what follows of it in :class:`~.issue.Issue`.
@@ -39,20 +40,10 @@ class _State(enum.Enum, shape=4):
     FINISH = 9
 
 
-class ProgramLayout(data.StructLayout):
-    """A resident program: its ``slot``, number of ``instructions``, masks of the declared ``loops`` and ``units``, ``contexts`` that it
-    needs (0: portable), and ``rebase`` for the units in ``rebase_mask``."""
-    def __init__(self):
-        super().__init__({
-            "slot": unsigned(1), "instructions": unsigned(INDEX), "loops": unsigned(LOOPS), "units": unsigned(UNITS), "contexts": unsigned(8),
-            "rebase": unsigned(18), "rebase_mask": unsigned(UNITS)})
-
-
 def front_members():
     """Members of every front end; see :class:`FrontEnd`."""
     return {
-        "table_en": In(1), "table_slot": In(1), "table_kind": In(2), "table_addr": In(11), "table_data": In(18),
-        "program": In(ProgramLayout()), "start": In(1), "stop": In(1), "finish": Out(1),
+        "table": In(TableWrite()), "program": In(ProgramLayout()), "start": In(1), "stop": In(1), "finish": Out(1),
         "fault_code": Out(8), "index": Out(16), "detail": Out(32), "context": Out(32),
         "var_loop": In(3), "var_value": Out(32), "retired": Out(COUNT), "operations": Out(COUNT), "waiting": Out(1),
         "lsu": Out(stream.Signature(lsu_op())), "dot": Out(stream.Signature(dot_op())), "alu": Out(stream.Signature(alu_op())),
@@ -73,10 +64,8 @@ class FrontEnd(wiring.Component):
 
     Members
     -------
-    table_en, table_slot, table_kind, table_addr, table_data : In, a word of a resident program: ``table_kind`` 0: instruction at ``table_addr``;
-        1: record of a loop, 2 l + (0 count, 1 body); 2: record of an address unit, 16 k + (0 address, 1 stride_x, 2 stride_y, 8 + l
-        coefficient of loop l), a unit's words in ascending order and all of them
-    program : In, :class:`ProgramLayout`, stable from ``start`` to ``finish``
+    table : In(TableWrite); a unit's words come in ascending order, all of them
+    program : In, :class:`~.residents.ProgramLayout`, stable from ``start`` to ``finish``
     start : In, one cycle: runs the program; stop : In, level: ends it soon
     finish : Out, one cycle: the units are idle (after a fault or stop: cleared), and the following hold until the next ``start``
     fault_code : Out, 0: done, 8: stopped; detail : Out; index : Out, instruction that faulted, or would come next
@@ -129,12 +118,12 @@ class FrontEnd(wiring.Component):
         fetch, loops, units = self._fetch, self._loops, self._units
         low = (self.params["imem"] - 1).bit_length()
         m.d.comb += [
-            fetch.write.eq(self.table_en & (self.table_kind == 0)), fetch.write_data.eq(self.table_data),
-            fetch.write_address.eq(Cat(self.table_addr[:low], self.table_slot)), fetch.slot.eq(self.program.slot),
-            loops.write.eq(self.table_en & (self.table_kind == 1)), loops.write_data.eq(self.table_data),
-            loops.write_address.eq(Cat(self.table_addr[:4], self.table_slot)), loops.slot.eq(self.program.slot),
-            units.write.eq(self.table_en & (self.table_kind == 2)), units.write_data.eq(self.table_data),
-            units.write_address.eq(Cat(self.table_addr[:9], self.table_slot))]
+            fetch.write.eq(self.table.en & (self.table.kind == TableKind.INSTRUCTION)), fetch.write_data.eq(self.table.data),
+            fetch.write_address.eq(Cat(self.table.address[:low], self.table.slot)), fetch.slot.eq(self.program.slot),
+            loops.write.eq(self.table.en & (self.table.kind == TableKind.LOOP)), loops.write_data.eq(self.table.data),
+            loops.write_address.eq(Cat(self.table.address[:4], self.table.slot)), loops.slot.eq(self.program.slot),
+            units.write.eq(self.table.en & (self.table.kind == TableKind.UNIT)), units.write_data.eq(self.table.data),
+            units.write_address.eq(Cat(self.table.address[:9], self.table.slot))]
 
     # What is counted, in the order of loads and stores
 

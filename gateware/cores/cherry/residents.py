@@ -4,7 +4,7 @@ from amaranth import unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import Out
 
-__all__ = ["TableKind", "TableWrite", "program_layout"]
+__all__ = ["ProgramLayout", "TableKind", "TableWrite"]
 
 
 class TableKind(enum.Enum, shape=2):
@@ -20,7 +20,7 @@ class TableWrite(wiring.Signature):
         super().__init__({"en": Out(1), "slot": Out(1), "kind": Out(TableKind), "address": Out(11), "data": Out(18)})
 
 
-def program_layout():
+class ProgramLayout(data.StructLayout):
     """The program that runs.
 
     Members
@@ -31,5 +31,6 @@ def program_layout():
     contexts : that it needs; 0: a portable one
     rebase, rebase_mask : added to the addresses of these units
     """
-    return data.StructLayout({"slot": unsigned(1), "instructions": unsigned(12), "loops": unsigned(8), "units": unsigned(32),
-                              "contexts": unsigned(8), "rebase": unsigned(18), "rebase_mask": unsigned(32)})
+    def __init__(self):
+        super().__init__({"slot": unsigned(1), "instructions": unsigned(12), "loops": unsigned(8), "units": unsigned(32),
+                          "contexts": unsigned(8), "rebase": unsigned(18), "rebase_mask": unsigned(32)})

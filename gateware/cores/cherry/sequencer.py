@@ -12,7 +12,7 @@ from .imagereader import ImageReader
 from .isa import ISA
 from .listreader import ListReader
 from .mover_rows import DescriptorLayout
-from .residents import TableWrite, program_layout
+from .residents import ProgramLayout, TableWrite
 from .wordreader import Came, WordReader
 
 __all__ = ["Phase", "Sequencer"]
@@ -54,7 +54,7 @@ class Sequencer(wiring.Component):
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout): of a memory port that is only read
     descriptor, mover_stop, mover_done, mover_error, mover_detail : as in :class:`~.listreader.ListReader`
     mover_read, mover_written : In, bytes that the mover counts
-    table : Out(TableWrite), program : Out(:func:`~.residents.program_layout`)
+    table : Out(TableWrite), program : Out(ProgramLayout)
     program_start : Out, one cycle; program_stop : Out, level
     program_finish : In, one cycle: the program is over; with it and until the next start ``program_fault`` (code; 8: stopped),
         ``program_index``, ``program_detail``
@@ -70,7 +70,7 @@ class Sequencer(wiring.Component):
             "request": Out(stream.Signature(RequestLayout())), "answer": In(stream.Signature(ReadLayout(beat_bytes))),
             "descriptor": Out(stream.Signature(DescriptorLayout())), "mover_stop": Out(1), "mover_done": In(1), "mover_error": In(8),
             "mover_detail": In(32), "mover_read": In(8), "mover_written": In(8),
-            "table": Out(TableWrite()), "program": Out(program_layout()), "program_start": Out(1), "program_stop": Out(1),
+            "table": Out(TableWrite()), "program": Out(ProgramLayout()), "program_start": Out(1), "program_stop": Out(1),
             "program_finish": In(1), "program_fault": In(8), "program_index": In(16), "program_detail": In(32)})
 
     def elaborate(self, platform):

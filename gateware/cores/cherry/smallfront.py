@@ -9,6 +9,7 @@ from .frontend import front_members
 from .isa import ISA, LOOPS
 from .ops import Unit
 from .predecode import Class, Predecode, WordFault
+from .residents import TableKind
 
 __all__ = ["SmallFrontEnd"]
 
@@ -88,16 +89,15 @@ class SmallFrontEnd(wiring.Component):
         # A loop's word that this front end writes itself.
         self._put, self._put_word, self._put_value = Signal(), Signal(2), Signal(_BITS)
         self._ask_loop, self._ask_word = Signal(3), Signal(2)
-        table = self.table_en, self.table_kind, self.table_addr
         m.d.comb += [
-            code.write_en.eq(table[0] & (table[1] == 0)), code.write_addr.eq(self.table_addr), code.write_data.eq(self.table_data),
-            units.write_en.eq(table[0] & (table[1] == 2)), units.write_addr.eq(self.table_addr), units.write_data.eq(self.table_data),
+            code.write_en.eq(self.table.en & (self.table.kind == TableKind.INSTRUCTION)), code.write_addr.eq(self.table.address), code.write_data.eq(self.table.data),
+            units.write_en.eq(self.table.en & (self.table.kind == TableKind.UNIT)), units.write_addr.eq(self.table.address), units.write_data.eq(self.table.data),
             code.read_addr.eq(self._index[:ceil_log2(params["imem"])]), loops.read_addr.eq(Cat(self._ask_word, self._ask_loop))]
         with m.If(self._put):
             m.d.comb += [loops.write_en.eq(1), loops.write_addr.eq(Cat(self._put_word, self._ask_loop)), loops.write_data.eq(self._put_value)]
         with m.Else():
-            m.d.comb += [loops.write_en.eq(table[0] & (table[1] == 1)), loops.write_data.eq(self.table_data),
-                         loops.write_addr.eq(Cat(self.table_addr[0], Const(0, 1), self.table_addr[1:4]))]
+            m.d.comb += [loops.write_en.eq(self.table.en & (self.table.kind == TableKind.LOOP)), loops.write_data.eq(self.table.data),
+                         loops.write_addr.eq(Cat(self.table.address[0], Const(0, 1), self.table.address[1:4]))]
 
     def _registers(self, m):
         self._state = Signal(_State)

@@ -217,14 +217,14 @@ class Bench:
         for k, u in image.units.items():
             words += [(2, 16 * k + h, v) for h, v in enumerate((u.address, u.stride_x, u.stride_y))]
             words += [(2, 16 * k + 8 + h, u.coefficients.get(h, 0)) for h in range(8)]
-        self.set(ctx, dut.table_en, 1)
-        self.set(ctx, dut.table_slot, slot)
+        self.set(ctx, dut.table.en, 1)
+        self.set(ctx, dut.table.slot, slot)
         for kind, address, value in words:
-            self.set(ctx, dut.table_kind, kind)
-            self.set(ctx, dut.table_addr, address)
-            self.set(ctx, dut.table_data, value & 0x3FFFF)
+            self.set(ctx, dut.table.kind, kind)
+            self.set(ctx, dut.table.address, address)
+            self.set(ctx, dut.table.data, value & 0x3FFFF)
             await ctx.tick()
-        self.set(ctx, dut.table_en, 0)
+        self.set(ctx, dut.table.en, 0)
 
     def _take(self, ctx, unit):
         """The operation that a unit's stream offers, as a dict."""
