@@ -12,7 +12,7 @@ from pathlib import Path
 from .errors import QuintetError
 from .toolchain import find_tool, tool_environment
 
-__all__ = ["BuildError", "build", "synthesise", "verilog", "verilog_core"]
+__all__ = ["BuildError", "NoRoomError", "build", "synthesise", "verilog", "verilog_core"]
 
 #: Name of the top module and of all files of a build.
 TOP = "top"
@@ -23,6 +23,8 @@ _NEXTPNR = {"ecp5": "--router router2 --placer-heap-timingweight 50", "ice40": "
 _SYNTH = {"ecp5": "", "ice40": ""}
 # Memories of that name are never read and written at one address in one cycle: yosys need not add logic for that case.
 _AFTER_READ = r"setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:MEMID=*_disjoint %i"
+#: What a person calls what the report counts.
+TITLES = {"luts": "logic cells", "ffs": "flip-flops", "dsps": "DSPs", "brams": "block RAMs", "sprams": "single-port RAMs"}
 # Cells that the report counts, by nextpnr's names.
 _CELLS = {"ecp5": {"luts": "TRELLIS_COMB", "ffs": "TRELLIS_FF", "dsps": "MULT18X18D", "brams": "DP16KD"},
           "ice40": {"luts": "ICESTORM_LC", "dsps": "ICESTORM_DSP", "brams": "ICESTORM_RAM", "sprams": "ICESTORM_SPRAM"}}
@@ -30,6 +32,21 @@ _CELLS = {"ecp5": {"luts": "TRELLIS_COMB", "ffs": "TRELLIS_FF", "dsps": "MULT18X
 
 class BuildError(QuintetError):
     """A tool failed; the message is its last word."""
+
+
+class NoRoomError(BuildError):
+    """The FPGA is too small; the message says what is needed of what there is.
+
+    Attributes
+    ----------
+    report : dict
+        ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family has, as needed; ``available``, the same of the FPGA.
+    """
+    def __init__(self, figures):
+        self.report = figures
+        lacks = [f"{figures[name]:,} of {there:,} {TITLES[name]}" for name, there in figures["available"].items()
+                 if there and figures[name] > there]
+        super().__init__(f"does not fit: needs {', '.join(lacks)}")
 
 
 def _platform(board):
@@ -84,6 +101,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
 
     Raises
     ------
+    NoRoomError
+        The FPGA is too small. ``report.json`` then holds what is needed of what there is, and no ``bitstream``.
     BuildError
         A tool failed, or the PLL cannot make the clock.
     NoDeviceError
@@ -106,21 +125,33 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         nextpnr_opts=f"{_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
     plan.execute_local(folder, run_script=False)
-    for old in (f"{TOP}.bit", f"{TOP}.bin", "report.json"):
+    for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", "report.json"):
         (folder / old).unlink(missing_ok=True)
     progress("synthesis, place and route (minutes for a large core)")
-    _run_script(plan.script, folder, environment)
+    who = {"board": board.name, "isa": isa, "link": soc.link["kind"], "preset": soc.preset, "params": soc.params, "seed": seed}
+    try:
+        _run_script(plan.script, folder, environment)
+    except BuildError:
+        needed = _needed(board.family, folder)
+        if needed is None:
+            raise
+        _write_report(folder, {**who, **needed, "seconds": round(time.monotonic() - started, 1)})
+        raise NoRoomError(needed) from None
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
-    report = {"board": board.name, "isa": isa, "link": soc.link["kind"], "preset": soc.preset, "params": soc.params, "seed": seed,
+    report = {**who,
               "clock_asked_mhz": round(soc.clock_hz / 1e6, 3), **_figures(board.family, folder, soc.clock_hz, domains),
               "seconds": round(time.monotonic() - started, 1),
               "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}
     if not Path(report["bitstream"]).is_file():
         raise BuildError(f"no bitstream was made; see {folder}")
-    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+    _write_report(folder, report)
     return report
+
+
+def _write_report(folder, report):
+    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
 
 
 def _synthesis(room, family):
@@ -157,6 +188,24 @@ def _last_word(folder):
         if lines:
             return lines[-1]
     return "the tools did not say why"
+
+
+def _needed(family, folder):
+    """What the netlist needs of what the FPGA has, by the packer's last word, if that is more than there is."""
+    log = folder / f"{TOP}.tim"
+    text = log.read_text(errors="replace") if log.is_file() else ""
+    used = {name: (int(needs), int(has)) for name, needs, has in re.findall(r"Info:\s+(\w+):\s+(\d+)/\s*(\d+)", text)}
+    found = {name: used.get(cell, (0, 0)) for name, cell in _CELLS[family].items()}
+    if family == "ice40":
+        found["ffs"] = _ice40_flip_flops(text), 0
+    if all(needs <= has for name, (needs, has) in found.items() if has):
+        return None
+    return {**{name: needs for name, (needs, _) in found.items()}, "available": {name: has for name, (_, has) in found.items()}}
+
+
+def _ice40_flip_flops(log):
+    """A logic cell is a LUT and a flip-flop; nextpnr's packer says how many hold a flip-flop."""
+    return sum(int(n) for n in re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log))
 
 
 def _clocks(log):
@@ -201,9 +250,7 @@ def _figures(family, folder, clock_hz, domains):
     figures = {name: used.get(cell, {}).get("used", 0) for name, cell in _CELLS[family].items()}
     available = {name: used.get(cell, {}).get("available", 0) for name, cell in _CELLS[family].items()}
     if family == "ice40":
-        # A logic cell is a LUT and a flip-flop; nextpnr's packer says how many hold a flip-flop.
-        log = (folder / f"{TOP}.tim").read_text(errors="replace")
-        figures["ffs"] = sum(int(n) for n in re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log))
+        figures["ffs"] = _ice40_flip_flops((folder / f"{TOP}.tim").read_text(errors="replace"))
     return {"clock_reached_mhz": main["reached_mhz"], "clock_met": main["reached_mhz"] >= clock_hz / 1e6 and all(
                 clocks[name]["reached_mhz"] >= clocks[name]["asked_mhz"] for name in domains),
             "clocks": clocks, "critical_path": _critical_path(report["critical_paths"]),

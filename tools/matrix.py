@@ -9,12 +9,12 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .errors import InputError
 
-__all__ = ["COLUMNS", "Cell", "build_cell", "cells", "run_matrix", "source_digest", "to_csv", "to_markdown"]
+__all__ = ["COLUMNS", "Cell", "build_cell", "cells", "load", "run_matrix", "settled", "source_digest", "to_csv", "to_markdown"]
 
 #: Columns of the tables, in order; all but the last are fields of the build report.
 COLUMNS = ("board", "isa", "preset", "seed", "clock_asked_mhz", "clock_reached_mhz", "luts", "ffs", "dsps", "brams",
@@ -23,27 +23,30 @@ COLUMNS = ("board", "isa", "preset", "seed", "clock_asked_mhz", "clock_reached_m
 
 @dataclass(frozen=True)
 class Cell:
-    """One build of the matrix."""
+    """One build of the matrix; ``link`` ``None``: the board's default one."""
     board: str
     isa: str
     preset: str
     seed: int = 1
+    link: str | None = None
 
     @property
     def key(self):
-        return f"{self.board}/{self.isa}/{self.preset}/{self.seed}"
+        return f"{self.board}/{self.isa}/{self.preset}/{self.seed}" + (f"/{self.link}" if self.link else "")
 
 
-def cells(boards, rooms, seeds=(1,)):
+def cells(boards, rooms, seeds=(1,), link=None):
     """Every cell there is: each board with each preset that its FPGA can hold.
 
     Parameters
     ----------
-    boards : iterable of objects with ``name`` and ``fpga``
+    boards : iterable of objects with ``name`` and ``fpga``, and with ``links`` if there is a ``link``
     rooms : iterable of Room
+    link : str, optional
+        Only boards that have it, built with it.
     """
-    return [Cell(board.name, room.name, preset, seed)
-            for room in rooms for board in boards
+    return [Cell(board.name, room.name, preset, seed, link)
+            for room in rooms for board in boards if link is None or link in board.links
             for preset in room.params.SPACE.presets_for(board.fpga) for seed in seeds]
 
 
@@ -58,9 +61,9 @@ def source_digest(root):
 
 def build_cell(cell, folder):
     """Builds one cell in a process of its own and returns its result."""
-    out = folder / cell.board / cell.isa / f"{cell.preset}-{cell.seed}"
+    out = folder / cell.board / cell.isa / f"{cell.preset}-{cell.seed}{f'-{cell.link}' if cell.link else ''}"
     command = [sys.executable, "-m", "quintet.tools.cli", "build", cell.board, cell.isa, "--preset", cell.preset,
-               "--seed", str(cell.seed), "-o", str(out), "--json"]
+               "--seed", str(cell.seed), "-o", str(out), "--json", *(["--link", cell.link] if cell.link else [])]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     try:
         report = json.loads(done.stdout)
@@ -70,11 +73,22 @@ def build_cell(cell, folder):
         return {**report, "state": "built"}
     if done.returncode == 1 and "clock_reached_mhz" in report:
         return {**report, "state": "clock missed"}
-    said = report.get("error") or (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-    return {"board": cell.board, "isa": cell.isa, "preset": cell.preset, "seed": cell.seed, "state": f"failed: {said}"}
+    said = report.get("error", "")
+    if said.startswith("does not fit"):
+        needed = json.loads((out / "report.json").read_text())
+        return {**needed, "state": said}
+    said = said or (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+    return {**asdict(cell), "state": f"failed: {said}"}
 
 
-def _load(path):
+def settled(result):
+    """Whether building a cell again from the same sources would tell nothing new."""
+    state = (result or {}).get("state", "")
+    return state in ("built", "clock missed") or state.startswith("does not fit")
+
+
+def load(path):
+    """Cell key -> result, of a ``matrix.json``; empty if there is none."""
     if not path.exists():
         return {}
     try:
@@ -94,7 +108,7 @@ def _write(path, text):
 def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell, report=lambda cell, result, left: None):
     """Build the cells of ``todo`` that ``folder`` does not hold yet, and write ``matrix.json``, ``.csv`` and ``.md`` there.
 
-    A cell is kept if it was built, or missed its clock, from the same sources; a failed one is tried again. After each
+    A cell is kept if it was built, missed its clock or does not fit, from the same sources; a failed one is tried again. After each
     cell the tables are complete, so that an interrupted run goes on where it was.
 
     Parameters
@@ -122,10 +136,8 @@ def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "matrix.json"
-    results = _load(path)
-    kept = ("built", "clock missed")
-    wanted = [c for c in todo if again or results.get(c.key, {}).get("state") not in kept
-              or results[c.key].get("digest") != digest]
+    results = load(path)
+    wanted = [c for c in todo if again or not settled(results.get(c.key)) or results[c.key].get("digest") != digest]
     lock = threading.Lock()
     left = len(wanted)
 

@@ -35,6 +35,28 @@ def test_cells_are_the_presets_that_fit():
         "ice/x/up5k/1", "ice/x/up5k/2"]
 
 
+def test_cells_of_a_link():
+    space = ParameterSpace("x", [Parameter("n", int, range(1, 9), 4, "")], [Preset("25f", default=True)])
+    room = SimpleNamespace(name="x", params=SimpleNamespace(SPACE=space))
+    boards = [SimpleNamespace(name="one", fpga="25f", links=("uart", "usb")), SimpleNamespace(name="two", fpga="25f", links=("uart",))]
+    assert [c.key for c in cells(boards, [room], link="usb")] == ["one/x/25f/1/usb"]
+
+
+def test_a_cell_that_does_not_fit_says_what_it_lacks_and_is_kept(tmp_path, monkeypatch):
+    """By the command itself, with a packer's log in place of the tools."""
+    log = ("Info: Device utilisation:\nInfo: \t         ICESTORM_LC:    5500/   5280   104%\nInfo: \t        ICESTORM_RAM:      31/     30   103%\n"
+           "Info: \t        ICESTORM_DSP:       8/      8   100%\nInfo:      1200 LCs used as LUT4 and DFF\nERROR: no BELs remaining\n")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import quintet.tools.build as b\n\ndef run(name, folder, environment):\n"
+        f"    (folder / 'top.tim').write_text({log!r})\n    raise b.BuildError('no BELs remaining')\nb._run_script = run\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    cell = Cell("icebreaker", "opentpu", "up5k-4x4")
+    result = run_matrix([cell], tmp_path / "m", "one")[cell.key]
+    assert result["state"] == "does not fit: needs 5,500 of 5,280 logic cells, 31 of 30 block RAMs"
+    assert result["luts"] == 5500 and result["ffs"] == 1200 and result["available"]["brams"] == 30 and "bitstream" not in result
+    run_matrix([cell], tmp_path / "m", "one", build=None)
+
+
 def test_kept_failed_and_changed_sources(tmp_path):
     log = []
     first = run_matrix([A, B], tmp_path, "one", build=builder(log, fail=[B]))

@@ -43,13 +43,13 @@ def run(args, console):
 
 
 def _show(report, console):
+    from ..build import TITLES
     console.table(("clock", ">asked, MHz", ">reached, MHz", ""),
                   [(name, f"{c['asked_mhz']:.2f}", f"{c['reached_mhz']:.2f}",
                     "" if c["reached_mhz"] >= c["asked_mhz"] else "NOT REACHED") for name, c in report["clocks"].items()])
     available = report.get("available", {})
     rows = []
-    for name, title in (("luts", "logic cells (LUTs)"), ("ffs", "flip-flops"), ("dsps", "DSPs"), ("brams", "block RAMs"),
-                        ("sprams", "single-port RAMs")):
+    for name, title in TITLES.items():
         if name in report:
             of = available.get(name)
             rows.append((title, f"{report[name]:,}", f"{of:,}" if of else "", f"{100 * report[name] / of:.0f} %" if of else ""))

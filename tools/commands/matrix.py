@@ -11,6 +11,7 @@ def arguments(parser):
     parser.add_argument("--isa", action="append", default=[], help="only this core; may be repeated")
     parser.add_argument("--preset", action="append", default=[], help="only this preset; may be repeated")
     parser.add_argument("--seeds", type=int, default=1, help="seeds 1 to N for each (default: 1)")
+    parser.add_argument("--link", choices=("uart", "uartbone", "usb"), help="only boards with this link, built with it (default: each board's own)")
     parser.add_argument("--workers", type=int, default=1, help="builds at the same time (default: 1)")
     parser.add_argument("--cluster", metavar="ADDRESS", help="build on the workers of this Dask cluster, as tcp://HOST:8786")
     parser.add_argument("--again", action="store_true", help="build also what the table holds already")
@@ -24,7 +25,8 @@ def run(args, console):
     if args.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {args.seeds}")
     chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]
-    todo = cells(chosen_boards, [room for room in map(open_room, args.isa or room_names()) if room.has_core], range(1, args.seeds + 1))
+    todo = cells(chosen_boards, [room for room in map(open_room, args.isa or room_names()) if room.has_core], range(1, args.seeds + 1),
+                 args.link)
     if args.preset:
         todo = [cell for cell in todo if cell.preset in args.preset]
     if not todo:
