@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """DMA between main memory and MEM: executes one descriptor after another (specification, section 7.2)."""
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from ...memory.beatwords import BeatsToWords
 from ...memory.port import MemoryPort
+from ...memory.queue import StreamBuffer
 from .convert import Packer, Unpacker
-from .mover_beats import BeatsToWords, WordsToBeats
+from .mover_beats import WordsToBeats
 from .mover_rows import FAULTS, DescriptorLayout, RecordLayout, Rows
 from .mover_walk import Walk
 from .scratchpad import DmaFace
@@ -53,7 +55,7 @@ class Mover(wiring.Component):
     def __init__(self, *, params, beat_bytes, family=None, memory_size=1 << 32):
         self.lanes = dma_lanes(params, beat_bytes)
         self._params, self._beat_bytes = params, beat_bytes
-        self._beats = BeatsToWords(beat_bytes=beat_bytes), WordsToBeats(beat_bytes=beat_bytes)
+        self._beats = WordsToBeats(beat_bytes=beat_bytes), BeatsToWords(beat_bytes=beat_bytes)
         self._rows = Rows(log_mem=params["log_mem"], beat_bytes=beat_bytes, memory_size=memory_size)
         super().__init__({
             "port": Out(MemoryPort(beat_bytes)), "scratch": Out(DmaFace(params["log_mem"])).array(self.lanes),
@@ -66,8 +68,10 @@ class Mover(wiring.Component):
         outstanding = _SMALL_OUTSTANDING if self._params["banks"] == 1 else _OUTSTANDING
         rows = m.submodules.rows = self._rows
         walk = m.submodules.walk = Walk(params=self._params, lanes=self.lanes)
-        gather, spread = self._beats
+        spread, gather = self._beats
         m.submodules.gather, m.submodules.spread = gather, spread
+        # No path leads from what takes the words to the port.
+        m.submodules.gathered = gathered = ResetInserter(gather.start)(StreamBuffer(shape=32))
         unpacker = m.submodules.unpacker = Unpacker(lanes=self.lanes)
         packer = m.submodules.packer = Packer(lanes=self.lanes)
         port = self.port
@@ -121,9 +125,10 @@ class Mover(wiring.Component):
         beat, failing = port.r, Signal()
         m.d.comb += [
             gather.beats.valid.eq(beat.valid & ~halted & ~beat.payload.error), gather.beats.payload.data.eq(beat.payload.data),
-            gather.beats.payload.last.eq(beat.payload.last), beat.ready.eq(gather.beats.ready | halted | beat.payload.error),
+            beat.ready.eq(gather.beats.ready | halted | beat.payload.error), gathered.i.valid.eq(gather.words.valid),
+            gathered.i.payload.eq(gather.words.payload.word), gather.words.ready.eq(gathered.i.ready),
             *(getattr(gather.burst, name).eq(value) for name, value in burst(oldest.data).items())]
-        connect(m, gather.words, unpacker.words)
+        connect(m, gathered.o, unpacker.words)
         connect(m, unpacker.units, walk.inward)
         # Outward.
         connect(m, walk.outward, packer.units)
@@ -136,7 +141,7 @@ class Mover(wiring.Component):
         taken = Signal()
         m.d.comb += [taken.eq(beat.valid & beat.ready), answered.eq((taken & beat.payload.last) | port.ack.valid),
                      failing.eq((taken & beat.payload.error) | (port.ack.valid & port.ack.payload.error))]
-        m.d.sync += [self.bytes_read.eq((gather.words.valid & gather.words.ready) << 2),
+        m.d.sync += [self.bytes_read.eq((gathered.o.valid & gathered.o.ready) << 2),
                      self.bytes_written.eq((packer.words.valid & packer.words.ready) << 2)]
 
         # Where the port failed: the burst of a write, the beat of a read.

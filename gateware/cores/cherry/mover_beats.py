@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Between beats of a memory port and words of rows."""
-from amaranth import Cat, Module, Mux, ResetInserter, Signal
+"""Words of rows -> beats of a memory port."""
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...memory.port import WriteLayout
-from ...memory.queue import StreamBuffer
 
-__all__ = ["BeatsToWords", "WordsToBeats"]
+__all__ = ["WordsToBeats"]
 
 #: Of a burst: which word of its first beat it begins with, and how many words it has, less one.
 _BURST = {"first": 2, "words": 6}
@@ -18,69 +17,6 @@ def _log(beat_bytes):
     if beat_bytes not in (1, 2, 4, 8, 16) or isinstance(beat_bytes, bool):
         raise ValueError(f"Beat size must be 1, 2, 4, 8 or 16 bytes, not {beat_bytes!r}")
     return exact_log2(beat_bytes)
-
-
-class BeatsToWords(wiring.Component):
-    """Beats of bursts -> their words, at most a word a cycle.
-
-    Parameters
-    ----------
-    beat_bytes : int
-
-    Members
-    -------
-    start : In, forget all
-    burst : In, ``first``, ``words`` of the burst to which the beat belongs
-    beats : In(stream): ``data``, ``last`` of its burst
-    words : Out(stream of 32 bits); from a register
-    """
-    def __init__(self, *, beat_bytes):
-        self._log = _log(beat_bytes)
-        super().__init__({
-            "start": In(1), "burst": In(data.StructLayout(_BURST)),
-            "beats": In(stream.Signature(data.StructLayout({"data": 8 * beat_bytes, "last": 1}))), "words": Out(stream.Signature(32))})
-
-    def elaborate(self, platform):
-        m = Module()
-        beats, words, log = self.beats, self.words, self._log
-        if log < 2:
-            size, parts = 8 << log, 4 >> log
-            place, room = Signal(range(parts)), Signal()
-            # A word's last beat waits for the word before to leave; it never does at full speed.
-            m.d.comb += [room.eq(~words.valid), beats.ready.eq(room | (place != parts - 1))]
-            with m.If(words.ready):
-                m.d.sync += words.valid.eq(0)
-            # Beats of the next word come while the last one waits.
-            early = Signal(32 - size)
-            with m.If(beats.valid & beats.ready):
-                m.d.sync += [place.eq(place + 1), early.eq(Cat(early, beats.payload.data)[size:])]
-                with m.If(place == parts - 1):
-                    m.d.sync += [words.valid.eq(1), words.payload.eq(Cat(early, beats.payload.data))]
-            with m.If(self.start):
-                m.d.sync += [place.eq(0), words.valid.eq(0)]
-            return m
-        # A buffer: no path leads from what takes the words to the port.
-        m.submodules.buffer = buffer = ResetInserter(self.start)(StreamBuffer(shape=32))
-        connect(m, buffer.o, flipped(words))
-        words = buffer.i
-        if log == 2:
-            m.d.comb += [words.valid.eq(beats.valid), words.payload.eq(beats.payload.data), beats.ready.eq(words.ready)]
-            return m
-        # Several words a beat: the burst's first beat may begin in the middle, its last one end there.
-        places = log - 2
-        inside, place, number, words_gone = Signal(), Signal(places), Signal(places), Signal(6)
-        over = Signal()
-        m.d.comb += [
-            number.eq(Mux(inside, place, self.burst.first[:places])), words.valid.eq(beats.valid),
-            words.payload.eq(beats.payload.data.word_select(number, 32)), over.eq(words_gone == self.burst.words),
-            beats.ready.eq(words.ready & (number.all() | over))]
-        with m.If(words.valid & words.ready):
-            m.d.sync += [inside.eq(~over), place.eq(number + 1), words_gone.eq(words_gone + 1)]
-            with m.If(over):
-                m.d.sync += words_gone.eq(0)
-        with m.If(self.start):
-            m.d.sync += [inside.eq(0), words_gone.eq(0)]
-        return m
 
 
 class WordsToBeats(wiring.Component):

@@ -5,6 +5,7 @@ from amaranth.lib import data, enum, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ...memory.beatwords import BeatsToWords
 from ...memory.port import ReadLayout, RequestLayout
 from ...memory.queue import ShiftQueue, StreamBuffer
 
@@ -63,9 +64,8 @@ class WordReader(wiring.Component):
         size = self.beat_bytes
         shift = exact_log2(size)
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=33, depth=_DEPTH)
-        # Of each burst: words to drop in front, words less one.
-        note = data.StructLayout({"skip": unsigned(4), "words": unsigned(4)})
-        m.submodules.notes = notes = ShiftQueue(shape=note, depth=_BURSTS)
+        m.submodules.gather = gather = BeatsToWords(beat_bytes=size, count_bits=4)
+        m.submodules.notes = notes = ShiftQueue(shape=gather.burst.shape(), depth=_BURSTS)
 
         # Who takes words thinks long about it.
         m.submodules.out = last = StreamBuffer(shape=data.StructLayout({"word": unsigned(32), "came": Came}))
@@ -116,13 +116,16 @@ class WordReader(wiring.Component):
                         m.next = "IDLE"
                     with m.Else():
                         m.next = "CHECK"
-        m.d.comb += [notes.i.valid.eq(took), notes.i.payload.skip.eq(first), notes.i.payload.words.eq(burst - 1)]
+        m.d.comb += [notes.i.valid.eq(took), notes.i.payload.first.eq(first), notes.i.payload.words.eq(burst - 1)]
         m.d.sync += reserved.eq(reserved + Mux(took, burst, 0) - given)
 
-        if size < 4:
-            self._assemble(m, queue, notes)
-        else:
-            self._split(m, queue, notes)
+        # There is room for all that was asked for.
+        answer = self.answer
+        m.d.comb += [
+            gather.beats.valid.eq(answer.valid), answer.ready.eq(gather.beats.ready), gather.beats.payload.data.eq(answer.payload.data),
+            gather.beats.payload.error.eq(answer.payload.error), gather.burst.eq(notes.o.payload), gather.words.ready.eq(1),
+            notes.o.ready.eq(gather.words.valid & gather.words.payload.last), queue.w_en.eq(gather.words.valid),
+            queue.w_data.eq(Cat(gather.words.payload.word, gather.words.payload.error))]
 
         m.d.comb += [
             last.i.payload.word.eq(queue.r_data[:32]), last.i.payload.came.eq(Mux(queue.r_data[32], Came.ERROR, Came.WELL)),
@@ -139,35 +142,3 @@ class WordReader(wiring.Component):
         with m.If(self.cancel & fsm.ongoing("IDLE")):
             m.d.sync += outside.eq(0)
         return m
-
-    def _assemble(self, m, queue, notes):
-        """Narrow beats: a word of several. All answers are taken: there is room for what was asked for."""
-        parts = 4 // self.beat_bytes
-        held, number, error = Signal(32 - 8 * self.beat_bytes), Signal(range(parts)), Signal()
-        words = Signal(4)
-        bad, ends = Signal(), Signal()
-        m.d.comb += [self.answer.ready.eq(1), ends.eq(number == parts - 1), bad.eq(self.answer.payload.error | error),
-                     queue.w_data.eq(Cat(held, self.answer.payload.data, bad)), queue.w_en.eq(self.answer.valid & ends),
-                     notes.o.ready.eq(queue.w_en & (words == notes.o.payload.words))]
-        with m.If(self.answer.valid):
-            m.d.sync += [held.eq(Cat(held, self.answer.payload.data)[self.beat_bytes * 8:]), number.eq(number + 1),
-                         error.eq(bad & ~ends)]
-        with m.If(queue.w_en):
-            m.d.sync += words.eq(Mux(notes.o.ready, 0, words + 1))
-
-    def _split(self, m, queue, notes):
-        """A beat of one word or several, of which those in front of a burst's first and behind its last are dropped."""
-        parts = self.beat_bytes // 4
-        words, place = Signal(4), Signal(range(parts))
-        wanted, last = Signal(), Signal()
-        note = notes.o.payload
-        begun = Signal()                            # the first word of this burst was seen
-        m.d.comb += [
-            wanted.eq(self.answer.valid & (begun | (place == note.skip[:max(1, (parts - 1).bit_length())] if parts > 1 else 1))),
-            last.eq(wanted & (words == note.words)),
-            queue.w_data.eq(Cat(self.answer.payload.data.word_select(place, 32), self.answer.payload.error)), queue.w_en.eq(wanted),
-            self.answer.ready.eq(last | (place == parts - 1)), notes.o.ready.eq(last)]
-        with m.If(self.answer.valid):
-            m.d.sync += place.eq(Mux(self.answer.ready, 0, place + 1))
-        with m.If(wanted):
-            m.d.sync += [words.eq(Mux(last, 0, words + 1)), begun.eq(~last)]

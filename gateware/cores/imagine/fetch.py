@@ -4,6 +4,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...memory.beatwords import BeatsToWords
 from ...memory.port import ReadLayout, RequestLayout
 from .decode import WordLayout
 
@@ -86,14 +87,21 @@ class Fetch(wiring.Component):
             m.d.sync += left.eq(0)
         m.d.comb += took.eq(self.answer.valid & self.answer.ready)
         word, there = self.words.payload, Signal()
+        held = Signal(WordLayout(), reset_less=not self._lean)
+        m.submodules.gather = gather = BeatsToWords(beat_bytes=size, count_bits=self._bits - 2)
         finished = Signal()
         m.d.comb += finished.eq(running & nothing & ~asking & (owed == 0) & ~there)
-        if size < 4:
-            self._assemble(m, there, took, done)
-        elif size == 4:
-            self._pass(m, there, took, done)
-        else:
-            self._split(m, there, took, done)
+        # FIFO-in has room for all that was asked for, so that words come and go.
+        m.d.comb += [
+            gather.start.eq(self.start), gather.beats.valid.eq(self.answer.valid), self.answer.ready.eq(gather.beats.ready),
+            gather.beats.payload.data.eq(self.answer.payload.data), gather.beats.payload.error.eq(self.answer.payload.error),
+            gather.words.ready.eq(1)]
+        came = gather.words
+        m.d["comb" if self._lean else "sync"] += [
+            there.eq(came.valid), held.word.eq(came.payload.word), held.error.eq(came.payload.error),
+            done.eq(came.valid if size <= 4 else Mux(took, size // 4, 0))]
+        with m.If(there):
+            m.d.comb += [self.words.valid.eq(1), self.words.payload.eq(held)]
         with m.If(finished):
             m.d.comb += [self.words.valid.eq(1), word.end.eq(1)]
             with m.If(self.words.ready):
@@ -103,52 +111,7 @@ class Fetch(wiring.Component):
             if size <= 4:
                 m.d.sync += left.eq(self.length >> shift)
             else:
+                # Of wide beats the program is one burst of many requests.
+                m.d.sync += [gather.burst.first.eq(self.address[2:shift]), gather.burst.words.eq((self.length >> 2) - 1)]
                 m.d.sync += left.eq((self.address[2:shift] + (self.length >> 2) + (size // 4 - 1)) >> (shift - 2))
         return m
-
-    def _assemble(self, m, there, took, done):
-        """Narrow beats: a word of several."""
-        parts = 4 // self.beat_bytes
-        held, number = Signal(WordLayout(), reset_less=True), Signal(range(parts))
-        last = Signal()
-        m.d.comb += [self.answer.ready.eq(1), last.eq(took & (number == parts - 1)), done.eq(there)]
-        m.d.sync += there.eq(last)
-        with m.If(took):
-            m.d.sync += [held.word.eq(Cat(held.word, self.answer.payload.data)[-32:]), number.eq(number + 1),
-                         held.error.eq(self.answer.payload.error | (held.error & (number != 0)))]
-        with m.If(self.start):
-            m.d.sync += number.eq(0)
-        # FIFO-in has room.
-        with m.If(there):
-            m.d.comb += [self.words.valid.eq(1), self.words.payload.eq(held)]
-
-    def _pass(self, m, there, took, done):
-        """A beat is a word."""
-        held = Signal(WordLayout(), reset_less=not self._lean)
-        m.d.comb += [self.answer.ready.eq(1), done.eq(there)]
-        m.d["comb" if self._lean else "sync"] += [there.eq(took), held.word.eq(self.answer.payload.data), held.error.eq(self.answer.payload.error)]
-        # FIFO-in has room.
-        with m.If(there):
-            m.d.comb += [self.words.valid.eq(1), self.words.payload.eq(held)]
-
-    def _split(self, m, there, took, done):
-        """A beat of several words, of which those outside the program are dropped."""
-        parts = self.beat_bytes // 4
-        held, error = Signal(8 * self.beat_bytes, reset_less=True), Signal(reset_less=True)
-        place, skip, left = Signal(range(parts + 1)), Signal(range(max(2, parts))), Signal(self._bits - 1)
-        ends = Signal()
-        m.d.comb += [ends.eq(there & (place == parts - 1)), self.answer.ready.eq(~there | ends), done.eq(Mux(ends, parts, 0))]
-        with m.If(there):
-            m.d.sync += [place.eq(place + 1), held.eq(held >> 32)]
-            with m.If((skip == 0) & (left != 0)):
-                m.d.comb += [self.words.valid.eq(1), self.words.payload.word.eq(held[:32]), self.words.payload.error.eq(error)]
-                m.d.sync += left.eq(left - 1)
-            with m.Elif(skip != 0):
-                m.d.sync += skip.eq(skip - 1)
-            with m.If(ends):
-                m.d.sync += [there.eq(0), place.eq(0)]
-        with m.If(took):
-            m.d.sync += [there.eq(1), held.eq(self.answer.payload.data), error.eq(self.answer.payload.error)]
-        with m.If(self.start):
-            m.d.sync += [skip.eq((self.address >> 2)[:max(1, parts.bit_length() - 1)] if parts > 1 else 0),
-                         left.eq(self.length >> 2), place.eq(0)]
