@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import textwrap
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from .errors import QuintetError
@@ -68,7 +70,7 @@ def _prepare(board, room, preset, params, freq, link=None):
         raise BuildError(str(error)) from None
 
 
-def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None):
+def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None, limit=None):
     """Build a bitstream.
 
     Parameters
@@ -89,6 +91,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         Told what happens, a line at a time.
     link : str, optional
         ``"uart"``, ``"uartbone"`` or ``"usb"``; else the board's default one.
+    limit : float, optional
+        Seconds that the tools may take: routing of a crowded design may never end.
 
     Returns
     -------
@@ -104,7 +108,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     NoRoomError
         The FPGA is too small. ``report.json`` then holds what is needed of what there is, and no ``bitstream``.
     BuildError
-        A tool failed, or the PLL cannot make the clock.
+        A tool failed or was stopped at the limit, or the PLL cannot make the clock.
     NoDeviceError
         A tool is missing.
     ParameterError, BoardError, RoomError
@@ -130,7 +134,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     progress("synthesis, place and route (minutes for a large core)")
     who = {"board": board.name, "isa": isa, "link": soc.link["kind"], "preset": soc.preset, "params": soc.params, "seed": seed}
     try:
-        _run_script(plan.script, folder, environment)
+        run = _run_script if limit is None else partial(_run_script, limit=limit)
+        run(plan.script, folder, environment)
     except BuildError:
         needed = _needed(board.family, folder)
         if needed is None:
@@ -170,14 +175,34 @@ def _scripts(room, family):
             "script_after_synth": "setattr -mod -unset keep_hierarchy *\nflatten\nopt_clean -purge"}
 
 
-def _run_script(name, folder, environment):
-    command = ["cmd", "/c", f"{name}.bat"] if os.name == "nt" else ["sh", f"{name}.sh"]
+def _run_script(name, folder, environment, limit=None):
+    windows = os.name == "nt"
+    command = ["cmd", "/c", f"{name}.bat"] if windows else ["sh", f"{name}.sh"]
     log = folder / "build.log"
-    with open(log, "wb") as output:
-        done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                              stderr=subprocess.STDOUT)
-    if done.returncode:
+    # With a limit the script has a group of its own, so that its tools end with it.
+    own = limit is not None and not windows
+    with open(log, "wb") as output, subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                                     stderr=subprocess.STDOUT, start_new_session=own) as process:
+        try:
+            code = process.wait(limit)
+        except BaseException as error:
+            if own:
+                os.killpg(process.pid, signal.SIGKILL)
+            elif windows:
+                subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True)
+            process.kill()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            raise BuildError(f"the build was stopped after {limit / 60:g} minutes{_overused(folder)} (see {folder})") from None
+    if code:
         raise BuildError(f"the build failed: {_last_word(folder)} (see {log})")
+
+
+def _overused(folder):
+    """How far routing had come, by the last turn in nextpnr's log."""
+    log = folder / f"{TOP}.tim"
+    found = re.findall(r"iter=(\d+) wires=\d+ overused=(\d+)", log.read_text(errors="replace")) if log.is_file() else ()
+    return f"; after {int(found[-1][0]):,} turns of routing {int(found[-1][1]):,} wires were overused" if found else ""
 
 
 def _last_word(folder):

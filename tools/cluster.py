@@ -9,17 +9,17 @@ from .matrix import build_cell
 __all__ = ["cluster_build", "remote_build"]
 
 
-def remote_build(cell):
+def remote_build(cell, limit=None):
     """Runs on a worker: builds a cell in a folder that is deleted after it, and returns its result."""
     with tempfile.TemporaryDirectory(prefix="quintet-", dir=Path.cwd()) as folder:
         # Below the working directory: YoWASP's tools do not see the system's folder for temporary files.
-        result = build_cell(cell, Path(folder))
+        result = build_cell(cell, Path(folder), limit)
     result.pop("bitstream", None)
     return result
 
 
-def cluster_build(address, timeout=10):
-    """A builder for :func:`~.matrix.run_matrix` that hands cells to the cluster at ``address``; only results come back.
+def cluster_build(address, timeout=10, limit=None):
+    """A builder for :func:`~.matrix.run_matrix` that hands cells to the cluster at ``address``; only results come back. ``limit``: as of :func:`~.matrix.build_cell`.
 
     Raises
     ------
@@ -39,5 +39,5 @@ def cluster_build(address, timeout=10):
 
     def build(cell, folder):
         # The same cell with another seed of the same sources may well be asked for again.
-        return client.submit(remote_build, cell, pure=False).result()
+        return client.submit(remote_build, cell, limit, pure=False).result()
     return build

@@ -59,11 +59,12 @@ def source_digest(root):
     return digest.hexdigest()[:16]
 
 
-def build_cell(cell, folder):
-    """Builds one cell in a process of its own and returns its result."""
+def build_cell(cell, folder, limit=None):
+    """Builds one cell in a process of its own and returns its result; ``limit``: minutes that the tools may take."""
     out = folder / cell.board / cell.isa / f"{cell.preset}-{cell.seed}{f'-{cell.link}' if cell.link else ''}"
     command = [sys.executable, "-m", "quintet.tools.cli", "build", cell.board, cell.isa, "--preset", cell.preset,
-               "--seed", str(cell.seed), "-o", str(out), "--json", *(["--link", cell.link] if cell.link else [])]
+               "--seed", str(cell.seed), "-o", str(out), "--json", *(["--link", cell.link] if cell.link else []),
+               *(["--limit", str(limit)] if limit else [])]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     try:
         report = json.loads(done.stdout)

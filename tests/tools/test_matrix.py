@@ -142,13 +142,13 @@ def test_cells_are_built_by_workers(tmp_path, monkeypatch):
             assert address == "tcp://somewhere:8786"
 
         def submit(self, function, *arguments, pure):
-            assert not pure
-            submitted.append(arguments)
+            assert not pure and arguments[1] == 30
+            submitted.append(arguments[:1])
             return SimpleNamespace(result=lambda: function(*arguments))
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
-    monkeypatch.setattr(cluster, "build_cell", lambda cell, folder: {**builder([])(cell, folder), "bitstream": "somewhere/top.bit"})
+    monkeypatch.setattr(cluster, "build_cell", lambda cell, folder, limit: {**builder([])(cell, folder), "bitstream": "somewhere/top.bit"})
     monkeypatch.chdir(tmp_path)
-    results = run_matrix([A, B], tmp_path / "m", "one", workers=2, build=cluster.cluster_build("tcp://somewhere:8786"))
+    results = run_matrix([A, B], tmp_path / "m", "one", workers=2, build=cluster.cluster_build("tcp://somewhere:8786", limit=30))
     assert {c for (c,) in submitted} == {A, B} and results[A.key]["state"] == "built" and "bitstream" not in results[B.key]
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
 

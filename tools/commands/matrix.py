@@ -14,16 +14,21 @@ def arguments(parser):
     parser.add_argument("--link", choices=("uart", "uartbone", "usb"), help="only boards with this link, built with it (default: each board's own)")
     parser.add_argument("--workers", type=int, default=1, help="builds at the same time (default: 1)")
     parser.add_argument("--cluster", metavar="ADDRESS", help="build on the workers of this Dask cluster, as tcp://HOST:8786")
+    parser.add_argument("--limit", type=float, metavar="MINUTES", help="stop the tools of a cell after so long (default: never)")
     parser.add_argument("--again", action="store_true", help="build also what the table holds already")
     parser.add_argument("--list", action="store_true", help="only say what would be built")
 
 
 def run(args, console):
+    from functools import partial
+
     from ... import boards, gateware
     from ...gateware.cores import open_room, room_names
     from ..matrix import COLUMNS, build_cell, cells, run_matrix, source_digest
     if args.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {args.seeds}")
+    if args.limit is not None and not args.limit > 0:
+        raise InputError(f"--limit {args.limit:g}: expected minutes, more than 0")
     chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]
     todo = cells(chosen_boards, [room for room in map(open_room, args.isa or room_names()) if room.has_core], range(1, args.seeds + 1),
                  args.link)
@@ -36,10 +41,10 @@ def run(args, console):
             console.out(cell.key)
         console.result({"cells": [cell.key for cell in todo]})
         return Exit.OK
-    build = build_cell
+    build = partial(build_cell, limit=args.limit)
     if args.cluster:
         from ..cluster import cluster_build
-        build = cluster_build(args.cluster)
+        build = cluster_build(args.cluster, limit=args.limit)
     results = run_matrix(
         todo, args.folder, source_digest(Path(gateware.__file__).parents[1]), workers=args.workers, again=args.again, build=build,
         report=lambda cell, result, left: console.note(f"{cell.key}: {result['state']}, {left} to go"))
