@@ -165,13 +165,15 @@ def _synthesis(room, family):
 
 
 def _scripts(room, family):
-    """What yosys does besides: modules that the core's engine names in ``synth_apart`` are mapped one by one, so that none gives away
-    its speed because another is slower anyway."""
-    apart = getattr(room.core.Engine if room else None, "synth_apart", {}).get(family, ())
+    """What yosys does besides: before the synthesis what the core's engine asks for (``synth_before``); modules that it names in
+    ``synth_apart`` are mapped one by one, so that none gives away its speed because another is slower anyway."""
+    engine = room.core.Engine if room else None
+    before = [_AFTER_READ, *filter(None, [getattr(engine, "synth_before", {}).get(family)])]
+    apart = getattr(engine, "synth_apart", {}).get(family, ())
     if not apart:
-        return {"script_after_read": _AFTER_READ}
-    marks = "\n".join(f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart)
-    return {"script_after_read": f"{_AFTER_READ}\n{marks}",
+        return {"script_after_read": "\n".join(before)}
+    marks = [f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart]
+    return {"script_after_read": "\n".join(before + marks),
             "script_after_synth": "setattr -mod -unset keep_hierarchy *\nflatten\nopt_clean -purge"}
 
 

@@ -63,6 +63,8 @@ class Engine(wiring.Component):
     """
     #: By family: multiplexers of wide LUTs cost an ECP5 more here than those of plain ones.
     synth_opts = {"ecp5": "-nowidelut"}
+    #: By family: ABC maps the netlist several ways and keeps the smallest of the fastest.
+    synth_before = {"ecp5": "scratchpad -copy abc9.script.flow3 abc9.script"}
 
     def __init__(self, *, params, beat_bytes, memory_size, family=None):
         check_family(family)

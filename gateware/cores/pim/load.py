@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ...memory.port import MemoryPort
 from ...memory.queue import ShiftQueue, StreamBuffer
-from .commands import CHUNK_BYTES, bias_layout, group_write_layout, ids_write_layout, weights_layout
+from .commands import CHUNK_BYTES, array_bits, bias_layout, group_write_layout, ids_write_layout, weights_layout
 from .isa import ISA
 from .links import StartLayout, core_bits
 from .reader import BEATS_BITS, RangeReader
@@ -355,13 +355,13 @@ class Load(wiring.Component):
             "table": 26, "base": 32, "size": 32,                                        # header
             "code": 32, "count": 32, "code_bytes": 32, "mode": 2, "wait_count": 1, "ibiw": 6, "obiw": 6, "fi": 8, "fo": 8, "groups": 11,
             "rows": 11, "cols": 11, "mbiw": 4, "shift": 6, "round": 1, "has_bias": 1, "arrays": 8, "weights": 32, "bias": 32,
-            "bias_total": 13, "weight_rows": 17, "grid": 13, "blocks": 7, "used": 64,
+            "bias_total": 13, "weight_rows": 17, "grid": 13, "blocks": 7, "used": p["arrays"],
             "block": 4, "column": 11, "rows_left": 11, "programs": 1, "biased": 1,
             "place": exact_log2(p["xb_rows"] * p["xb_cols"] // CHUNK_BYTES), "ends": 1,
         }
         for name, width in widths.items():
             setattr(held, name, Signal(width, name=name))
-        held.ids = Array(Signal(6, name=f"id_{k}") for k in range(_MAX_ARRAYS))
+        held.ids = Array(Signal(array_bits(p), name=f"id_{k}") for k in range(_MAX_ARRAYS))
         return held
 
     @staticmethod
@@ -432,7 +432,7 @@ class Load(wiring.Component):
                         m.d.comb += disagree.eq(length[2:] != count)
                 with m.If(step):
                     self._first(
-                        m, wrong, where, ((held.code[:3] != 0) | (held.code > image_bytes), 0),
+                        m, wrong, where, ((held.code[:3] != 0) | (base > image_bytes), 0),
                         ((length[:2] != 0) | overruns | disagree, 8), (mode > 2, 0xC),
                         (wait > 1, 0xD), ((ibiw == 0) | (ibiw > p["max_biw"]), 0xE), ((obiw == 0) | (obiw > p["max_biw"]), 0xF))
             with m.Case(4):
@@ -445,7 +445,7 @@ class Load(wiring.Component):
                              held.table.eq(offset[6:])]
                 with m.If(step):
                     self._first(
-                        m, wrong, where, ((offset[:6] != 0) | (offset > image_bytes), 0x10),
+                        m, wrong, where, ((offset[:6] != 0) | (base > image_bytes), 0x10),
                         ((groups > p["groups"]) | overruns, 0x14), ((fi > 31) & (fi != _AUTO), 0x16), ((fo > 31) & (fo != _AUTO), 0x17))
             with m.Default():
                 self._first(m, wrong, where, (word != 0, 0x18))
@@ -490,12 +490,13 @@ class Load(wiring.Component):
                 k, array = Signal(4), Signal(16)
                 m.d.comb += [hold.eq(~step), k.eq(Cat(step, (index - 4)[:3])), array.eq(Mux(step, word[16:], word[:16]))]
                 used, there = Signal(), Signal()
-                m.d.comb += [used.eq(held.used.bit_select(array[:6], 1)), there.eq(k < held.arrays)]
+                one = Signal.like(held.used)            # its bit; that of an array there is not does not matter
+                m.d.comb += [one.eq(1 << array[:array_bits(p)]), used.eq((held.used & one).any()), there.eq(k < held.arrays)]
                 with m.If(Mux(there, (array >= p["arrays"]) | used, array != 0)):
                     m.d.comb += [wrong.eq(1), where.eq(0x10 + (k << 1))]
                 with m.If(there & acts):
                     m.d.comb += [self.ids.valid.eq(1), self.ids.index.eq(k), self.ids.ids.array.eq(array)]
-                    m.d.sync += [held.used.eq(held.used | 1 << array[:6]), held.ids[k].eq(array)]
+                    m.d.sync += [held.used.eq(held.used | one), held.ids[k].eq(array)]
             with m.Default():
                 self._first(m, wrong, where, (word != 0, 0x30))
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From sums to bytes: bias, rounding shift, ReLU, saturation, and the write to LMem, a lane group at a time (section 4.2)."""
-from amaranth import Array, Cat, Const, Module, Mux, Signal, signed
+from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from .commands import TAG_BITS, LMemWrite, address_bits, lmem_word_bytes, progress_layout
 from .matrix_bias import SHIFT_MOST, SUM_BITS
-from .saturation import above, byte_sources, choose_bytes, pick, saturate
+from .saturation import above, byte_sources, choose_bytes, gathered, pick, saturate
 from .weights import lane_groups
 
 __all__ = ["MatrixPost", "post_layout"]
@@ -55,21 +55,21 @@ class MatrixPost(wiring.Component):
         # The tile that is announced, and which of its groups is next
         announced, going, fresh, ends = Signal(), Signal(), Signal(), Signal()
         coming = Signal(post_layout(self.params), reset_less=True)
-        left, group = Signal(10, reset_less=True), Signal(range(self.groups), reset_less=True)
+        left, group = Signal(10, reset_less=True), Signal(self.groups, reset_less=True)      # ``group``: a bit each
         fire, empty, advance = Signal(), Signal(), Signal()
         final = left[split:] == 0                   # the command's last group
-        at_end = final | (group == self.groups - 1)
+        at_end = final | group[-1]
         m.d.comb += [
             self.room.eq(~announced), self.take.eq(fire),
             fire.eq((self.arrived | going) & self.available & advance & (~fresh | empty)),
         ]
         m.d.sync += going.eq((going | self.arrived) & ~(fire & at_end))
         with m.If(fire):
-            m.d.sync += [left.eq(left - lanes), group.eq(group + 1), fresh.eq(0)]
+            m.d.sync += [left.eq(left - lanes), group.eq(group << 1), fresh.eq(0)]
             with m.If(at_end):
                 m.d.sync += announced.eq(0)
         with m.If(self.tile):
-            m.d.sync += [announced.eq(1), ends.eq(self.last), group.eq(0)]
+            m.d.sync += [announced.eq(1), ends.eq(self.last), group.eq(1)]
             with m.If(self.first):
                 m.d.sync += [coming.eq(self.command), left.eq(self.command.cols), fresh.eq(1)]
 
@@ -104,7 +104,7 @@ class MatrixPost(wiring.Component):
             result = Signal(element, name=f"result_{k}", reset_less=True)
             with m.If(advance):
                 m.d.sync += [
-                    total.eq((Array(choices)[group] if len(choices) > 1 else choices[0]) + self.values[k]),
+                    total.eq(gathered(choices, group).as_signed() + self.values[k]),
                     shifted.eq(total >> shift), result.eq(saturate(m, shifted, mask, element, f"lane_{k}", floor=relu)),
                 ]
             results.append(result)

@@ -2,7 +2,7 @@
 """Saturation to any width, and how results become bytes (specification, section 2: element format)."""
 from amaranth import Cat, Const, Mux, Signal
 
-__all__ = ["above", "byte_sources", "choose_bytes", "pick", "saturate", "thermometer"]
+__all__ = ["above", "byte_sources", "choose_bytes", "gathered", "pick", "saturate", "thermometer"]
 
 
 def thermometer(m, value, bits, name):
@@ -23,22 +23,22 @@ def above(m, biw, bits, name):
     return ~(thermometer(m, biw, bits + 1, name)[1:])
 
 
-def saturate(m, value, mask, bits, name, *, floor=None, wrap=None, top=None):
+def saturate(m, value, mask, bits, name, *, floor=0, wrap=None, top=None):
     """``value`` (signed) clamped to the width that ``mask`` (see :func:`above`, of the value's width) stands for, in ``bits`` bits.
 
-    Where ``floor`` is true, negative values become 0. Where ``wrap`` is, the value is not clamped but taken modulo 2**width, its sign
-    extended; ``top`` has the one bit at ``width - 1``.
+    Where ``floor`` is true, negative values become 0 (not together with ``wrap``). Where ``wrap`` is, the value is not clamped but taken
+    modulo 2**width, its sign extended; ``top`` has the one bit at ``width - 1``.
     """
-    sign, beyond = Signal(name=f"{name}_sign"), Signal(name=f"{name}_beyond")
     clamp = ((mask & value).any() & (mask & ~value).any())
     if wrap is None:
-        m.d.comb += [sign.eq(value[-1]), beyond.eq(clamp)]
-    else:
-        m.d.comb += [sign.eq(Mux(wrap, (top & value).any(), value[-1])), beyond.eq(clamp & ~wrap)]
-    result = Cat(Mux(mask[b], sign, Mux(beyond, ~sign, value[b])) for b in range(bits))
-    if floor is not None:
-        result = Mux(floor & sign, 0, result)
-    return result
+        # A value within the width is its own result; one beyond becomes the mask, or its inverse. Two bits choose, so that a bit of
+        # the result is a LUT of four inputs.
+        negative, first, second = value[-1], Signal(name=f"{name}_first"), Signal(name=f"{name}_second")
+        m.d.comb += [first.eq(clamp & ~(floor & negative)), second.eq((clamp | floor) & negative)]
+        return Cat(Mux(first, ~(mask[b] ^ second), value[b] & ~second) for b in range(bits))
+    sign, beyond = Signal(name=f"{name}_sign"), Signal(name=f"{name}_beyond")
+    m.d.comb += [sign.eq(Mux(wrap, (top & value).any(), value[-1])), beyond.eq(clamp & ~wrap)]
+    return Cat(Mux(mask[b], sign, Mux(beyond, ~sign, value[b])) for b in range(bits))
 
 
 def byte_sources(word_bytes, lanes, byw):
@@ -52,6 +52,19 @@ def pick(choices, select):
     for number, value in choices.items():
         result = result | Mux(select == number, value, 0)
     return result
+
+
+def gathered(values, chosen):
+    """The one of ``values`` whose bit of ``chosen`` is set, 0 if none is: as many bits as the widest, signs extended.
+
+    Wide selections cost half of what they do by a number where ``chosen`` comes out of registers.
+    """
+    bits = max(len(value) for value in values)
+    result = Const(0, bits)
+    for value, one in zip(values, chosen, strict=True):
+        wide = Cat(value, *[value[-1]] * (bits - len(value))) if value.shape().signed else value
+        result = result | Mux(one, wide, 0)
+    return result[:bits]
 
 
 def choose_bytes(choices, values, select):

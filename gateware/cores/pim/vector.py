@@ -9,10 +9,11 @@ from .activation import Activation
 from .commands import LMemRead, LMemWrite, multiply_layout, progress_layout, vector_layout
 from .divider import AverageDivider
 from .lmem_shared import in_spram
+from .saturation import gathered
 from .serial_multiply import SerialMultiply
 from .vector_fetch import VectorFetch
 from .vector_lanes import VectorAdders, VectorUnpack
-from .vector_plan import VectorClass, count_bits, multipliers, plan_command, plan_layout
+from .vector_plan import Result, VectorClass, count_bits, multipliers, plan_command, plan_layout
 from .vector_products import VectorProducts
 from .vector_store import VectorStore, result_bits
 
@@ -158,19 +159,18 @@ class VectorUnit(wiring.Component):
         for lane, wide in enumerate(result_bits(params)):
             result = Signal(wide, name=f"result_{lane}", reset_less=True)
             simple = getattr(adders, f"result_{lane}")
-            choices = {VectorClass.ALU: simple}
-            if lane < multipliers(params):
-                choices[VectorClass.SHORT] = getattr(products, f"short_{lane}")
+            choices = {Result.ADDERS: simple}
             if lane == 0:
-                choices[VectorClass.SUM] = Mux(plan.average, divider.quotient, total)
+                choices |= {Result.SUM: total, Result.AVERAGE: divider.quotient}
                 if bits == 32:
-                    choices[VectorClass.LONG] = Mux(plan.multiply, products.total, products.shifted)
+                    choices |= {Result.PRODUCT: products.total, Result.SHIFT: products.shifted}
                 if tables:
-                    choices[VectorClass.TABLE] = y
-            with m.Switch(plan.way):
-                for way, value in choices.items():
-                    with m.Case(way):
-                        m.d.sync += result.eq(value)
+                    choices[Result.TABLE] = y
+            if lane < multipliers(params):
+                short = getattr(products, f"short_{lane}")
+                m.d.sync += result.eq(gathered(choices.values(), [plan.chosen[one] for one in choices]).as_signed() | short)
+            else:
+                m.d.sync += result.eq(simple)       # looked at of adders only
             m.d.comb += getattr(store, f"result_{lane}").eq(result)
 
         # Where LMem cannot take a result in every cycle, one fetch is under way at a time.

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from .commands import lmem_word_bytes
 from .saturation import pick
-from .vector_plan import count_bits, lane_bits, plan_layout
+from .vector_plan import Result, count_bits, lane_bits, plan_layout
 
 __all__ = ["VectorAdders", "VectorUnpack"]
 
@@ -39,7 +39,7 @@ class VectorUnpack(wiring.Component):
         m = Module()
         plan, size = self.plan, lmem_word_bytes(self.params)
         shifts = Signal()
-        m.d.comb += shifts.eq(plan.two & ~plan.multiply & (plan.way.as_value() != 0))
+        m.d.comb += shifts.eq(plan.two & ~plan.multiply & ~plan.chosen[Result.ADDERS])
         for lane, bits in enumerate(self.bits):
             values = {}
             for name, word in (("a", self.a_word), ("b", self.b_word)):
@@ -61,7 +61,7 @@ class VectorUnpack(wiring.Component):
             a, b = Signal(signed(bits), name=f"a_{lane}", reset_less=True), Signal(signed(bits), name=f"b_{lane}", reset_less=True)
             chosen = Mux(plan.two, values["a"], plan.constant[:bits])
             if lane:
-                chosen = Mux((self.count > lane) | (plan.way.as_value() == 0), chosen, 0)
+                chosen = Mux((self.count > lane) | plan.chosen[Result.ADDERS], chosen, 0)
             second = values["b"]
             if lane == 0 and bits == 32:
                 chosen, second = Mux(self.scalar, self.scalar_a, chosen), Mux(self.scalar, self.scalar_b, second)

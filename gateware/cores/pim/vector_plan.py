@@ -3,6 +3,8 @@
 
 A *step* is ``elements`` results; a *fetch* one word of each source, with the elements of one step, or of two where a step does not use its words up.
 """
+from enum import IntEnum
+
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, enum
 from amaranth.utils import exact_log2
@@ -10,7 +12,7 @@ from amaranth.utils import exact_log2
 from .commands import TAG_BITS, VectorOp, address_bits, lmem_word_bytes
 from .saturation import above, thermometer
 
-__all__ = ["VectorClass", "accumulator_bits", "count_bits", "lane_bits", "multipliers", "operand_bits", "plan_command", "plan_layout"]
+__all__ = ["Result", "VectorClass", "accumulator_bits", "count_bits", "lane_bits", "multipliers", "operand_bits", "plan_command", "plan_layout"]
 
 _MULTIPLIED = (VectorOp.VVMUL, VectorOp.VVSLL, VectorOp.VVSRA)
 _TWO_SOURCES = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VVDMUL, *_MULTIPLIED)
@@ -27,6 +29,17 @@ class VectorClass(enum.Enum, shape=3):
     LONG = 2
     SUM = 3
     TABLE = 4
+
+
+class Result(IntEnum):
+    """What may become a command's result: bits of a plan's ``chosen``. PRODUCT, SHIFT: of 32 bits."""
+    ADDERS = 0
+    SHORT = 1
+    PRODUCT = 2
+    SHIFT = 3
+    SUM = 4
+    AVERAGE = 5
+    TABLE = 6
 
 
 def lane_bits(params):
@@ -58,7 +71,7 @@ def count_bits(params):
 def plan_layout(params):
     """A command, made ready.
 
-    ``way``: its class. ``two``: two sources. ``long``: factors of more than 16 bits. ``minus``, ``least``, ``most``: what the adders do (none: add);
+    ``way``: its class; ``chosen``: the same, a bit for each :class:`Result`. ``two``: two sources. ``long``: factors of more than 16 bits. ``minus``, ``least``, ``most``: what the adders do (none: add);
     ``subtract``: one of these; ``extreme``: one of the last two. ``multiply``,
     ``left``: an operation of the multipliers is a product, or a shift to the left. ``average``, ``sigmoid``.
     ``ib``, ``ob``: bytes of an input and an output element, less one. ``keep``, ``sign``: bits of an input element, its sign's place.
@@ -67,7 +80,7 @@ def plan_layout(params):
     """
     count, address, bits = count_bits(params), address_bits(params), params["max_biw"]
     return data.StructLayout({
-        "way": VectorClass, "two": 1, "long": 1, "minus": 1, "least": 1, "most": 1, "subtract": 1, "extreme": 1, "multiply": 1, "left": 1, "average": 1, "sigmoid": 1,
+        "way": VectorClass, "chosen": len(Result), "two": 1, "long": 1, "minus": 1, "least": 1, "most": 1, "subtract": 1, "extreme": 1, "multiply": 1, "left": 1, "average": 1, "sigmoid": 1,
         "ib": 2, "ob": 2, "keep": bits, "sign": bits, "upper": bits, "top": bits, "constant": signed(bits),
         "elements": count, "fetched": count, "again": 1, "stride": address, "advance": count + 1, "fi": 5, "fo": 5, "len": 11,
         "tag": TAG_BITS,
@@ -144,7 +157,10 @@ def plan_command(m: Module, params, command, plan, *, twice=True):
         m.d.comb += plan.way.eq(VectorClass.SUM)
     with m.Elif(multiplied):
         m.d.comb += plan.way.eq(Mux(long, VectorClass.LONG, VectorClass.SHORT))
+    shift = multiplied & (op != VectorOp.VVMUL)
     m.d.comb += [
+        plan.chosen.eq(Cat(~(tables | sums | multiplied), multiplied & ~long, multiplied & long & ~shift, shift & long, sums & ~average,
+                           average, tables)),
         plan.two.eq(two), plan.long.eq(long), plan.minus.eq(op == VectorOp.VVSUB), plan.least.eq(op == VectorOp.VRSU),
         plan.most.eq((op == VectorOp.VVMAX) | (op == VectorOp.VRELU) | (op == VectorOp.VRSL)),
         plan.subtract.eq(Cat(op == one for one in (VectorOp.VVSUB, *_EXTREMES)).any()), plan.extreme.eq(Cat(op == one for one in _EXTREMES).any()),

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The vector unit's multipliers: products and shifts of 16 bits in each lane, or of 32 bits in all of them together, and their sum."""
-from amaranth import Cat, Module, Mux, Signal, signed
+from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...primitives.bram import check_family
 from ...primitives.multipliers import PipelinedMultipliers
 from .matrix_lanes import multiplier_kind
-from .vector_plan import accumulator_bits, lane_bits, multipliers, operand_bits, plan_layout
+from .saturation import gathered
+from .vector_plan import Result, accumulator_bits, lane_bits, multipliers, operand_bits, plan_layout
 
 __all__ = ["SHORT_SHIFT", "VectorProducts"]
 
@@ -32,7 +33,7 @@ class VectorProducts(wiring.Component):
     long : In: these operands are of 32 bits (where ``max_biw`` is 32); scalar : In: and it is their product that is asked for
     a_k, b_k : In: elements; of the first ``multipliers(params)`` lanes
     table_a, table_b : In, table : In: the first multiplier takes these instead; table_product : Out, three cycles later
-    short_k : Out, :attr:`SHORT` cycles later: products, or shifts, of 16 bits
+    short_k : Out, :attr:`SHORT` cycles later: products, or shifts, of 16 bits; 0 where the plan does not choose these
     total : Out, :attr:`TOTAL` cycles later: the product of 32 bits, or the sum of all lanes' products
     shifted : Out, with it: what a shift of 32 bits gives
     """
@@ -68,14 +69,14 @@ class VectorProducts(wiring.Component):
             factor, sign, far = Signal(signed(bits), name=f"factor_{lane}"), Signal(name=f"sign_{lane}"), Signal(name=f"far_{lane}")
             power, none = Signal(4, name=f"power_{lane}"), Signal(name=f"none_{lane}")
             beyond = b[5:low].any() if low > 5 else 0
+            # SHORT_SHIFT - b, which is ~b - 1 of four bits: a carry chain would cost more.
+            down = Signal(4, name=f"down_{lane}")
             m.d.comb += [
-                sign.eq(a[low - 1]), power.eq(Mux(plan.left, b[:4], SHORT_SHIFT - b[:4])), none.eq(plan.left & beyond),
+                down.eq(Cat(~b[k] ^ b[:k].all() if k else b[0] for k in range(4))),
+                sign.eq(a[low - 1]), power.eq(Mux(plan.left, b[:4], down)), none.eq(plan.left & beyond),
                 far.eq(b[4] | ~plan.left & (beyond | b[:4].all())),
             ]
-            with m.If(plan.multiply):
-                m.d.comb += factor.eq(b[:low].as_signed())
-            with m.Else():
-                m.d.comb += factor.eq(Cat((power == k) & ~none for k in range(16)))
+            m.d.comb += factor.eq(self._power(m, power, none, plan.multiply, b[:low].as_signed(), 16, f"lane_{lane}").as_signed())
             left, right = Signal(signed(bits), name=f"left_{lane}"), Signal(signed(bits), name=f"right_{lane}")
             m.d.comb += [left.eq(a[:low].as_signed()), right.eq(factor)]
             if wide:
@@ -88,23 +89,26 @@ class VectorProducts(wiring.Component):
                 with m.If(self.table):
                     m.d.comb += [left.eq(self.table_a), right.eq(self.table_b)]
             m.d.comb += [array.a[lane].eq(left), array.b[lane].eq(right)]
-            for k in range(self.SHORT):
+            for k in range(self.SHORT - 1):
                 later = Signal(2, name=f"kept_{lane}_{k}", reset_less=True)
                 m.d.sync += later.eq(Cat(sign, far))
                 sign, far = later
-            kept.append((sign, far))
+            # Which bits of the product are the result's: as they are, 16 places up, SHORT_SHIFT places down; or the sign is.
+            shows = Signal(4, name=f"shows_{lane}", reset_less=True)
+            shift, up = ~plan.multiply, plan.left
+            m.d.sync += shows.eq(Cat(plan.multiply | up & ~far, shift & up & far, shift & ~up & ~far, shift & ~up & far & sign)
+                                 & plan.chosen[Result.SHORT].replicate(4))
+            kept.append(shows)
         m.d.comb += self.table_product.eq(array.p[0])
 
         # Results of 16 bits
         for lane in range(self.number):
-            product, (sign, far) = array.p[lane], kept[lane]
-            result = getattr(self, f"short_{lane}")
-            with m.If(plan.multiply):
-                m.d.comb += result.eq(product)
-            with m.Elif(plan.left):
-                m.d.comb += result.eq(Mux(far, product[:32] << 16, product[:32]))
-            with m.Else():
-                m.d.comb += result.eq(Mux(far, sign.replicate(32).as_signed(), product >> SHORT_SHIFT))
+            product = Signal(signed(max(32 + SHORT_SHIFT, len(array.p[lane]))), name=f"product_{lane}")
+            m.d.comb += [
+                product.eq(array.p[lane]),
+                getattr(self, f"short_{lane}").eq(gathered(
+                    (product[:32], Cat(Const(0, 16), product[:16]), product[SHORT_SHIFT:SHORT_SHIFT + 32], Const(-1, 32)), kept[lane])),
+            ]
 
         # Sums: two outer products side by side or added, two inner ones added; a cycle later the sum of both.
         p = list(array.p)
@@ -133,13 +137,20 @@ class VectorProducts(wiring.Component):
         plan, b = self.plan, self.b_0
         beyond = b[5:].any()
         power, none = Signal(6), Signal()
+        multiply = Signal()
         # 2**32 is for no places, 1 for 32 and more.
         m.d.comb += [power.eq(Mux(plan.left, b[:5], Mux(beyond, 0, 32 - b[:5]))), none.eq(plan.left & beyond)]
-        halves = Signal(signed(18), name="long_factor_0"), Signal(signed(18), name="long_factor_1")
-        with m.If(plan.multiply | self.scalar):
-            m.d.comb += [halves[0].eq(b[:16]), halves[1].eq(b[16:].as_signed())]
-        with m.Else():
-            m.d.comb += [
-                halves[0].eq(Cat((power == k) & ~none for k in range(16))), halves[1].eq(Cat((power == 16 + k) & ~none for k in range(17))),
-            ]
-        return halves
+        m.d.comb += multiply.eq(plan.multiply | self.scalar)
+        # The upper half's powers go to 16: its sign is 0 then.
+        factor = self._power(m, power, none, multiply, b.as_signed(), 33, "long")
+        return Cat(factor[:16], Const(0, 2)).as_signed(), factor[16:].as_signed()
+
+    @staticmethod
+    def _power(m, power, none, multiply, value, bits, name):
+        """``value`` where ``multiply`` is set, else 2**``power``, or 0 where ``none`` is: ``bits`` bits and a sign."""
+        low, high = Signal(4, name=f"{name}_power_low"), Signal(-(-bits // 4), name=f"{name}_power_high")
+        m.d.comb += [
+            low.eq(Cat(power[:2] == k for k in range(4))), high.eq(Cat((power[2:] == k) & ~none for k in range(len(high)))),
+        ]
+        sign = multiply & value[-1]
+        return Cat(*(Mux(multiply, value[min(k, len(value) - 1)], low[k % 4] & high[k // 4]) for k in range(bits)), sign)

@@ -39,8 +39,9 @@ def figures(preset, overrides):
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         place, options = Path(folder), room.core.Engine.synth_opts.get(family, "")
+        before = room.core.Engine.synth_before.get(family, "")
         (place / "top.il").write_text(rtlil.convert(processor, name="top"))
-        (place / "top.ys").write_text(f"read_rtlil top.il\nsynth_{family} {options} -noflatten -top top\ntee -q -o top.stat stat -json\n")
+        (place / "top.ys").write_text(f"read_rtlil top.il\n{before}\nsynth_{family} {options} -noflatten -top top\ntee -q -o top.stat stat -json\n")
         # The tools of YoWASP see their working directory only.
         subprocess.run([find_tool("yosys"), "-q", "-l", "top.rpt", "top.ys"], cwd=place, check=True, stdout=subprocess.DEVNULL)
         modules = json.loads((place / "top.stat").read_text())["modules"]
