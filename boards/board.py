@@ -87,9 +87,11 @@ class SDRAM:
 
 @dataclass(frozen=True)
 class SRAM:
-    """Asynchronous SRAM chip: ``part`` of ``gateware/memory/sram/parts.py``, on the platform's ``resource``."""
+    """Asynchronous SRAM chip: ``part`` of ``gateware/memory/sram/parts.py``, on the platform's ``resource``. Beats of four bytes, two of
+    its words, suit the cores' small engines."""
     part: str
     resource: str = "sram"
+    beat_bytes: int = 4
     kind: str = "SRAM"
     width: int = 16
 
@@ -106,7 +108,7 @@ class SRAM:
     def backing(self, *, clock_hz, family, size):
         """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
         from ..gateware.memory.sram.controller import SRAMController
-        return SRAMController(part=self.part, clock_hz=clock_hz)
+        return SRAMController(part=self.part, clock_hz=clock_hz, beat_bytes=self.beat_bytes)
 
 
 @dataclass(frozen=True)

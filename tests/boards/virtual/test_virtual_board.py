@@ -92,7 +92,7 @@ def test_link_must_be_one_of_two():
 
 
 @pytest.mark.parametrize("name, beat_bytes, masks", [
-    ("colorlight-i5", 4, False), ("blackice-mx", 2, True), ("blackice-ii", 2, True)])
+    ("colorlight-i5", 4, False), ("blackice-mx", 2, True), ("blackice-ii", 4, True)])
 def test_parts_of_beats_from_host_and_core(name, beat_bytes, masks):
     """32-bit SDRAM with its masks tied low, SDRAM on an inverted clock, asynchronous SRAM: nobody's other bytes change."""
     with open_virtual(name, TINY, preset="sim") as virtual:

@@ -42,29 +42,30 @@ def simulate(dut, chip, driver, bench):
     assert done
 
 
+@pytest.mark.parametrize("beat", [2, 4])
 @pytest.mark.parametrize("seed, stall", [(1, 0.0), (2, 0.4), (3, 0.8)])
-def test_random_traffic(seed, stall):
-    dut = SRAMController(part=SMALL, clock_hz=50e6)
+def test_random_traffic(seed, stall, beat):
+    dut = SRAMController(part=SMALL, clock_hz=50e6, beat_bytes=beat)
     chip = SRAMChip(part=SMALL, clock_hz=50e6)
     rnd = random.Random(seed)
     driver = PortDriver(dut.port, seed=seed, stall=stall, early_data=bool(seed & 1))
     shadow, checks = bytearray(dut.size), []
     for _ in range(120):
         beats = rnd.choice((1, 1, 2, 3, 9, 40))
-        at = rnd.choice((0, 512, dut.size - 60)) + 2 * rnd.randrange(20)
+        at = rnd.choice((0, 512, dut.size - 60)) + beat * rnd.randrange(20)
         if rnd.random() < 0.1:
             at += rnd.choice((dut.size, 1 << 20, 1 << 31))
-        outside = at + 2 * beats > dut.size
+        outside = at + beat * beats > dut.size
         if rnd.random() < 0.5:
-            data = rnd.randbytes(2 * beats)
-            masks = [rnd.randrange(4) for _ in range(beats)]
+            data = rnd.randbytes(beat * beats)
+            masks = [rnd.randrange(1 << beat) for _ in range(beats)]
             checks.append((driver.write(at, data, masks), outside, None))
             if not outside:
-                for i in range(2 * beats):
-                    if masks[i // 2] >> i % 2 & 1:
+                for i in range(beat * beats):
+                    if masks[i // beat] >> i % beat & 1:
                         shadow[at + i] = data[i]
         else:
-            checks.append((driver.read(at, beats), outside, bytes(shadow[at:at + 2 * beats])))
+            checks.append((driver.read(at, beats), outside, bytes(shadow[at:at + beat * beats])))
 
     async def bench(ctx):
         await driver.drain(ctx)
@@ -73,20 +74,21 @@ def test_random_traffic(seed, stall):
     for answer, outside, data in checks:
         assert answer.errors == [outside] * len(answer.errors)
         if data is not None and not outside:
-            assert bytes(answer.bytes(2)) == data
+            assert bytes(answer.bytes(beat)) == data
     assert bytes(chip.data) == bytes(shadow)
 
 
+@pytest.mark.parametrize("beat", [2, 4])
 @pytest.mark.parametrize("write, cycles", [(False, 1), (True, 2)])
-def test_streams_use_the_pins_in_nine_cycles_of_ten(write, cycles):
-    dut = SRAMController(part=SMALL, clock_hz=50e6)
+def test_streams_use_the_pins_in_nine_cycles_of_ten(write, cycles, beat):
+    dut = SRAMController(part=SMALL, clock_hz=50e6, beat_bytes=beat)
     chip = SRAMChip(part=SMALL, clock_hz=50e6)
     driver = PortDriver(dut.port, seed=1, stall=0)
     for at in range(0, 2048, 128):
         if write:
-            driver.write(at, bytes(range(128)), [3] * 64)
+            driver.write(at, bytes(range(128)), [(1 << beat) - 1] * (128 // beat))
         else:
-            driver.read(at, 64)
+            driver.read(at, 128 // beat)
     taken = []
 
     async def bench(ctx):
@@ -107,6 +109,8 @@ def test_a_clock_too_fast_is_refused():
         SRAMController(part="IS61WV25616", clock_hz=60e6)
     with pytest.raises(ValueError, match="Clock must be a positive number of Hz, not 0"):
         SRAMController(part="IS61WV25616", clock_hz=0)
+    with pytest.raises(ValueError, match="Beat size must be 2 or 4 bytes, not 8"):
+        SRAMController(part=SMALL, clock_hz=30e6, beat_bytes=8)
     with pytest.raises(SRAMViolation, match="a cycle of 10 ns is too short"):
         SRAMChip(part=SMALL, clock_hz=100e6)
 
