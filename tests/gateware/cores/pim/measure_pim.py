@@ -6,7 +6,8 @@
 
 Memory *block*: 8 bytes a cycle on the machine's one port, eight cycles of latency; *sdram*: the default SoC of the ULX3S-85F with the
 model of its chip of 16 bits. Cycles are those of RUN. After every run all of memory is compared with the golden model's. ``--build``:
-instead of them a build of the comparison (``pim_compare.BUILDS``), and what fits it; the bounds are of preset ``85f``, so none is shown.
+instead of them a build of the comparison (``pim_compare.BUILDS``), and what fits it, single instructions in 4 KB of LMem; the bounds are of
+preset ``85f``, so none is shown.
 """
 import argparse
 import sys
@@ -20,7 +21,7 @@ from pim_compare import BUILDS, open_build, run_model
 from pim_limits import physical_limit
 from pim_programs import MEMORY as SMALL
 from pim_scratch import Case, make_case
-from pim_workloads import BOUNDS, PARAMS, WORKLOADS, case_of
+from pim_workloads import BOUNDS, PARAMS, SINGLES, WORKLOADS, case_of
 from pim_workloads import MEMORY as WORKLOADS_MEMORY
 
 from quintet.gateware.cores.pim.codes import words_of
@@ -68,9 +69,11 @@ class Machine:
 
     def case(self, name):
         """The case of a workload; ``None`` if this build cannot run it."""
-        if any(max(g.arrays) >= self.params["arrays"] for p in WORKLOADS[name] for g in p.groups):
+        small = self.build is not None and name in SINGLES
+        program = (SINGLES if small else WORKLOADS)[name]
+        if any(max(g.arrays) >= self.params["arrays"] for p in program for g in p.groups):
             return None
-        case = case_of(WORKLOADS[name], mode=0 if self.memory == "block" else _PACKED, params=self.params, size=self.size)
+        case = case_of(program, mode=0 if self.memory == "block" else _PACKED, params=self.params, size=self.size)
         if len(case.image.cores) > self.params["cores"] or self.build is not None and run_model(case)[0].status != "done":
             return None
         return case

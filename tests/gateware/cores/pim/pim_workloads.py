@@ -9,7 +9,7 @@ from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
 
-__all__ = ["BOUNDS", "MEMORY", "PARAMS", "WORKLOADS", "case_of"]
+__all__ = ["BOUNDS", "MEMORY", "PARAMS", "SINGLES", "WORKLOADS", "case_of"]
 
 PARAMS = SPACE.resolve("85f")
 #: Bytes of main memory; GMem is its upper half.
@@ -57,33 +57,31 @@ def case_of(cores, *, mode=0, params=PARAMS, size=MEMORY):
     return make_case("workload", params, image, words, memory, _IMAGE)
 
 
-def _base(groups=()):
-    return _Program(groups).widths().set(1, 0).set(2, 4096).set(3, 8192)
+def _base(groups=(), places=(0, 4096, 8192)):
+    return _Program(groups).widths().set(1, places[0]).set(2, places[1]).set(3, places[2])
 
 
-def nothing():
-    return [_base()]
-
-
-def mvmul(number):
-    p = _base([_group(64, 64)])
+def mvmul(number, *places):
+    p = _base([_group(64, 64)], *places)
     for k in range(number):                     # independent: two results by turns
         p.multiply(2 + k % 2, 1)
     return [p]
 
 
-def wide_mvmul():
-    return [_base([_group(64, 256)]).multiply(2, 1)]
-
-
-def vector(mnemonic, **fields):
-    p = _base()
+def vector(mnemonic, *places, **fields):
+    p = _base((), *places)
     return [getattr(p, mnemonic)(**fields)]
 
 
-def average():
-    p = _base().set(4, 3)
-    return [p.vavg(rd=2, rs1=1, rs2=4, len=64)]
+def singles(*places, to=3, again=2):
+    """Single instructions; ``to``: where results of many elements go, ``again``: the second factors of ``vvdmul``."""
+    return {
+        "nothing": [_base((), *places)], "mvmul 1": mvmul(1, *places), "mvmul 100": mvmul(100, *places),
+        "mvmul 64x256": [_base([_group(64, 256)], *places).multiply(2, 1)],
+        "vvadd 1024": vector("vvadd", *places, rd=to, rs1=1, rs2=2, len=1024), "vrelu 1024": vector("vrelu", *places, rd=to, rs1=1, len=1024),
+        "vvdmul 2047": vector("vvdmul", *places, rd=to, rs1=1, rs2=again, len=2047),
+        "vavg 64": [_base((), *places).set(4, 3).vavg(rd=2, rs1=1, rs2=4, len=64)],
+    }
 
 
 def transfer(mnemonic, odd):
@@ -201,14 +199,15 @@ def split_perceptron():
 
 
 WORKLOADS = {
-    "nothing": nothing(), "mvmul 1": mvmul(1), "mvmul 100": mvmul(100), "mvmul 64x256": wide_mvmul(),
-    "vvadd 1024": vector("vvadd", rd=3, rs1=1, rs2=2, len=1024), "vrelu 1024": vector("vrelu", rd=3, rs1=1, len=1024),
-    "vvdmul 2047": vector("vvdmul", rd=3, rs1=1, rs2=2, len=2047), "vavg 64": average(),
+    **singles(),
     **{f"{m} {'odd' if odd else 'aligned'}": transfer(m, odd) for m in ("ld", "st") for odd in (0, 1)},
     "kept back": kept_back(), "exchange, send late": exchange("send"), "exchange, recv late": exchange("recv"),
     "ping-pong": ping_pong(), "10,000 sldi": registers(),
     "A": patches(), "B": pipeline(), "C": pool(), "D": perceptron(), "E": split_perceptron(),
 }
+
+#: Single instructions in 4 KB of LMem, where they work in place.
+SINGLES = singles((0, 2048, 1024), to=1, again=1)
 
 #: Workload -> (bound in cycles of RUN at a memory of 8 bytes a cycle, workload whose cycles are taken off).
 BOUNDS = {
