@@ -84,7 +84,7 @@ class Bank(wiring.Component):
                 held = Signal(2 * PES, reset_less=True)
                 m.d.sync += held.eq(ram.read_data)
             else:
-                self.ram = ram = m.submodules.ram = BlockRAM(width=PES, depth=mapping.depth, latency=2, family=self.family)
+                self.ram = ram = m.submodules.ram = BlockRAM(width=PES, depth=mapping.depth, latency=mapping.read, family=self.family)
                 held = ram.read_data
             m.d.comb += [ram.read_addr.eq(c.read), ram.write_addr.eq(c.second), ram.write_data.eq(Cat(sums)),
                          ram.write_en.eq(self.store | self.write.replicate(mapping.halves))]

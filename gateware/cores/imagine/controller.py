@@ -94,21 +94,23 @@ class Controller(wiring.Component):
                      soon.eq(running & ~(step & (final | current.dual)) & (waited | (wait == 1)))]
         m.d.sync += step.eq(soon)
         store, select, clear = Signal(), Signal(init=1), Signal(init=1)     # begins with all selected
-        data_word, any_row, any_col = Signal(16), Signal(init=1), Signal(init=1)
-        sweeping = self._sweeping & ~self.swept
-        m.d.sync += [store.eq(sweeping), select.eq(0), clear.eq(0), lead.eq(0)]
+        told, data_word, any_row, any_col = Signal(), Signal(16), Signal(init=1), Signal(init=1)
+        # ``moves``: a step, a lead, or the sweep, told by a flip-flop of its own.
+        sweeping, moves = self._sweeping & ~self.swept, Signal()
+        m.d.sync += [moves.eq(Mux(go, op.add | op.step | op.one & ~op.accumulate, soon) | sweeping), store.eq(sweeping),
+                     told.eq(0), select.eq(0), clear.eq(0), lead.eq(0)]
         # Row 0 is the registers' reset.
-        with m.If(~self.swept & store):
-            m.d.sync += [x.eq(x + 1), target.eq(target + 1)]
+        with m.If(moves):
+            m.d.sync += x.eq(Mux(lead, target, x + 1))
+        with m.If(moves & ~lead):
+            m.d.sync += target.eq(target + 1)
         with m.If(running):
             m.d.sync += [wait.eq(wait - 1), waited.eq(waited | (wait == 1))]
             if mapping.cols > 1:
                 m.d.sync += transmit.eq(transmit + 1)
         m.d.sync += phase.eq(step & current.dual)
-        with m.If(lead):
-            m.d.sync += x.eq(target)
         with m.If(step):
-            m.d.sync += [x.eq(x + 1), target.eq(target + 1), left.eq(left - 1), final.eq(final_next), fresh.eq(0)]
+            m.d.sync += [left.eq(left - 1), final.eq(final_next), fresh.eq(0)]
             with m.If(final):
                 m.d.sync += running.eq(0)
         m.d.comb += final_next.eq(left == 2)
@@ -122,14 +124,14 @@ class Controller(wiring.Component):
                 current.dual.eq(~op.one), current.step.eq(op.step), current.subtract.eq(op.subtract), current.fold.eq(op.fold),
                 current.accumulate.eq(op.accumulate), current.level.eq(op.level), current.zero.eq(op.zero),
                 current.capture.eq(self.capture),
-                store.eq(op.write), select.eq(op.select), clear.eq(op.clear), data_word.eq(op.word[:16]),
+                store.eq(op.write), told.eq(op.write), select.eq(op.select), clear.eq(op.clear), data_word.eq(op.word[:16]),
                 # fn of a select: 0 column, 1 block, 2 row, 3 all
                 any_row.eq(op.word[22] == op.word[23]), any_col.eq(op.word[23])]
         with m.If(self.go[1]):
             m.d.sync += [x.eq(op.first), y.eq(op.second), target.eq(op.target), transmit.eq(op.first)]
         return current, {
             "x": x, "y": y, "target": target, "transmit": transmit, "step": step, "load": load, "lead": lead, "phase": phase,
-            "first": step & fresh, "store": store, "select": select, "clear": clear, "data": data_word, "any_row": any_row,
+            "first": step & fresh, "store": store, "told": told, "select": select, "clear": clear, "data": data_word, "any_row": any_row,
             "any_col": any_col}
 
     def _emit(self, m, current, now):
@@ -140,9 +142,10 @@ class Controller(wiring.Component):
         c = root.control
         m.d.comb += self.root.eq(root)
         line = {name: Line(m, value, name) for name, value in now.items()}
+        data = line["data"]
         if mapping.tiny:
             # A hundred flip-flops, which a UP5K has not, in two of the block RAMs that it has: this, and what happens at ``one``.
-            line["data"] = Line.stored(m, now["data"], "data", read)
+            data = Line.stored(m, self.op.word[:16], "data", read + 1).since(1)
         level = {name: Line(m, getattr(current, name), f"is_{name}") for name in
                  ("dual", "fold", "accumulate", "subtract", "zero")}
         receivers, transmitters = self._roles(m, current)
@@ -171,7 +174,7 @@ class Controller(wiring.Component):
             chosen = 0
         else:
             later(c.read, Mux(now["phase"], now["y"], now["x"]))
-            later(c.write_data, Mux(line["store"][read], line["data"][read], 0))
+            later(c.write_data, Mux(line["told"][read], data[read], 0))
             later(c.x_ce, single["load"][read] | dual["load"][read] | line["store"][read])
             later(c.y_ce, single["load"][read] | dual["load"][read + 1])
             later(c.y_clear, line["store"][read])
@@ -199,8 +202,8 @@ class Controller(wiring.Component):
         later(root.select, line["select"][chosen])
         later(root.any_row, line["any_row"][chosen])
         later(root.any_col, line["any_col"][chosen])
-        later(root.col, line["data"][chosen][:8])
-        later(root.row, line["data"][chosen][8:])
+        later(root.col, data[chosen][:8])
+        later(root.row, data[chosen][8:])
         later(c.x_on, ~(level["zero"][read] | line["store"][read]))
         later(c.fold, level["fold"][read])
         later(c.network, level["accumulate"][read])

@@ -69,6 +69,9 @@ class Engine(wiring.Component):
     #: In the array's clock, several times as fast as what surrounds it (tools/build.py).
     synth_apart = {"ecp5": ("dispatch.decoder", "dispatch.issue", "dispatch.controller")}
 
+    #: Eight logic cells of an iCE40 share clock enable and reset: an enable for one or two flip-flops costs places.
+    synth_opts = {"ice40": "-dffe_min_ce_use 4"}
+
     def __init__(self, *, params, beat_bytes, memory_size, family=None):
         if beat_bytes not in (1, 2, 4, 8, 16):
             raise ValueError(f"Beat size must be 1, 2, 4, 8 or 16 bytes, not {beat_bytes!r}")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The decoder: words -> operations and their faults (specification, sections 3 and 6).
 
-Four stages, a word a cycle: fields are compared with constants, faults are told apart, each operation is compared with the
-last one of several slots before it in the program. All of it depends on the words alone, not on when they are dispatched.
+Five stages, a word a cycle: fields are compared with constants, faults are told apart, each operation is compared with the
+last one of several slots before it in the program, and what that means for its kind is worked out in two. All of it depends on the
+words alone, not on when they are dispatched.
 
 In a small array there are two: the operation is made in the second and kept by no register; a hazard is whatever is not known to be none
 by the kinds of two operations alone.
@@ -31,8 +32,8 @@ class Decoder(wiring.Component):
 
     Members
     -------
-    words : In(stream of WordLayout), ops : Out(Decoded); four cycles later (two in small arrays). Everything moves when
-        ``ops.gate.ready`` is high, which must come from a register.
+    words : In(stream of WordLayout), ops : Out(Decoded); five cycles later (two in small arrays). Everything moves when
+        ``ops.gate.ready`` is high, which must come from a register, as its copies ``ops.moves`` must.
     """
     def __init__(self, *, mapping):
         self.mapping, self.short = mapping, mapping.small
@@ -40,36 +41,39 @@ class Decoder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        on, mapping = self.ops.gate.ready, self.mapping
+        on, on_terms, on_op, on_gate = self.ops.moves
+        mapping = self.mapping
         m.d.comb += self.words.ready.eq(on)
-        valid = [Signal(name=f"valid_{k}") for k in range(4)]
+        valid = [Signal(name=f"valid_{k}") for k in range(2 if self.short else 5)]
         with m.If(on):
-            m.d.sync += [valid[0].eq(self.words.valid), valid[1].eq(valid[0]), valid[2].eq(valid[1]), valid[3].eq(valid[2])]
-        m.d.comb += self.ops.gate.valid.eq(valid[1 if self.short else 3])
+            m.d.sync += [now.eq(before) for now, before in zip(valid, [self.words.valid, *valid], strict=False)]
+        m.d.comb += self.ops.gate.valid.eq(valid[-1])
 
-        def stage(name, value):
-            """``value``, a stage later."""
-            held = Signal.like(value, name=name, reset_less=True) if isinstance(value, data.View) else Signal(
-                len(value), name=name, reset_less=True)
-            with m.If(on):
-                m.d.sync += held.eq(value)
-            return held
+        def stage(on):
+            def later(name, value):
+                """``value``, a stage later."""
+                held = Signal.like(value, name=name, reset_less=True) if isinstance(value, data.View) else Signal(
+                    len(value), name=name, reset_less=True)
+                with m.If(on):
+                    m.d.sync += held.eq(value)
+                return held
+            return later
 
-        first = self._fields(stage)
+        first = self._fields(stage(on))
         if self.short:
-            second = self._terms(m, lambda name, value: value, first)
+            second = self._terms(m, lambda name, value: value, first, valid[0])
             self._operation(m, second, self.ops.op)
             m.d.comb += self.ops.put.eq(valid[0])
-            self._known(m, on, valid[0], second)
+            self._known(m, on_gate, second)
             return m
-        second = self._terms(m, stage, first)
+        second = self._terms(m, stage(on_terms), first, valid[0])
         weighed, done = (Signal(OpLayout(mapping), name=name, reset_less=True) for name in ("weighed", "decoded"))
         made = Signal(OpLayout(mapping))
         self._operation(m, second, made)
-        with m.If(on):
+        with m.If(on_op):
             m.d.sync += [weighed.eq(made), done.eq(weighed)]
         m.d.comb += [self.ops.op.eq(done), self.ops.put.eq(valid[3])]
-        self._compared(m, on, valid[1], second, weighed)
+        self._compared(m, stage(on_gate), on_gate, second, weighed)
         return m
 
     def _fields(self, stage):
@@ -96,8 +100,8 @@ class Decoder(wiring.Component):
         }.items()}
         return out
 
-    def _terms(self, m, stage, f):
-        """Stage 2: each fault on its own; rows of the operands; what the hazards compare."""
+    def _terms(self, m, stage, f, valid):
+        """Stage 2: each fault on its own; rows of the operands; what the hazards compare, and whether it is what they compare with."""
         mapping, w = self.mapping, f["word"]
         op, fn = f["op"], f["fn"]
         kind = {
@@ -134,7 +138,7 @@ class Decoder(wiring.Component):
         level_bits = mapping.top_level.bit_length()
         return {name: stage(f"{name}_2", value) for name, value in {
             "word": w, "error": f["error"], "end": f["end"],
-            **{f"is_{name}": value for name, value in kind.items()}, "one": one,
+            **{f"is_{name}": value for name, value in kind.items()}, "one": one, "late": valid & (kind["add"] | kind["step"] | one),
             "serial": f["vv"][1], "parallel": f["vv"][2], "off": f["vv"][3],
             # Terms in the order of the table.
             "submodule": w[31], "unknown": ~known, "reserved": reserved, "register": register,
@@ -176,13 +180,13 @@ class Decoder(wiring.Component):
     def _gates(self, good, op):
         two_ports = self.mapping.two_ports
         array, multi = good & op.array, op.add | op.step | op.one
-        return [self.ops.gate.payload[name].eq(value) for name, value in {
+        return {
             "array": array, "at_once": array & ~multi & ~(op.write & two_ports), "odd": array & op.add, "even": array & op.step,
             "calm": array & (op.one | op.write & two_ports), "multi": array & multi, "store": array & op.write & (not two_ports),
             "pause": good & ~op.array & ~(op.serial | op.off | op.parallel), "mode": good & (op.serial | op.off),
-            "emit": good & op.parallel, "stop": ~good, "end": op.end}.items()]
+            "emit": good & op.parallel, "stop": ~good, "end": op.end}
 
-    def _known(self, m, on, valid, t):
+    def _known(self, m, on, t):
         """Gates and hazards by kinds: only what reads the bits in the order in which the one before writes them may overlap it."""
         mapping = self.mapping
         op = self.ops.op
@@ -204,28 +208,22 @@ class Decoder(wiring.Component):
             m.d.sync += [*(kinds[name].eq(value) for name, value in values.items()), fine.eq(good)]
         m.d.comb += [*(self.ops.gate.payload[name].eq(kinds[name] & fine) for name in values if name not in ("stop", "end")),
                      self.ops.gate.payload.stop.eq(kinds.stop), self.ops.gate.payload.end.eq(kinds.end), self.ops.hazard.eq(0)]
-        with m.If(on & valid & multi):
+        with m.If(on & t["late"]):
             m.d.sync += [last.eq(t["c"]), follows.eq(t["bit"] + 1), stepped.eq(t["is_step"])]
 
-    def _compared(self, m, on, valid, t, op):
-        """Comparisons with the last operation before this one that writes late (stage 3), and what follows (stage 4)."""
+    def _compared(self, m, stage, on, t, op):
+        """Comparisons with the last operation before this one that writes late (stage 3), what they mean (4), and what follows (5)."""
         mapping = self.mapping
         last, high, follows = (Signal(n, name=f"last_{name}", reset_less=True) for n, name in ((6, "low"), (6, "high"), (4, "bit")))
         stepped = Signal(name="last_stepped", reset_less=True)
+
         compared = {"a": t["a"], "b": t["b"], "c": t["c"], "a_next": t["a_next"], "c_next": t["c_next"],
                     "row": t["first"][mapping.width_bits:]}
-        meets = {}
-        for name, value in compared.items():
-            for place, other in (("low", last), ("high", high)):
-                meets[name, place] = Signal(name=f"{name}_meets_{place}", reset_less=True)
-                with m.If(on):
-                    m.d.sync += meets[name, place].eq(value == other[:len(value)])
-        behind, after_step, moved, good = (
-            Signal(name=name, reset_less=True) for name in ("behind", "after_step", "moved_3", "good"))
-        with m.If(on):
-            m.d.sync += [good.eq(~(t["end"] | Cat(t[term] for term in FAULTS).any())), behind.eq(t["bit"] == follows),
-                         after_step.eq(stepped), moved.eq(t["moved"])]
-        with m.If(on & valid & (t["is_add"] | t["is_step"] | t["one"])):
+        meets = {(name, place): stage(f"{name}_meets_{place}", value == other[:len(value)])
+                 for name, value in compared.items() for place, other in (("low", last), ("high", high))}
+        good = stage("good", ~(t["end"] | Cat(t[term] for term in FAULTS).any()))
+        behind, after_step, moved = stage("behind", t["bit"] == follows), stage("after_step", stepped), stage("moved_3", t["moved"])
+        with m.If(on & t["late"]):
             m.d.sync += [last.eq(t["written"]), high.eq(t["c_next"]), follows.eq(t["bit"] + 1), stepped.eq(t["is_step"])]
 
         def met(name):
@@ -233,12 +231,14 @@ class Decoder(wiring.Component):
 
         # A bit read in the slot of its number comes too early behind narrow registers.
         in_order = Const(int(mapping.width >= 8), 1) & ~moved & ~after_step
-        hazards = Cat(
-            op.add & after_step & (met("a") | met("b")),
-            op.step & (met("a") | met("b") | met("c") | met("c_next")) & ~(after_step & meets["c", "low"] & behind),
-            op.one & (met("a") & ~in_order | moved & met("a_next")), op.write & met("row"))
+        sources, product = stage("sources", met("a") | met("b")), stage("product", met("c") | met("c_next"))
+        adds, steps = stage("adds", op.add & after_step), stage("steps", op.step & ~(after_step & meets["c", "low"] & behind))
+        single, above, row = (stage("single", op.one & met("a") & ~in_order), stage("above", op.one & moved & met("a_next")),
+                              stage("row", op.write & met("row")))
+        gates, ready = self._gates(good, op), Signal(GateLayout(), reset_less=True)
         with m.If(on):
-            m.d.sync += [self.ops.hazard.eq(hazards.any()), *self._gates(good, op)]
+            m.d.sync += [*(ready[name].eq(value) for name, value in gates.items()), self.ops.gate.payload.eq(ready),
+                         self.ops.hazard.eq(adds & sources | steps & (sources | product) | single | above | row)]
 
 
 def _at_least(value, limit):

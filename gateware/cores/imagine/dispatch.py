@@ -219,7 +219,7 @@ class Dispatch(wiring.Component):
         """Whether the next shift-out's words may be written; found out in two cycles after the last one started."""
         left = Signal.like(self.allowance, reset_less=True)
         less = Signal(len(left) + 1, reset_less=True)
-        known = Signal(2)
+        known = Signal(2, reset_less=True)
         m.d.sync += [less.eq(left - self.mapping.rows), known.eq(Cat(Const(1, 1), known[0]))]
         with m.If(idle):
             m.d.sync += [left.eq(self.allowance), known.eq(0)]

@@ -19,7 +19,7 @@ others     1                                                      1
 The loop that decides is short: a few bits of each operation in a queue of their own, and one bit of state for each of them.
 Everything else of the operation follows one cycle behind.
 """
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -50,7 +50,8 @@ class Issue(wiring.Component):
     enable : In(1), anything may start at all, a cycle later
     emit : In(1), ``vv_parallelEn`` may start: its words fit
     emitting : In(1), a shift-out is under way (from the cycle after the ``go`` of its ``vv_parallelEn`` on)
-    discard : In(1), operations are thrown away, as far as the end; release : In(1), the end is
+    discard : In(1), nothing may start any more, operations are thrown away, as far as the end; release : In(1), the end, which
+        is the next one, is
     stopped : Out(1), the next one is a fault or the end, and is ``op``; ended : Out(1), the end; blocked : Out(1), a
         ``vv_parallelEn``, and is ``op``
     empty : Out(1), there is no next one; running : Out(1), the array is busy; quiet : Out(1), and nothing is to land any more
@@ -63,11 +64,18 @@ class Issue(wiring.Component):
             "modes": Out(1), "capture": In(1), "enable": In(1), "emit": In(1),
             "emitting": In(1), "discard": In(1), "release": In(1), "stopped": Out(1), "ended": Out(1), "blocked": Out(1), "empty": Out(1),
             "running": Out(1), "quiet": Out(1)})
+        self.gates = PairQueue(shape=GateLayout())
+        #: What may start in this cycle, by gate, and the state that it comes from: for proofs.
+        self.may = {name: Signal(name=f"may_{name}") for name in ("array", "at_once", "odd", "even", "calm", "pause", "mode", "emit")}
+        self.state = {name: Signal(name=name, init=name in ("free", "drained")) for name in (
+            "free", "drained", "stored", "counts", "ends", "dual", "even", "odd", "plain", "started")}
+        self.state |= {"slots": Signal.like(self.op.slots, name="slots", reset_less=True),
+                       "landing": Signal(range(mapping.drain + 1), name="landing", reset_less=True)}
 
     def elaborate(self, platform):
         m = Module()
         mapping, ops = self.mapping, self.ops
-        gates = m.submodules.gates = PairQueue(shape=GateLayout())
+        m.submodules.gates = gates = self.gates
         m.submodules.rest_disjoint = rest = memory.Memory(
             shape=OpLayout(mapping), depth=_DEPTH, init=[],
             # Of so small an array, the iCE40 has block RAMs left, and no logic.
@@ -79,6 +87,9 @@ class Issue(wiring.Component):
         m.d.comb += gate.eq(ops.gate.payload)
         for kind in ("odd", "even", "calm"):
             m.d.comb += gate[kind].eq(ops.gate.payload[kind] & ~ops.hazard)
+        if mapping.two_ports:
+            # Nothing there but a hazard keeps either from a free slot.
+            m.d.comb += [gate.at_once.eq(ops.gate.payload.at_once | ops.gate.payload.calm & ~ops.hazard), gate.calm.eq(0)]
         m.d.comb += [
             gates.i.valid.eq(ops.gate.valid), gates.i.payload.eq(gate), ops.gate.ready.eq(gates.i.ready),
             put.addr.eq(tail), put.data.eq(ops.op), put.en.eq(ops.put & gates.i.ready),
@@ -86,18 +97,24 @@ class Issue(wiring.Component):
         ]
         with m.If(put.en):
             m.d.sync += tail.eq(tail + 1)
+        if mapping.small:
+            m.d.comb += ops.moves.eq(gates.i.ready.replicate(len(ops.moves)))
+        else:
+            moves = m.submodules.moves = KeptRegister(width=len(ops.moves), family=self.family)
+            m.d.comb += [moves.d.eq(gates.room_next.replicate(len(ops.moves))), ops.moves.eq(moves.q)]
         m.d.comb += said.eq(gates.o.payload)        # all low where there is none
 
         # What may start, in this cycle.
-        may = {name: Signal(name=f"may_{name}") for name in ("array", "at_once", "odd", "even", "calm", "pause", "mode", "emit")}
+        may, started = self.may, self.state["started"]
         go, drop, starts = Signal(), Signal(), Signal()
         allowed = {name: said[name] & value for name, value in may.items()}
         of_array = Cat(allowed[name] for name in ("array", "at_once", "odd", "even", "calm")).any()
         m.d.comb += [go.eq(of_array | allowed["pause"] | allowed["mode"] | allowed["emit"]), starts.eq(of_array & said.multi),
-                     drop.eq(self.discard & gates.o.valid & ~said.end | self.release & said.end), gates.o.ready.eq(go | drop)]
-        with m.If(go | drop):
+                     gates.o.ready.eq(go | drop | self.release)]
+        # Every second cycle will do, from a flip-flop.
+        m.d.sync += drop.eq(self.discard & gates.o.valid & ~said.end & ~drop)
+        with m.If(gates.o.ready):
             m.d.sync += head.eq(head + 1)
-        started = Signal()
         copies = m.submodules.copies = KeptRegister(width=1 if mapping.small else 2, family=self.family)
         m.d.comb += [copies.d.eq(of_array.replicate(2)), self.array.eq(copies.q if len(copies.q) == 2 else copies.q.replicate(2))]
         m.d.sync += [
@@ -105,15 +122,13 @@ class Issue(wiring.Component):
             self.stopped.eq(said.stop), self.ended.eq(said.end), self.blocked.eq(said.emit & ~may["emit"]),
             self.empty.eq(~gates.o.valid)]
         m.d.comb += self.op.eq(get.data)
-        self._state(m, of_array, starts, started, allowed["emit"], said, may)
+        self._state(m, of_array, starts, allowed["emit"], said)
         return m
 
-    def _state(self, m, go, starts, started, emits, said, may):
+    def _state(self, m, go, starts, emits, said):
         """``go``: of the array; the others are what starts in this cycle, ``started`` a cycle later."""
-        mapping = self.mapping
-        free, drained, stored, counts, ends = Signal(init=1), Signal(init=1), Signal(), Signal(), Signal()
-        dual, even, odd, plain = Signal(), Signal(), Signal(), Signal()
-        slots, landing = Signal.like(self.op.slots, reset_less=True), Signal(range(mapping.drain + 1), reset_less=True)
+        mapping, may = self.mapping, self.may
+        free, drained, stored, counts, ends, dual, even, odd, plain, started, slots, landing = self.state.values()
         # Two instructions whose second port both reads and writes must interleave.
         free_next, drained_next, even_next, odd_next, stored_next, plain_next = (Signal(name=f"{n}_next") for n in (
             "free", "drained", "even", "odd", "stored", "plain"))
@@ -130,7 +145,8 @@ class Issue(wiring.Component):
             # Not captured: words of the columns may go beside it.
             m.d.comb += plain_next.eq(~self.capture)
         m.d.sync += [free.eq(free_next & ~starts), even.eq(even_next), odd.eq(odd_next), plain.eq(plain_next & ~starts)]
-        store = go & said.store
+        # With two ports a mv_write takes one slot and is over.
+        store = Const(0) if mapping.two_ports else go & said.store
         m.d.sync += [drained.eq(drained_next & ~starts & ~store), stored.eq((stored_next | store) & ~starts)]
         with m.If(store):
             m.d.sync += landing.eq(mapping.drain)

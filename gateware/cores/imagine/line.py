@@ -26,6 +26,12 @@ class Line:
             self._taps.append(later)
         return self._taps[delay]
 
+    def since(self, delay):
+        """The line of what is ``self[delay]`` here; of stages that are there."""
+        line = Line(self._m, None, self._name)
+        line._taps = self._taps[delay:]
+        return line
+
     @classmethod
     def stored(cls, m, value, name, delay):
         """A line of which nothing before ``delay`` (2 to 8) is wanted: a block RAM, for chips that have those left, and no logic."""

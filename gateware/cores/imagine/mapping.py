@@ -23,7 +23,8 @@ from .isa import PES, levels
 
 __all__ = ["Mapping"]
 
-_READ = {"tdp": 3, "sdp2": 3, "sdp1": 2}
+# An iCE40's block RAM answers early in a cycle, and has no register behind it: one would take 16 logic cells a block.
+_READ = {"tdp": 3, "sdp2": 3, "sdp1": 1}
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Mapping:
 
     @property
     def read(self):
-        """Cycles from an address to the operand behind the RAM's registers."""
+        """Cycles from an address to the operand behind the RAM's registers, those of the bank (``tdp``, ``sdp2``) among them."""
         return _READ[self.ram]
 
     @property

@@ -2,7 +2,7 @@
 """What the decoder makes of a word: one decoded operation (specification, sections 3 and 9)."""
 from amaranth import Const, Mux
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
 
 from .block import FOLDS
 from .isa import ISA
@@ -82,6 +82,8 @@ class Decoded(wiring.Signature):
     gate : stream of GateLayout, hazards not yet considered; hazard : it reads what an instruction before it writes, in an order that
         overlapping them would change
     op : OpLayout; put : there is one, if ``gate.ready``
+    moves : In(4), copies of ``gate.ready``, which have hundreds of flip-flops to tell
     """
     def __init__(self, mapping):
-        super().__init__({"gate": Out(stream.Signature(GateLayout())), "hazard": Out(1), "op": Out(OpLayout(mapping)), "put": Out(1)})
+        super().__init__({"gate": Out(stream.Signature(GateLayout())), "hazard": Out(1), "op": Out(OpLayout(mapping)), "put": Out(1),
+                          "moves": In(4)})

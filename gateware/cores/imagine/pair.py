@@ -23,6 +23,8 @@ class PairQueue(wiring.Component):
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
         #: What stands behind the head, if anything does: for proofs.
         self.second = Signal(len(Value.cast(self.i.payload)), reset_less=True)
+        #: ``i.ready`` of the next cycle: for copies of it.
+        self.room_next = Signal()
 
     def elaborate(self, platform):
         m = Module()
@@ -33,8 +35,8 @@ class PairQueue(wiring.Component):
         m.d.comb += [
             self.i.ready.eq(room), self.o.valid.eq(held), Value.cast(self.o.payload).eq(head),
             new.eq(Value.cast(self.i.payload) & self.i.valid.replicate(bits)), pop.eq(self.o.ready),
-            push.eq(self.i.valid & ~full), full_next.eq(~pop & (full | (push & held)))]
-        m.d.sync += [full.eq(full_next), room.eq(~full_next), held.eq((held & ~pop) | full | push)]
+            push.eq(self.i.valid & ~full), full_next.eq(~pop & (full | (push & held))), self.room_next.eq(~full_next)]
+        m.d.sync += [full.eq(full_next), room.eq(self.room_next), held.eq((held & ~pop) | full | push)]
         with m.If(pop | ~held):
             m.d.sync += head.eq(Mux(full, second, new))
         with m.If(~full):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures IMAGine's gateware and prints tables: cycles in the simulator, cells of the array alone by yosys.
+"""Measures IMAGine's gateware and prints tables: cycles in the simulator, cells of the array alone by yosys, the clock of eight
+blocks with decoder, issue, controller and dispatch on an LFE5U-25F (:mod:`imagine_clock`).
 
-``PYTHONPATH=tests/gateware/cores/imagine python -m measure_imagine_array cycles | area [--dir FOLDER]``
+``PYTHONPATH=tests/gateware/cores/imagine python -m measure_imagine_array cycles | area | clock [--dir FOLDER] [--seeds 1 2] [--freq MHZ] [--router router2]``
 """
 import argparse
 
 from dispatch_bench import run
+from imagine_clock import place_and_route
 from test_imagine_cycles import accumulate, add, fold, kernel, move, step
 
 from quintet.gateware.cores.imagine import cycles
@@ -38,13 +40,27 @@ def print_area(folder):
         print(f"| {ram} | {mapping.pes} | {luts} | {luts / mapping.pes:.2f} | {cells['TRELLIS_FF'] / mapping.pes:.2f} |")
 
 
+def print_clock(folder, seeds, asked, router):
+    for seed in seeds:
+        reached, cells, path = place_and_route(f"{folder}/clock", seed, asked, router)
+        routing = sum(step["delay"] for step in path if step["type"] == "routing")
+        print(f"| seed {seed} | {reached} MHz | {cells['TRELLIS_COMB']} TRELLIS_COMB, {cells['TRELLIS_FF']} TRELLIS_FF, {cells['DP16KD']} DP16KD | "
+              f"{path[0]['from']['cell']} to {path[-1]['to']['cell']}, {sum(step['delay'] for step in path):.1f} ns, {routing:.1f} in nets |",
+              flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("cycles", "area"))
+    parser.add_argument("what", choices=("cycles", "area", "clock"))
     parser.add_argument("--dir", default="out/imagine")
+    parser.add_argument("--seeds", nargs="*", type=int, default=[1, 2])
+    parser.add_argument("--freq", type=float, default=210, help="asked of place and route, MHz")
+    parser.add_argument("--router", choices=("router1", "router2"), default="router1")
     arguments = parser.parse_args()
     if arguments.what == "cycles":
         print_cycles()
+    elif arguments.what == "clock":
+        print_clock(arguments.dir, arguments.seeds, arguments.freq, arguments.router)
     else:
         print_area(arguments.dir)
 

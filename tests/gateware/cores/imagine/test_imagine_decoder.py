@@ -32,6 +32,7 @@ def test_faults_are_the_tables(ram, rows, cols, width, depth):
 
     async def drive(ctx):
         ctx.set(dut.ops.gate.ready, 1)
+        ctx.set(dut.ops.moves, -1)
         for k in range(len(words) + 8):
             ctx.set(dut.words.valid, k < len(words))
             if k < len(words):

@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.cores import open_room
 from quintet.gateware.cores.imagine.line import Line
-from quintet.tools.build import _scripts
+from quintet.tools.build import _scripts, _synthesis
 
 
 @pytest.mark.parametrize("delay", (2, 3, 8))
@@ -31,6 +31,12 @@ def test_stored_lines_delay_as_registers_do(delay):
     sim.run()
 
 
+def test_a_line_since_a_stage_is_that_stages():
+    m, value = Module(), Signal(3)
+    stored = Line.stored(m, value, "stored", 2)
+    assert stored.since(1)[1] is stored[2]
+
+
 @pytest.mark.parametrize("delay", (1, 9))
 def test_refused(delay):
     with pytest.raises(ValueError, match=f"^Delay of a stored line must be 2 to 8, not {delay}$"):
@@ -44,3 +50,7 @@ def test_fast_modules_are_mapped_apart_on_an_ecp5():
         assert f"setattr -mod -set keep_hierarchy 1 *.engine.{name}\n" in scripts["script_after_read"] + "\n"
     assert "flatten" in scripts["script_after_synth"]
     assert "script_after_synth" not in _scripts(room, "ice40") and "script_after_synth" not in _scripts(None, "ecp5")
+
+
+def test_few_enables_on_an_ice40():
+    assert _synthesis(open_room("imagine"), "ice40") == "-dffe_min_ce_use 4" and _synthesis(open_room("imagine"), "ecp5") == ""
