@@ -1,52 +1,45 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signed multipliers of 8 or 16 bits with registers: MULT18X18D (one product, or two of 8 bits), SB_MAC16 (the same), or logic.
+"""Signed multipliers of 8 or 16 bits with registers: MULT18X18D, SB_MAC16 (one product, or two of 8 bits), or logic.
 
-Inference never uses the registers inside a DSP block, nor the dual mode of SB_MAC16, nor packs two products into one
-multiplier; hence instances. All kinds of one :class:`MultiplierArray` have the same latency.
+Inference never uses the registers inside a DSP block, nor the dual mode of SB_MAC16; hence instances. All kinds of one
+:class:`MultiplierArray` have the same latency. :mod:`~.packed` makes two products in one MULT18X18D.
 """
-from amaranth import Cat, ClockSignal, Const, Instance, Module, Mux, Signal, signed
+from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .bram import check_family
 
-__all__ = ["KINDS", "MultiplierArray", "multiplier_latency", "pair_products"]
+__all__ = ["KINDS", "MultiplierArray", "array_product", "check_limit", "mult18"]
 
-#: Kinds of multiplier: one DSP a product (SB_MAC16: two), one DSP a pair of products, logic.
-KINDS = ("dsp", "dsp_pair", "lut")
-
-
-def multiplier_latency(kind, fabric_register=False):
-    """Cycles from operands to product: input and output register, for ``dsp_pair`` two more, ``fabric_register`` one more."""
-    return 2 + 2 * (kind == "dsp_pair") + int(fabric_register)
+#: Kinds of multiplier: one DSP a product (SB_MAC16: for one of 16 bits or two of 8), logic.
+KINDS = ("dsp", "lut")
 
 
-def pair_products(product, low):
-    """``(a*b, a*c)`` from ``product`` = a * (b * 2**9 + c) and ``low`` = (a*b) mod 2**7, on Python integers or numpy arrays.
+def check_limit(dsp_limit):
+    """Refuse a limit of DSPs that is none.
 
-    a*b mod 2**7 tells how much of the upper part of ``product`` is carry and sign of a*c.
+    Raises
+    ------
+    ValueError
     """
-    upper = product >> 9
-    t = (((upper - low) & 127) ^ 64) - 64
-    return upper - t, t * 512 + (product & 511)
+    if dsp_limit is not None and (not isinstance(dsp_limit, int) or isinstance(dsp_limit, bool) or dsp_limit < 0):
+        raise ValueError(f"Limit of DSPs must be None or a non-negative integer, not {dsp_limit!r}")
 
 
 class MultiplierArray(wiring.Component):
     """``lanes`` signed multipliers, one product each lane and cycle.
 
-    Lanes 2i and 2i+1 always get the same ``a`` in one cycle where ``kind`` is ``"dsp_pair"`` (two columns of an array that
-    share their activation); each other kind takes any operands.
-
     Parameters
     ----------
     lanes : int
-    kind : ``"dsp"``, ``"dsp_pair"`` or ``"lut"``
+    kind : ``"dsp"`` or ``"lut"``
     dsp_limit : int or None
         Most DSPs to be used; the lanes beyond it are built of logic.
     fabric_register : bool
         One more register behind the product, for the way from the DSP column to the adders.
     width : int
-        Bits of an operand: 8 or 16; 16 is not for ``"dsp_pair"``.
+        Bits of an operand: 8 or 16.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
@@ -59,22 +52,14 @@ class MultiplierArray(wiring.Component):
             raise ValueError(f"Number of lanes must be a positive integer, not {lanes!r}")
         if kind not in KINDS:
             raise ValueError(f"Kind of multiplier must be one of {', '.join(KINDS)}, not {kind!r}")
-        if dsp_limit is not None and (not isinstance(dsp_limit, int) or isinstance(dsp_limit, bool) or dsp_limit < 0):
-            raise ValueError(f"Limit of DSPs must be None or a non-negative integer, not {dsp_limit!r}")
+        check_limit(dsp_limit)
         check_family(family)
-        if kind == "dsp_pair" and lanes % 2:
-            raise ValueError(f"Number of lanes must be even for dsp_pair, not {lanes}")
-        if kind == "dsp_pair" and family == "ice40":
-            raise ValueError("Kind of multiplier dsp_pair needs the 18-bit operands of family 'ecp5'; SB_MAC16 has 16")
         if width not in (8, 16):
             raise ValueError(f"Width of operands must be 8 or 16, not {width!r}")
-        if kind == "dsp_pair" and width != 8:
-            raise ValueError(f"Width of operands must be 8 for dsp_pair, not {width}")
         self.lanes, self.kind, self.family, self.fabric_register = lanes, kind, family, fabric_register
         self.width = width
-        self.latency = multiplier_latency(kind, fabric_register)
-        shared = kind == "dsp_pair" or (kind == "dsp" and family == "ice40" and width == 8)
-        per_dsp = 2 if shared else 1
+        self.latency = 2 + int(fabric_register)
+        per_dsp = 2 if kind == "dsp" and family == "ice40" and width == 8 else 1
         dsps = 0 if kind == "lut" else -(-lanes // per_dsp)
         self.dsps = dsps if dsp_limit is None else min(dsps, dsp_limit)
         self._per_dsp = per_dsp
@@ -85,15 +70,12 @@ class MultiplierArray(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         in_dsp = min(self.lanes, self.dsps * self._per_dsp)
-        if self.kind == "dsp_pair":
-            for lane in range(0, in_dsp, 2):
-                self._pair(m, lane)
-        elif self.family is None:
-            in_dsp = 0          # a twin of the plain kinds is the multiplier of logic
+        if self.family is None:
+            in_dsp = 0          # the twin is the multiplier of logic
         elif self.family == "ecp5":
             for lane in range(in_dsp):
                 product = Signal(36, name=f"product_{lane}")
-                self._mult18(m, f"dsp_{lane}", self.a[lane], self.b[lane], product)
+                mult18(m, f"dsp_{lane}", self.a[lane], self.b[lane], product)
                 self._finish(m, lane, product[:2 * self.width].as_signed())
         elif self.width == 16:
             for lane in range(in_dsp):
@@ -105,10 +87,10 @@ class MultiplierArray(wiring.Component):
             self._logic(m, lane)
         return m
 
-    def _finish(self, m, lane, product, stages=0):
-        """Drive ``p`` after ``stages`` registers and the optional one."""
-        for k in range(stages + int(self.fabric_register)):
-            held = Signal(signed(2 * self.width), reset_less=True, name=f"held_{lane}_{k}")
+    def _finish(self, m, lane, product):
+        """Drive ``p``, after the optional register."""
+        if self.fabric_register:
+            held = Signal(signed(2 * self.width), reset_less=True, name=f"held_{lane}")
             m.d.sync += held.eq(product)
             product = held
         m.d.comb += self.p[lane].eq(product)
@@ -122,52 +104,7 @@ class MultiplierArray(wiring.Component):
             m.d.sync += product.eq(a * b)
         else:
             m.d.sync += product.eq(array_product(m, lane, a, b))
-        self._finish(m, lane, product, 2 if self.kind == "dsp_pair" else 0)
-
-    def _mult18(self, m, name, a, b, product):
-        """One MULT18X18D with its input and output registers; operands are sign-extended to 18 bits."""
-        def bits(value):
-            return [value[min(k, len(value) - 1)] for k in range(18)]
-        pins = {f"i_A{k}": bit for k, bit in enumerate(bits(a))} | {f"i_B{k}": bit for k, bit in enumerate(bits(b))}
-        pins |= {f"i_C{k}": Const(0) for k in range(18)} | {f"o_P{k}": product[k] for k in range(36)}
-        pins |= {f"i_CE{k}": Const(1) for k in range(4)} | {f"i_RST{k}": Const(0) for k in range(4)}
-        pins |= {f"i_CLK{k}": ClockSignal() if k == 0 else Const(0) for k in range(4)}
-        m.submodules[name] = Instance(
-            "MULT18X18D", p_REG_INPUTA_CLK="CLK0", p_REG_INPUTB_CLK="CLK0", p_REG_OUTPUT_CLK="CLK0",
-            p_REG_PIPELINE_CLK="NONE", p_REG_INPUTC_CLK="NONE", p_GSR="DISABLED", p_RESETMODE="SYNC",
-            i_SIGNEDA=Const(1), i_SIGNEDB=Const(1), i_SOURCEA=Const(0), i_SOURCEB=Const(0), **pins)
-
-    def _pair(self, m, lane):
-        """Lanes ``lane`` (b) and ``lane + 1`` (c) from one multiplier: a * (b * 2**9 + c)."""
-        a, b, c = self.a[lane], self.b[lane], self.b[lane + 1]
-        operand = Signal(signed(18), name=f"operand_{lane}")
-        product = Signal(signed(36), reset_less=True, name=f"product_{lane}")
-        # b * 2**9 + c: the lower nine bits are c, sign-extended, the upper nine b less one where c is negative.
-        m.d.comb += operand.eq((b << 9) + c)
-        if self.family == "ecp5":
-            self._mult18(m, f"dsp_{lane}", a, operand, product)
-        else:
-            a_in = Signal(signed(8), reset_less=True, name=f"a_{lane}")
-            operand_in = Signal(signed(18), reset_less=True, name=f"operand_{lane}_in")
-            m.d.sync += [a_in.eq(a), operand_in.eq(operand), product.eq(a_in * operand_in)]
-        # The lowest seven bits of a*b from logic, two cycles like the DSP.
-        a_low = Signal(7, reset_less=True, name=f"a_low_{lane}")
-        b_low = Signal(7, reset_less=True, name=f"b_low_{lane}")
-        low = Signal(7, reset_less=True, name=f"low_{lane}")
-        m.d.sync += [a_low.eq(a[:7]), b_low.eq(b[:7])]
-        partial = [Mux(b_low[k], a_low[:7 - k] << k, 0)[:7] for k in range(7)]
-        m.d.sync += low.eq((partial[0] + partial[1] + (partial[2] + partial[3])) + (partial[4] + partial[5] + partial[6]))
-        t = Signal(signed(7), reset_less=True, name=f"t_{lane}")
-        upper = Signal(signed(17), reset_less=True, name=f"upper_{lane}")
-        lower = Signal(9, reset_less=True, name=f"lower_{lane}")
-        first = Signal(signed(16), reset_less=True, name=f"first_{lane}")
-        second = Signal(signed(16), reset_less=True, name=f"second_{lane}")
-        m.d.sync += [
-            t.eq((product[9:16] - low)[:7].as_signed()), upper.eq(product[9:26].as_signed()), lower.eq(product[:9]),
-            first.eq(upper - t), second.eq(Cat(lower, t)),
-        ]
-        self._finish(m, lane, first)
-        self._finish(m, lane + 1, second)
+        self._finish(m, lane, product)
 
     def _mac16(self, m, lane):
         """Lanes ``lane`` and ``lane + 1`` from one SB_MAC16 in dual 8 x 8 mode with its registers."""
@@ -196,6 +133,20 @@ class MultiplierArray(wiring.Component):
             i_CLK=ClockSignal(), i_CE=Const(1), i_A=a, i_B=b, i_C=Const(0, 16), i_D=Const(0, 16), o_O=product,
             **parameters, **{f"i_{pin}": Const(0) for pin in zeros})
         return product
+
+
+def mult18(m, name, a, b, product):
+    """One MULT18X18D with its input and output registers; operands are sign-extended to 18 bits."""
+    def bits(value):
+        return [value[min(k, len(value) - 1)] for k in range(18)]
+    pins = {f"i_A{k}": bit for k, bit in enumerate(bits(a))} | {f"i_B{k}": bit for k, bit in enumerate(bits(b))}
+    pins |= {f"i_C{k}": Const(0) for k in range(18)} | {f"o_P{k}": product[k] for k in range(36)}
+    pins |= {f"i_CE{k}": Const(1) for k in range(4)} | {f"i_RST{k}": Const(0) for k in range(4)}
+    pins |= {f"i_CLK{k}": ClockSignal() if k == 0 else Const(0) for k in range(4)}
+    m.submodules[name] = Instance(
+        "MULT18X18D", p_REG_INPUTA_CLK="CLK0", p_REG_INPUTB_CLK="CLK0", p_REG_OUTPUT_CLK="CLK0",
+        p_REG_PIPELINE_CLK="NONE", p_REG_INPUTC_CLK="NONE", p_GSR="DISABLED", p_RESETMODE="SYNC",
+        i_SIGNEDA=Const(1), i_SIGNEDB=Const(1), i_SOURCEA=Const(0), i_SOURCEB=Const(0), **pins)
 
 
 def array_product(m, lane, a, b):

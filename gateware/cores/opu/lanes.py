@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...primitives.dsp import MultiplierArray
+from ...primitives.packed import UNPACK_LATENCY, PackedProducts, part_shapes, unpack_sums
 from .buffers import IfmBuffer, KernelRing, OfmBuffer
 from .commands import ConvKind
 from .pipeline import delay
@@ -33,10 +34,15 @@ class conv_stages:
     turnaround : least cycles from a step to another that may read its line
     """
     def __init__(self, params, family):
-        self.multipliers = MultiplierArray(
-            lanes=params["pi"] * params["po"], kind=params["multiplier"], fabric_register=True,
-            width=type_set(params).ifm, family=family)
-        self.dot = _OPERANDS + self.multipliers.latency + exact_log2(params["pi"])
+        products = params["pi"] * params["po"]
+        if params["multiplier"] == "dsp_pair":
+            self.multipliers = PackedProducts(pairs=products // 2, family=family)
+            latency = PackedProducts.LATENCY + UNPACK_LATENCY
+        else:
+            self.multipliers = MultiplierArray(lanes=products, kind=params["multiplier"], fabric_register=True,
+                                               width=type_set(params).ifm, family=family)
+            latency = self.multipliers.latency
+        self.dot = _OPERANDS + latency + exact_log2(params["pi"])
         self.swap = self.dot - 1
         self.total = self.dot + 1
         # The accumulator's line stands in a register of its own as it enters the rounder.
@@ -83,9 +89,9 @@ class ConvLanes(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        pi, lanes, bits, at = self.params["pi"], self.params["po"], self.bits, self.stages
-        m.submodules.multipliers = multipliers = at.multipliers
-        ker = self.types.ker
+        bits, at = self.bits, self.stages
+        m.submodules.multipliers = at.multipliers
+        dots = (self._packed_dots if self.params["multiplier"] == "dsp_pair" else self._dots)(m)
 
         # What goes along with the data; at[k] is the value k cycles after the step.
         valid, info = [self.step], [self.info]
@@ -107,14 +113,7 @@ class ConvLanes(wiring.Component):
         m.d.sync += accumulate.eq(info[at.total + 1].kind == ConvKind.ACC)
 
         results = []
-        for k in range(lanes):
-            for c in range(pi):
-                place = c * lanes + k
-                m.d.comb += [
-                    multipliers.a[place].eq(self.activations.word_select(c, self.types.ifm).as_signed()),
-                    multipliers.b[place].eq(self.weights[k].word_select(c, ker).as_signed()),
-                ]
-            dot = self._tree(m, k, [multipliers.p[c * lanes + k] for c in range(pi)])
+        for k, dot in enumerate(dots):
             base = Signal(signed(bits.accumulator), name=f"base_{k}", reset_less=True)
             addend = Signal(signed(bits.ofm), name=f"addend_{k}", reset_less=True)
             with m.If(swap):
@@ -146,15 +145,49 @@ class ConvLanes(wiring.Component):
         ]
         return m
 
-    def _tree(self, m, lane, values):
-        """Sum of ``values``, a register behind each adder."""
-        level = 0
-        while len(values) > 1:
-            sums = []
-            for k in range(0, len(values), 2):
-                width = len(values[k]) + 1
-                total = Signal(signed(width), name=f"sum_{lane}_{level}_{k // 2}", reset_less=True)
-                m.d.sync += total.eq(values[k] + values[k + 1])
-                sums.append(total)
-            values, level = sums, level + 1
-        return values[0]
+    def _activation(self, c):
+        return self.activations.word_select(c, self.types.ifm).as_signed()
+
+    def _weight(self, k, c):
+        return self.weights[k].word_select(c, self.types.ker).as_signed()
+
+    def _dots(self, m):
+        """Dot products of the lanes."""
+        pi, lanes, multipliers = self.params["pi"], self.params["po"], self.stages.multipliers
+        dots = []
+        for k in range(lanes):
+            for c in range(pi):
+                place = c * lanes + k
+                m.d.comb += [multipliers.a[place].eq(self._activation(c)), multipliers.b[place].eq(self._weight(k, c))]
+            dots.append(_tree(m, f"sum_{k}", [multipliers.p[c * lanes + k] for c in range(pi)]))
+        return dots
+
+    def _packed_dots(self, m):
+        """The same from lanes in pairs: the parts of the products are summed, then taken apart."""
+        pi, pairs, multipliers = self.params["pi"], self.params["po"] // 2, self.stages.multipliers
+        activations = _tree(m, "activations", [self._activation(c) for c in range(pi)])
+        activations = delay(m, activations, multipliers.LATENCY, "activations_late")
+        width = part_shapes(pi)[0].width
+        dots = []
+        for q in range(pairs):
+            for c in range(pi):
+                place = c * pairs + q
+                m.d.comb += [multipliers.a[place].eq(self._activation(c)), multipliers.b[place].eq(self._weight(2 * q, c)),
+                             multipliers.c[place].eq(self._weight(2 * q + 1, c))]
+            parts = [_tree(m, f"{name}_{q}", [getattr(multipliers, name)[c * pairs + q] for c in range(pi)])
+                     for name in ("upper", "lower", "carry")]
+            dots += unpack_sums(m, f"pair_{q}", *parts, activations, width)
+        return dots
+
+
+def _tree(m, name, values):
+    """Sum of ``values``, a register behind each adder."""
+    level = 0
+    while len(values) > 1:
+        sums = []
+        for k in range(0, len(values), 2):
+            total = Signal((values[k] + values[k + 1]).shape(), name=f"{name}_{level}_{k // 2}", reset_less=True)
+            m.d.sync += total.eq(values[k] + values[k + 1])
+            sums.append(total)
+        values, level = sums, level + 1
+    return values[0]

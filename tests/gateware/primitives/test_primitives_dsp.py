@@ -1,24 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Multipliers: the exact formula of pairs, the twins' latency, and the cells that the wrappers ask for."""
+"""Multipliers: products, the twins' latency, and the cells that the wrappers ask for."""
 import itertools
 import random
 import re
 
-import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
-from quintet.gateware.primitives.dsp import MultiplierArray, multiplier_latency, pair_products
-
-
-def test_pairs_are_exact_for_all_operands():
-    b, c = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128), indexing="ij")
-    operand = (b << 9) + c
-    assert operand.min() >= -(1 << 17) and operand.max() < 1 << 17, "the operand has 18 bits"
-    for a in range(-128, 128):
-        first, second = pair_products(a * operand, (a * b) & 127)
-        assert (first == a * b).all() and (second == a * c).all()
+from quintet.gateware.primitives.dsp import MultiplierArray
 
 
 def products(dut, operands):
@@ -42,10 +32,10 @@ def products(dut, operands):
 
 
 @pytest.mark.parametrize(("kind", "limit", "fabric"), [
-    ("dsp", None, False), ("dsp", 1, True), ("lut", None, False), ("dsp_pair", None, False), ("dsp_pair", 1, True)])
+    ("dsp", None, False), ("dsp", 1, True), ("lut", None, False)])
 def test_twins_multiply_with_the_stated_latency(kind, limit, fabric):
     dut = MultiplierArray(lanes=4, kind=kind, dsp_limit=limit, fabric_register=fabric)
-    assert dut.latency == multiplier_latency(kind, fabric)
+    assert dut.latency == 2 + fabric
     rng = random.Random(1)
     corners = list(itertools.product((-128, -1, 0, 1, 127), repeat=3))
     operands = []
@@ -78,7 +68,6 @@ def cells(dut):
 
 @pytest.mark.parametrize(("family", "kind", "limit", "lanes", "cell", "number"), [
     ("ecp5", "dsp", None, 6, "MULT18X18D", 6), ("ecp5", "dsp", 4, 6, "MULT18X18D", 4),
-    ("ecp5", "dsp_pair", None, 6, "MULT18X18D", 3), ("ecp5", "dsp_pair", 2, 6, "MULT18X18D", 2),
     ("ice40", "dsp", None, 6, "SB_MAC16", 3), ("ice40", "dsp", 1, 6, "SB_MAC16", 1), ("ecp5", "lut", None, 6, "", 0),
 ])
 def test_cells_of_the_chips(family, kind, limit, lanes, cell, number):
@@ -94,12 +83,9 @@ def test_one_cell_for_a_product_of_16_bits(family, cell):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"lanes": 2, "width": 9}, "Width of operands must be 8 or 16, not 9"),
-    ({"lanes": 2, "kind": "dsp_pair", "width": 16}, "Width of operands must be 8 for dsp_pair, not 16"),
     ({"lanes": 0}, "Number of lanes must be a positive integer, not 0"),
-    ({"lanes": 2, "kind": "fast"}, "Kind of multiplier must be one of dsp, dsp_pair, lut, not 'fast'"),
+    ({"lanes": 2, "kind": "fast"}, "Kind of multiplier must be one of dsp, lut, not 'fast'"),
     ({"lanes": 2, "dsp_limit": -1}, "Limit of DSPs must be None or a non-negative integer, not -1"),
-    ({"lanes": 3, "kind": "dsp_pair"}, "Number of lanes must be even for dsp_pair, not 3"),
-    ({"lanes": 2, "kind": "dsp_pair", "family": "ice40"}, "Kind of multiplier dsp_pair needs the 18-bit operands"),
     ({"lanes": 2, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
 ])
 def test_bad_arguments_are_refused(arguments, message):
