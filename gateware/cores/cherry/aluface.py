@@ -14,7 +14,7 @@ __all__ = ["bits", "blocked", "elements_of", "members", "source", "target"]
 def members(params):
     """Members of a comparator unit."""
     return {"op": In(stream.Signature(alu_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-            "working": Out(1), "clear": In(1), "soon": In(2), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))}
+            "working": Out(1), "clear": In(1), "soon": In(2), "writes": Out(4), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))}
 
 
 def source(held):

@@ -6,7 +6,7 @@ from amaranth.lib import data, wiring
 from .aluface import bits, blocked, elements_of, members, source, target
 from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .narrow import narrowed, widened
-from .ops import AluKind, alu_op, element_bits, entries
+from .ops import AluKind, Unit, alu_op, element_bits, entries
 from .slots import SlotWalk
 from .stages import Stages
 from .tilefile import ACC
@@ -38,7 +38,7 @@ class AluRows(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op(), every_cycle=True)
+        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op(), own=Unit.ALU)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         m.d.comb += [walk.progress.eq(self.progress), walk.clear.eq(self.clear)]
         sent, control = self._fetch(m, walk)
@@ -49,10 +49,11 @@ class AluRows(wiring.Component):
         valid = Signal(self.LATENCY)
         m.d.sync += valid.eq(Mux(self.clear, 0, Cat(sent, valid)))
         self._work(m, stage, valid)
-        write, done = self.tiles_write.request, self._control[-1]
+        write, done, ending = self.tiles_write.request, self._control[-1], self._control[-2]
         m.d.comb += [
             write.valid.eq(valid[-1] & done.writes), write.payload.reg.eq(done.reg), write.payload.entry.eq(done.entry),
-            write.payload.word.eq(done.row), self.finished.eq(write.valid & (done.row == 3)), self.working.eq(valid.any())]
+            write.payload.word.eq(done.row), self.writes.eq((1 << ending.reg) & (valid[-2] & ending.writes).replicate(4)),
+            self.finished.eq(valid[-2] & ending.writes & (ending.row == 3)), self.working.eq(valid.any())]
         return m
 
     # What is read

@@ -7,7 +7,7 @@ from ...primitives.bram import BlockRAM
 from .aluface import bits, blocked, elements_of, members, source, target
 from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .narrow import narrowed, widened
-from .ops import AluKind, alu_op, element_bits, entries
+from .ops import AluKind, Unit, alu_op, element_bits, entries
 from .slots import SlotWalk
 from .stages import Stages
 from .tilefile import ACC
@@ -31,6 +31,7 @@ class AluTiles(wiring.Component):
     As :class:`~.dotpath.DotPath`'s; ``op`` is a stream of :func:`~.ops.alu_op`, and:
 
     soon : In, 2 bits: the dot unit writes OUTPUT, ACC in exactly :attr:`LATENCY` cycles
+    writes : Out, 4 bits: registers written in the next cycle
     """
     LATENCY = 9
 
@@ -40,7 +41,7 @@ class AluTiles(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op(), every_cycle=True)
+        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op(), own=Unit.ALU)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         request, write, held = self.tiles_read.request, self.tiles_write.request, walk.held
         sent, reads, writes = Signal(), Signal(2), Signal(2)
@@ -74,7 +75,7 @@ class AluTiles(wiring.Component):
             m.d.comb += write.payload.data[wide * k:wide * (k + 1)].eq(result)
         m.d.comb += [
             write.valid.eq(valid[-1]), write.payload.reg.eq(control.reg), write.payload.entry.eq(control.entry),
-            self.finished.eq(valid[-1]), self.working.eq(valid.any())]
+            self.writes.eq((1 << self._control[-2].reg) & valid[-2].replicate(4)), self.finished.eq(valid[-2]), self.working.eq(valid.any())]
         return m
 
     def _read(self, m, stage):

@@ -113,7 +113,8 @@ class AddressUnits(wiring.Component):
         with m.If(first):
             m.d.comb += rest.eq(asked.loops)
         m.d.comb += [
-            last.eq(rest == 0), queue.o.ready.eq(last | self._flush), moves.eq(~first & asked.move & (lowest == asked.along)),
+            last.eq(Mux(first, asked.loops == 0, ~Cat(left[l] & left[l + 1:].any() for l in range(LOOPS - 1)).any())),
+            queue.o.ready.eq(last | self._flush), moves.eq(~first & asked.move & (lowest == asked.along)),
             words.read_addr.eq(Cat(Mux(first, 0, 8 | lowest), self._unit_address(asked.unit))),
             self.loop.eq(lowest), self.version.eq(asked.versions[lowest])]
         with m.If(queue.o.valid):

@@ -20,6 +20,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
+from ...memory.queue import PortBuffer
 from ...primitives.bram import check_family
 from ..engine import EngineControl, Stall
 from .alu import Alu, alu_latency
@@ -60,6 +61,10 @@ class Engine(wiring.Component):
     control : Out, :class:`~quintet.gateware.cores.engine.EngineControl`
     memory : Out, two memory ports: lists, images and descriptors; the data of DMA
 
+    Attributes
+    ----------
+    front : the front end, once elaborated
+
     Counting (section 7.6): instructions and element operations count when nothing that comes before them can fault any more; bytes when
     they have passed, those of a step that is prepared beside a program when its turn comes.
 
@@ -86,7 +91,7 @@ class Engine(wiring.Component):
         m = Module()
         params, family = self.params, self.family
         small = params["slots"] == 1 and params["contexts"] == 1
-        m.submodules.front = front = (SmallFrontEnd if small else FrontEnd)(params=params, family=family)
+        m.submodules.front = self.front = front = (SmallFrontEnd if small else FrontEnd)(params=params, family=family)
         m.submodules.sequencer = sequencer = Sequencer(params=params, beat_bytes=self.beat_bytes)
         m.submodules.tiles = tiles = TileFile(params=params, family=family)
         m.submodules.mem = scratchpad = Scratchpad(params=params, lanes=dma_lanes(params, self.beat_bytes), family=family)
@@ -119,7 +124,7 @@ class Engine(wiring.Component):
         for bank, face in enumerate(lsu.banks):
             wiring.connect(m, face, scratchpad.banks[bank])
         m.d.comb += [
-            tiles.clear.eq(front.clear), alu.soon.eq(dot.soon),
+            tiles.clear.eq(front.clear), alu.soon.eq(dot.soon), lsu.others.eq(dot.writes | alu.writes), lsu.refused.eq(tiles.refused),
             front.mem_fault.eq(lsu.fault), front.mem_address.eq(lsu.fault_address), front.mem_slot.eq(lsu.fault_slot)]
 
     def _programs(self, m, front, sequencer):
@@ -130,10 +135,17 @@ class Engine(wiring.Component):
             sequencer.program_index.eq(front.index), sequencer.program_detail.eq(front.detail)]
 
     def _dma(self, m, sequencer, mover, scratchpad):
-        control, words = self.control, self.memory[0]
-        wiring.connect(m, wiring.flipped(self.memory[1]), mover.port)
-        wiring.connect(m, sequencer.request, wiring.flipped(words.req))
-        wiring.connect(m, wiring.flipped(words.r), sequencer.answer)
+        control = self.control
+        # No path leads from the memory through both of its users.
+        ports = []
+        for k, memory in enumerate(self.memory):
+            m.submodules[f"buffer_{k}"] = buffer = PortBuffer(beat_bytes=self.beat_bytes)
+            wiring.connect(m, buffer.memory, wiring.flipped(memory))
+            ports.append(buffer.port)
+        words = ports[0]
+        wiring.connect(m, ports[1], mover.port)
+        wiring.connect(m, sequencer.request, words.req)
+        wiring.connect(m, words.r, sequencer.answer)
         wiring.connect(m, sequencer.descriptor, mover.descriptor)
         for lane, face in enumerate(mover.scratch):
             wiring.connect(m, face, scratchpad.dma[lane])

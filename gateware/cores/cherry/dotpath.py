@@ -7,7 +7,6 @@ from amaranth.lib.wiring import In, Out
 from ...primitives.bram import BlockRAM
 from .dotlanes import DotLanes, Geometry, ModeLayout
 from .ops import (
-    POSITION,
     DotKind,
     ProgressLayout,
     TileRead,
@@ -41,22 +40,22 @@ class DotPath(wiring.Component):
     latency : int
         Cycles in a dot unit (:data:`~.dotunit.LATENCIES`).
     notice : int
-        Cycles, at most ``latency``.
+        Cycles, fewer than ``latency``.
     multiplier, family : as :class:`~.dotunit.DotUnit`
 
     Members
     -------
-    soon : Out, 2 bits: OUTPUT, ACC is written in exactly ``notice`` cycles
+    soon : Out, 2 bits: OUTPUT, ACC is written in exactly ``notice`` cycles; writes : Out, 4 bits, registers written in the next cycle
     op : In, stream of :func:`~.ops.dot_op`
     progress : In, :class:`~.ops.ProgressLayout`
-    fetched, finished : Out, pulses: a slot's operands are read, its result can be read from the next cycle on
+    fetched, finished : Out, pulses: a slot's operands are read; its result is written in the next cycle, and can be read from the one after
     working : Out, the lanes are at work
     clear : In, pulse: all operations are forgotten; nothing is written from the next cycle on
     tiles_read : Out, :class:`~.ops.TileRead`; tiles_write : Out, :class:`~.ops.TileWrite`, which must always be ready
     """
     def __init__(self, *, params, latency=16, notice=9, multiplier="dsp", family=None):
-        if notice not in range(1, latency + 1):
-            raise ValueError(f"Notice must be 1 to {latency} cycles, not {notice!r}")
+        if notice not in range(1, latency):
+            raise ValueError(f"Notice must be 1 to {latency - 1} cycles, not {notice!r}")
         self.params, self.family, self._notice = params, family, notice
         self.geometry = Geometry(params["macs"])
         self._lanes = DotLanes(params=params, latency=latency, multiplier=multiplier, family=family)
@@ -68,14 +67,13 @@ class DotPath(wiring.Component):
         self._info = data.StructLayout({"kind": DotKind, "acc": 1, "axis": 2, "count": 3, "target": 2, "entry": range(entries(params))})
         super().__init__({
             "op": In(stream.Signature(dot_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-            "soon": Out(2), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
+            "soon": Out(2), "writes": Out(4), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = self._walk = SlotWalk(params=self.params, layout=dot_op(), every_cycle=self.geometry.passes == 1 or self._row_words)
+        m.submodules.walk = self._walk = SlotWalk(params=self.params, layout=dot_op(), own=Unit.DOT)
         m.submodules.lanes = self._lanes
-        self._block = Signal()          # a sum of a whole tile is under way
-        self._own = Signal(POSITION)
+        self._block, self._unblock = Signal(), Signal()       # a sum of a whole tile is under way; it ends
         arrived, info = self._fetch(m)
         running = self._run(m, arrived, info)
         self._finish(m, running)
@@ -87,17 +85,17 @@ class DotPath(wiring.Component):
         """Requests; returns whether the last word of a tile is there, and the tile's operation."""
         walk, request, geometry = self._walk, self.tiles_read.request, self.geometry
         wiring.connect(m, wiring.flipped(self.op), walk.op)
-        # Of its own slots the unit knows in advance when they are finished.
-        m.d.comb += [walk.progress.eq(self.progress), walk.progress[Unit.DOT.value].finished.eq(self._own), walk.clear.eq(self.clear)]
+        m.d.comb += [walk.progress.eq(self.progress), walk.clear.eq(self.clear)]
         held = walk.held
         total = held.kind == DotKind.SUM
         accumulates = (held.kind == DotKind.MATMUL) | (held.kind == DotKind.MULACC)
         word, sent, last = Signal(range(max(2, self._words))), Signal(), Signal()
-        # Passes of tiles before that are still to come when this one's last word arrives.
-        ahead = Signal(range(geometry.passes + 1))
+        # Passes of tiles before that are still to come when this one's last word arrives; `waits`: there are some, or a whole tile's sum.
+        ahead, ahead_next = Signal(range(geometry.passes + 1)), Signal(range(geometry.passes + 1))
+        waits = Signal()
         m.d.comb += [
             last.eq(word == self._words - 1),
-            request.valid.eq(walk.valid & ~(last & ((ahead != 0) | self._block))),
+            request.valid.eq(walk.valid & ~(last & waits)),
             request.payload.mask.eq(Mux(total, 1 << OUTPUT | 1 << ACC, Cat(Const(3, 3), accumulates))),
             request.payload.entry.eq(walk.entry), request.payload.word.eq(word),
             sent.eq(request.valid & request.ready), walk.take.eq(sent & last)]
@@ -105,11 +103,13 @@ class DotPath(wiring.Component):
         m.d.sync += self.fetched.eq(walk.take & ~self.clear)
         with m.If(sent):
             m.d.sync += word.eq(Mux(last, 0, word + 1))
-        with m.If(ahead != 0):
-            m.d.sync += ahead.eq(ahead - 1)
+        m.d.comb += ahead_next.eq(Mux(ahead != 0, ahead - 1, 0))
+        blocks = self._block & ~self._unblock
         with m.If(walk.take):
-            m.d.sync += [ahead.eq(Mux(self._single(total, held.axis), 0, geometry.passes - 1)),
-                         self._block.eq(total & (held.axis == 2) & bool(self.params["reduce_axes"]))]
+            m.d.comb += ahead_next.eq(Mux(self._single(total, held.axis), 0, geometry.passes - 1))
+        if self.params["reduce_axes"]:
+            blocks = Mux(walk.take, total & (held.axis == 2), blocks)
+        m.d.sync += [ahead.eq(ahead_next), self._block.eq(blocks), waits.eq((ahead_next != 0) | blocks)]
         total_next = Signal(reset_less=True)
         coming = [Signal(name=f"coming_{k}") for k in range(2)]
         ending = [Signal(name=f"ending_{k}", reset_less=True) for k in range(2)]
@@ -118,7 +118,7 @@ class DotPath(wiring.Component):
         m.d.sync += [info[0][name].eq(held[name]) for name in ("kind", "acc", "axis", "count", "target")]
         m.d.sync += info[0].entry.eq(walk.target)
         with m.If(self.clear):
-            m.d.sync += [word.eq(0), ahead.eq(0), self._block.eq(0), coming[0].eq(0), coming[1].eq(0)]
+            m.d.sync += [word.eq(0), ahead.eq(0), self._block.eq(0), waits.eq(0), coming[0].eq(0), coming[1].eq(0)]
         # What the lanes are to do is worked out while the operands are read.
         m.d.sync += [self._lanes.mode.eq(self._mode(info[0])), total_next.eq(info[0].kind == DotKind.SUM)]
         self._gather(m, coming[1], total_next)
@@ -175,12 +175,10 @@ class DotPath(wiring.Component):
             now.valid.eq(running), now.last.eq(single | (count == geometry.passes - 1)), now.first_of_two.eq(both & ~second),
             now.total.eq(total), now.number.eq(count),
             now.complete.eq(single | (count % self._word_passes == self._word_passes - 1)),
-            lanes.step.eq(running), lanes.row_pass.eq(count % geometry.row_passes), lanes.keep_c.eq(now.first_of_two)]
+            self._unblock.eq(running & now.last & second), lanes.step.eq(running), lanes.row_pass.eq(count % geometry.row_passes), lanes.keep_c.eq(now.first_of_two)]
         m.d.comb += [now[name].eq(tile[name]) for name in self._info.members]
         with m.If(running):
             m.d.sync += [count.eq(count + 1), running.eq(~now.last)]
-            with m.If(now.last & second):
-                m.d.sync += self._block.eq(0)
         with m.If(lanes.again):
             m.d.sync += [running.eq(1), count.eq(0), second.eq(1)]
         with m.If(lanes.load):
@@ -210,12 +208,6 @@ class DotPath(wiring.Component):
                 m.d.sync += later.valid.eq(0)
             stages.append(later)
         done, early = stages[-1], stages[-3]
-        # A count, what it allows, and (but for one pass a tile) a slot's permission are registers.
-        ending = stages[-2] if self._walk.every_cycle else stages[-3]
-        with m.If(ending.valid & ending.last & ~ending.first_of_two):
-            m.d.sync += self._own.eq(self._own + 1)
-        with m.If(self.clear):
-            m.d.sync += self._own.eq(0)
         read_old = early.valid & early.total & early.complete & ~early.first_of_two
         with m.If(read_old):
             m.d.sync += self._old.read_addr.eq(self._old.read_addr + 1)
@@ -233,12 +225,13 @@ class DotPath(wiring.Component):
 
         def writes(stage):
             return stage.valid & stage.complete & ~stage.first_of_two
-        announced = stages[-1 - self._notice]
+        announced, ending = stages[-2 - self._notice], stages[-2]
+        m.d.sync += self.soon.eq(Cat(to_output(announced), ~to_output(announced)) & writes(announced).replicate(2))
         m.d.comb += [
-            self.soon.eq(Cat(to_output(announced), ~to_output(announced)) & writes(announced).replicate(2)),
             write.valid.eq(writes(done)), write.payload.reg.eq(Mux(to_output(done), OUTPUT, ACC)),
             write.payload.entry.eq(done.entry), write.payload.word.eq(done.number // self._word_passes if self._row_words else 0),
-            self.finished.eq(write.valid & done.last), self.working.eq(Cat(s.valid for s in stages).any())]
+            self.writes.eq(Mux(to_output(ending), 1 << OUTPUT, 1 << ACC) & writes(ending).replicate(4)),
+            self.finished.eq(ending.valid & ending.last & ~ending.first_of_two), self.working.eq(Cat(s.valid for s in stages).any())]
         if self.params["reduce_axes"]:
             self._second(m, done)
 

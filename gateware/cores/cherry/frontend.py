@@ -27,9 +27,9 @@ _CODE = ISA.fault_codes
 _SETTLE = 15
 
 
-class _State(enum.Enum, shape=4):
+class _State(enum.Enum, shape=5):
     IDLE = 0
-    RUN = 1
+    RUN = 16            # a bit of its own: most decisions are made here
     START = 2           # of a loop whose record was looked up
     SKIP = 3            # of a loop without iterations
     DRAIN = 4           # program over
@@ -38,6 +38,21 @@ class _State(enum.Enum, shape=4):
     REPORT = 7
     CLEAR = 8
     FINISH = 9
+
+
+class _Kind(enum.Enum, shape=4):
+    """What is wrong with an instruction; 1 to 6: the reasons of fault ``state``."""
+    INSIDE = 1
+    ACTIVE = 2
+    EMPTY = 3
+    OTHER = 4
+    DISTANCE = 5
+    COUNT = 6
+    WORD = 7
+    UNDECLARED_UNIT = 8
+    UNDECLARED_LOOP = 9
+    OPEN = 10           # program end with a loop open
+    BEYOND = 11         # or beyond it
 
 
 def front_members():
@@ -54,7 +69,8 @@ def front_members():
 class FrontEnd(wiring.Component):
     """Front end with operations of several units under way.
 
-    A body's instruction costs a cycle, a start of a loop two, an end one, a jump four more.
+    A body's instruction costs a cycle (two, where its unit has three or more operations under way), a start of a loop two, an end one, a
+    jump four more.
 
     Parameters
     ----------
@@ -99,7 +115,7 @@ class FrontEnd(wiring.Component):
             units.request.valid.eq(issue.request_valid), units.request.payload.eq(issue.request), units.slot.eq(self.program.slot),
             units.rebase.eq(self.program.rebase), units.rebase_mask.eq(self.program.rebase_mask),
             loops.read_loop.eq(units.loop), loops.read_version.eq(units.version), units.iteration.eq(loops.iteration)]
-        self._state = Signal(_State)
+        self._state, self._kind = Signal(_State), Signal(_Kind, init=_Kind.WORD, reset_less=True)
         self._held, self._full = Signal(IssuedLayout(), reset_less=True), Signal()
         self._index = Signal(INDEX)
         # Where a fault stands: the active loops, the versions of their iterations, the context inside an independent loop.
@@ -161,9 +177,11 @@ class FrontEnd(wiring.Component):
         phys = Signal(4)
         moves, private = Signal(), Signal()
         size = Signal(6)
-        coefficients = units.coefficients
+        coefficients = Signal(LOOPS, reset_less=True)       # of the record's unit, looked up with the word that it comes from
+        with m.If(self._fetch.take):
+            m.d.sync += coefficients.eq(units.coefficients)
         m.d.comb += [
-            units.look.eq(record.word[8:13]), moves.eq(record.load & coefficients.bit_select(top.loop, 1)),
+            units.look.eq(self._fetch.next_word[8:13]), moves.eq(record.load & coefficients.bit_select(top.loop, 1)),
             private.eq(top.independent & (record.store | moves | (record.reads & Cat(some)).any())),
             size.eq(Mux(private, top.size, 1))]
         op = Signal(IssuedLayout())
@@ -196,7 +214,7 @@ class FrontEnd(wiring.Component):
         wiring_op = self._issue.op
         m.d.comb += [wiring_op.valid.eq(self._full), wiring_op.payload.eq(self._held)]
         self._room = Signal()
-        m.d.comb += self._room.eq(~self._full | wiring_op.ready)
+        m.d.comb += self._room.eq(~self._full | self._issue.sure)
         with m.If(self._accept):
             m.d.sync += [self._held.eq(op), self._full.eq(1)]
         with m.Elif(wiring_op.ready):
@@ -214,98 +232,115 @@ class FrontEnd(wiring.Component):
         self._wait = Signal(range(_SETTLE + 1))
         jump, target, pop = Signal(), Signal(INDEX), Signal()      # pop: the record is done with
         crowded, renewable = Signal(), Signal()
+        # Of a loop's start, worked out while its record is looked up: it is active, undeclared, has too many iterations, or none.
+        active, undeclared_loop, many, none = Signal(), Signal(), Signal(), Signal()
         loop = record.word[10:13]
-        # A new value of an iteration takes the place of the oldest of its loop: nobody may need that any more.
+        # A new value of an iteration takes the place of the oldest of its loop: nobody may need that any more. Worked out a cycle ahead,
+        # in which one more may be made.
+        m.d.sync += [
+            renewable.eq(~self._lsu_held & (issue.lsu_idle | ((self._written - issue.oldest.written)[:WRITTEN] < (1 << VERSION) - 2))),
+            active.eq(loops.active.bit_select(loop, 1)), undeclared_loop.eq(~program.loops.bit_select(loop, 1)),
+            many.eq(record.independent & (program.contexts != 0) & (loops.count > program.contexts)), none.eq(loops.count == 0)]
         m.d.comb += [
             crowded.eq(self._instructions[-1] | self._operations[-1]),
-            renewable.eq(~self._lsu_held & (issue.lsu_idle | ((self._written - issue.oldest.written)[:WRITTEN] < (1 << VERSION) - 1))),
             fetch.jump.eq(jump), fetch.target.eq(target), fetch.record.ready.eq(pop | jump),
             loops.look.eq(loop), loops.index.eq(index), loops.independent.eq(record.independent), loops.push_count.eq(count),
-            loops.push_body.eq(body), loops.clear.eq(self.start)]
+            loops.push_body.eq(body), loops.starts.eq(state == _State.START), loops.clear.eq(self.start)]
         with m.If(loops.push | loops.advance):
             m.d.sync += self._written.eq(self._written + 1)
+        # Whether the program's end is reached, for the next cycle; behind a jump nothing comes that soon.
+        ended, last_index = Signal(), Signal(INDEX, reset_less=True)
+        m.d.sync += [last_index.eq(program.instructions - 1), ended.eq(index == program.instructions)]
         with m.If(pop):
-            m.d.sync += index.eq(index + 1)
+            m.d.sync += [index.eq(index + 1), ended.eq(index == last_index)]
         with m.If(jump):
-            m.d.sync += index.eq(target)
+            m.d.sync += [index.eq(target), ended.eq(0)]
         one = Mux(top.independent, top.size, 1)
-        beyond = Signal(20)
-        m.d.comb += beyond.eq(index + body + 2)
-        undeclared_unit = ~program.units.bit_select(record.word[8:13], 1)
-        undeclared_loop = ~program.loops.bit_select(loop, 1)
+        beyond = Signal(20, reset_less=True)
+        m.d.sync += beyond.eq(index + body + 2)
+        # What the record asks for, one of these: worked out with the word that it comes from.
+        wrong, undeclared_unit, starts, ends, nothing, operates = flags = [
+            Signal(name=name, reset_less=True) for name in ("wrong", "undeclared_unit", "starts", "ends", "nothing", "operates")]
+        coming = fetch.next_record
+        well, works = coming.fault == WordFault.NONE, coming.kind == Class.OPERATION
+        unknown = (coming.unit == Unit.LSU) & ~program.units.bit_select(fetch.next_word[8:13], 1)
+        with m.If(fetch.take):
+            m.d.sync += Cat(flags).eq(Cat(~well, well & works & unknown, well & (coming.kind == Class.START), well & (coming.kind == Class.END),
+                                          well & (coming.kind == Class.NOTHING), well & works & ~unknown))
 
-        with m.Switch(state):
-            with m.Case(_State.IDLE):
+        with m.Switch(state.as_value()):
+            with m.Case(_State.IDLE.value):
                 with m.If(self.start):
                     m.d.comb += [jump.eq(1), target.eq(0)]
                     m.d.sync += state.eq(_State.RUN)
-            with m.Case(_State.RUN):
-                with m.If(index == program.instructions):
+            with m.Case("1----"):
+                with m.If(ended):
                     m.d.sync += state.eq(_State.DRAIN)
                     with m.If(top.valid):
-                        self._fail(m, "program_end", top.loop, index - 1, body=False)
+                        self._fail(m, _Kind.OPEN)
                 with m.Elif(fetch.record.valid & loops.settled & ~crowded):
-                    with m.If(record.fault != WordFault.NONE):
-                        self._fail(m, None, record.word)
-                    with m.Elif(record.kind == Class.START):
+                    with m.If(wrong):
+                        self._fail(m, _Kind.WORD)
+                    with m.If(undeclared_unit):
+                        self._fail(m, _Kind.UNDECLARED_UNIT)
+                    with m.If(starts):
                         m.d.sync += [count.eq(loops.count), body.eq(loops.body), state.eq(_State.START)]
-                    with m.Elif(record.kind == Class.END):
+                    with m.If(ends):
                         with m.If(~top.valid):
-                            self._misplaced(m, 3)
+                            self._fail(m, _Kind.EMPTY)
                         with m.Elif(top.loop != loop):
-                            self._misplaced(m, 4)
+                            self._fail(m, _Kind.OTHER)
                         with m.Elif(top.far | (top.end != index)):
-                            self._misplaced(m, 5)
+                            self._fail(m, _Kind.DISTANCE)
                         with m.Elif(top.last):
                             m.d.comb += [loops.pop.eq(1), pop.eq(1), self._amount.eq(one)]
                         with m.Elif(renewable):
                             m.d.comb += [loops.advance.eq(1), jump.eq(1), target.eq(top.start + 1), self._amount.eq(one)]
-                    with m.Elif(record.kind == Class.NOTHING):
+                    with m.If(nothing):
                         m.d.comb += [pop.eq(1), self._amount.eq(one)]
-                    with m.Elif((record.unit == Unit.LSU) & undeclared_unit):
-                        self._fail(m, "undeclared", record.word[8:13] | 1 << 8)
-                    with m.Elif(self._room):
+                    with m.If(operates & self._room):
                         m.d.comb += [self._accept.eq(1), pop.eq(1), self._amount.eq(one)]
-            with m.Case(_State.START):
+            with m.Case(_State.START.value):
                 with m.If(top.independent):
-                    self._misplaced(m, 1)
-                with m.Elif(loops.active.bit_select(loop, 1)):
-                    self._misplaced(m, 2)
+                    self._fail(m, _Kind.INSIDE)
+                with m.Elif(active):
+                    self._fail(m, _Kind.ACTIVE)
                 with m.Elif(undeclared_loop):
-                    self._fail(m, "undeclared", loop)
-                with m.Elif(record.independent & (program.contexts != 0) & (count > program.contexts)):
-                    self._misplaced(m, 6)
-                with m.Elif(count == 0):
+                    self._fail(m, _Kind.UNDECLARED_LOOP)
+                with m.Elif(many):
+                    self._fail(m, _Kind.COUNT)
+                with m.Elif(none):
                     m.d.sync += state.eq(_State.SKIP)
                 with m.Elif(renewable):
                     m.d.comb += [loops.push.eq(1), pop.eq(1), self._amount.eq(1)]
                     m.d.sync += state.eq(_State.RUN)
-            with m.Case(_State.SKIP):
+            with m.Case(_State.SKIP.value):
                 with m.If(beyond > program.instructions):
-                    self._fail(m, "program_end", loop)
+                    self._fail(m, _Kind.BEYOND)
                 with m.Else():
                     m.d.comb += [jump.eq(1), target.eq(beyond), self._amount.eq(1)]
                     m.d.sync += state.eq(_State.RUN)
-            with m.Case(_State.DRAIN):
+            with m.Case(_State.DRAIN.value):
                 with m.If(issue.idle & ~self._full & (self._instructions == 0) & (self._operations == 0)):
                     m.d.sync += state.eq(_State.FINISH)
-            with m.Case(_State.FAULT):
+            with m.Case(_State.FAULT.value):
+                self._note_fault(m)
                 with m.If(issue.lsu_idle & ~self._lsu_held & (self._instructions == 0) & (self._operations == 0)):
                     m.d.sync += state.eq(_State.REPORT)
-            with m.Case(_State.MEMORY):
+            with m.Case(_State.MEMORY.value):
                 m.d.sync += self._wait.eq(self._wait + 1)
                 with m.If(self._wait == _SETTLE):
                     self._note_memory(m)
-            with m.Case(_State.REPORT):
+            with m.Case(_State.REPORT.value):
                 m.d.sync += [state.eq(_State.CLEAR), self._wait.eq(0)]
-            with m.Case(_State.CLEAR):
+            with m.Case(_State.CLEAR.value):
                 m.d.sync += [self._wait.eq(self._wait + 1), self._full.eq(0)]
                 with m.If(self._wait == 3):
                     m.d.sync += state.eq(_State.FINISH)
-            with m.Case(_State.FINISH):
+            with m.Case(_State.FINISH.value):
                 m.d.sync += state.eq(_State.IDLE)
         running = Signal()
-        m.d.comb += running.eq((state != _State.IDLE) & (state.as_value() < _State.MEMORY.value))
+        m.d.comb += running.eq(state.as_value()[4] | ((state != _State.IDLE) & (state.as_value()[:4] < _State.MEMORY.value)))
         m.d.sync += self.clear.eq(((state == _State.IDLE) & self.start) | (state == _State.REPORT))
         m.d.comb += [self.finish.eq(state == _State.FINISH),
                      self.waiting.eq(issue.idle & ~self._full & running)]
@@ -314,21 +349,32 @@ class FrontEnd(wiring.Component):
             self._note(m, code=_CODE["aborted"], index=index, detail=0, inside=0)
         with m.Elif(self.mem_fault & running):
             m.d.sync += [state.eq(_State.MEMORY), self._wait.eq(0)]
-        m.d.comb += issue.hold.eq(~running | self.stop | self.mem_fault)
+        # A cycle late: what is issued in between is forgotten with the rest.
+        m.d.sync += issue.hold.eq(~running | self.stop | self.mem_fault)
 
     # Faults
 
-    def _fail(self, m, name, detail, index=None, body=True):
-        """A fault of this instruction; ``None``: of its word."""
-        code = _CODE[name] if name else Array(
-            [0, _CODE["opcode"], _CODE["field"], _CODE["feature"]])[self._record.fault.as_value()]
-        m.d.sync += self._state.eq(_State.FAULT)
-        self._note(m, code=code, index=self._index if index is None else index, detail=detail,
-                   inside=self._loops.top.independent if body else 0)
+    def _fail(self, m, kind):
+        """A fault of this instruction: it stays where it is, and is noted in the next cycles."""
+        m.d.sync += [self._state.eq(_State.FAULT), self._kind.eq(kind)]
 
-    def _misplaced(self, m, reason):
-        """Fault ``state`` of a loop's start or end."""
-        self._fail(m, "state", Cat(self._record.word[10:13], Const(0, 5), Const(reason, 8)))
+    def _note_fault(self, m):
+        """What :meth:`_fail` said of the instruction."""
+        kind, word, top = self._kind, self._record.word, self._loops.top
+        loop = word[10:13]
+        of_word = Array([0, _CODE["opcode"], _CODE["field"], _CODE["feature"]])[self._record.fault.as_value()]
+        ends = kind == _Kind.OPEN
+        with m.Switch(kind):
+            with m.Case(_Kind.WORD):
+                self._note(m, code=of_word, index=self._index, detail=word, inside=top.independent)
+            with m.Case(_Kind.UNDECLARED_UNIT, _Kind.UNDECLARED_LOOP):
+                self._note(m, code=_CODE["undeclared"], index=self._index, inside=top.independent,
+                           detail=Mux(kind == _Kind.UNDECLARED_UNIT, word[8:13] | 1 << 8, loop))
+            with m.Case(_Kind.OPEN, _Kind.BEYOND):
+                self._note(m, code=_CODE["program_end"], index=Mux(ends, self._index - 1, self._index), detail=Mux(ends, top.loop, loop),
+                           inside=~ends & top.independent)
+            with m.Default():
+                self._note(m, code=_CODE["state"], index=self._index, detail=Cat(loop, Const(0, 5), kind.as_value()[:3]), inside=top.independent)
 
     def _note(self, m, *, code, index, detail, inside, snapshot=None, context=0):
         loops = self._loops

@@ -31,6 +31,7 @@ class Fetch(wiring.Component):
     slot : In, resident program that runs
     jump, target : In: what comes next is the word at ``target``; :attr:`PENALTY` cycles later
     record : Out, stream of :class:`~.predecode.RecordLayout`, from registers
+    take, next_word, next_record : Out, the record is from the next cycle on that of this word
     """
     #: Cycles from ``jump`` to the record.
     PENALTY = 2 + _LATENCY
@@ -40,7 +41,7 @@ class Fetch(wiring.Component):
         self._words = params["imem"] * params["slots"]
         super().__init__({
             "write": In(1), "write_address": In(ceil_log2(self._words)), "write_data": In(18), "slot": In(1),
-            "jump": In(1), "target": In(INDEX), "record": Out(stream.Signature(RecordLayout()))})
+            "jump": In(1), "target": In(INDEX), "take": Out(1), "next_word": Out(18), "next_record": Out(RecordLayout()), "record": Out(stream.Signature(RecordLayout()))})
 
     def elaborate(self, platform):
         m = Module()
@@ -53,7 +54,7 @@ class Fetch(wiring.Component):
         head, tail, queued = Signal(range(_DEPTH)), Signal(range(_DEPTH)), Signal(range(_DEPTH + 1))
         held, asked = Signal(), Signal(range(_DEPTH + 1))         # asked: on the way or queued
         coming = Signal(_LATENCY)
-        ask, arrives, take = Signal(), Signal(), Signal()
+        ask, arrives, take = Signal(), Signal(), self.take
         record = Signal(RecordLayout(), reset_less=True)
         m.d.comb += [
             ram.write_en.eq(self.write), ram.write_addr.eq(self.write_address), ram.write_data.eq(self.write_data),
@@ -61,7 +62,7 @@ class Fetch(wiring.Component):
             ask.eq(asked != _DEPTH), arrives.eq(coming[-1]),
             take.eq(((queued != 0) | arrives) & (~held | self.record.ready)),
             put.addr.eq(tail), put.data.eq(ram.read_data), put.en.eq(arrives), get.addr.eq(head),
-            decode.word.eq(Mux(queued != 0, get.data, ram.read_data)),
+            self.next_word.eq(Mux(queued != 0, get.data, ram.read_data)), decode.word.eq(self.next_word), self.next_record.eq(decode.record),
             self.record.valid.eq(held), self.record.payload.eq(record)]
         m.d.sync += [coming.eq(Cat(ask, coming)), pc.eq(pc + ask), asked.eq(asked + ask - take),
                      tail.eq(tail + arrives), head.eq(head + take), queued.eq(queued + arrives - take)]

@@ -4,14 +4,12 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from .ops import POSITION, ProgressLayout, Waits
+from .ops import POSITION, ProgressLayout, Unit, Waits
 
-__all__ = ["ALL", "DEPTH", "EntryLayout", "InFlight", "Progress", "SlotGate"]
+__all__ = ["DEPTH", "EntryLayout", "InFlight", "Progress", "SlotGate"]
 
 #: Operations of a unit that are under way at most.
 DEPTH = 4
-#: More slots than an operation has.
-ALL = 63
 
 
 class Progress(wiring.Component):
@@ -37,36 +35,51 @@ class Progress(wiring.Component):
 
 
 class SlotGate(wiring.Component):
-    """Says whether a slot of an operation may go: every wait of it is over.
+    """Says which slots of an operation may go: every wait of theirs is over. All combinational, from registers; what it says is meant for a
+    register that holds from the next cycle on.
 
-    How many slots may go is worked out a cycle ahead, in registers, so that a unit loses no cycle between two operations.
+    Parameters
+    ----------
+    own : :class:`~.ops.Unit` or None
+        The unit whose slots these are: its operands are fetched in order, so there is nothing to wait for.
 
     Members
     -------
-    waits : In, :class:`~.ops.Waits` of the operation to which ``slot`` belongs **in the next cycle**: what a unit's register of its
-        operation holds from the next cycle on, e.g. ``Mux(take, op.payload.waits, held.waits)``
-    slot : In, 6 bits, slot in question in this cycle
+    waits : In, :class:`~.ops.Waits` of the operation at work; slot : In, 6 bits, its slot in question
+    first_waits : In, those of the operation that comes next
     progress : In, :class:`~.ops.ProgressLayout`
-    go : Out, ``slot`` may go; from ``slot`` through one comparison. Once it is high for a slot it stays high
+    now, after : Out, ``slot`` may go, and the one after it; first : Out, slot 0 of the operation that comes next may. What may go once may
+        go for ever.
     """
-    def __init__(self):
-        super().__init__({"waits": In(Waits()), "slot": In(6), "progress": In(ProgressLayout()), "go": Out(1)})
+    def __init__(self, *, own=None):
+        self._own = own
+        super().__init__({"waits": In(Waits()), "slot": In(6), "first_waits": In(Waits()), "progress": In(ProgressLayout()),
+                          "now": Out(1), "after": Out(1), "first": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        goes = []
-        for unit in range(4):
+        now, after, first = [], [], []
+        for unit in Unit:
             for kind in ("fetched", "finished"):
-                wait, count = self.waits[unit][kind], self.progress[unit][kind]
-                done = Signal(POSITION, name=f"done_{unit}_{kind}")
-                allowed = Signal(6, reset_less=True, name=f"allowed_{unit}_{kind}")
-                m.d.comb += done.eq(count - wait.base)
-                # A negative number: the waited-for operation has not even begun. Past its end all slots may go.
-                over = ~wait.valid | (~done[-1] & (done[6:-1].any() | (done[:6] >= wait.size)))
-                m.d.sync += allowed.eq(Mux(over, ALL, Mux(done[-1], 0, done[:6])))
-                goes.append(self.slot < allowed)
-        m.d.comb += self.go.eq(Cat(goes).all())
+                if kind == "fetched" and unit is self._own:
+                    continue
+                count, name = self.progress[unit.value][kind], f"{unit.name.lower()}_{kind}"
+                wait, done, past = self._done(m, count, self.waits, unit, kind, f"done_{name}")
+                # Past the end of what is waited for all slots may go.
+                past = past & (done[6:-1].any() | (done[:6] >= wait.size))
+                now.append(~wait.valid | past | (~done[-1] & (done[:-1] > self.slot)))
+                after.append(~wait.valid | past | (~done[-1] & (done[:-1] > self.slot + 1)))
+                wait, done, past = self._done(m, count, self.first_waits, unit, kind, f"first_{name}")
+                first.append(~wait.valid | (past & (done[:-1].any() | (wait.size == 0))))
+        m.d.comb += [self.now.eq(Cat(now).all()), self.after.eq(Cat(after).all()), self.first.eq(Cat(first).all())]
         return m
+
+    @staticmethod
+    def _done(m, count, waits, unit, kind, name):
+        """The wait, how many slots of what is waited for are done, and whether that is not negative: it has begun at all."""
+        wait, done = waits[unit.value][kind], Signal(POSITION, name=name)
+        m.d.comb += done.eq(count - wait.base)
+        return wait, done, ~done[-1]
 
 
 class EntryLayout(data.StructLayout):
@@ -89,7 +102,7 @@ class InFlight(wiring.Component):
     reads, writes : In, 12 bits: masks of a new operation of any unit; ``all`` : In, it waits for all slots of another, not slot by slot
     waits : Out, structure of :class:`~.ops.Waits` for this unit: for ``finished`` of the youngest whose result the new one reads or
         overwrites, for ``fetched`` of the youngest whose operands it overwrites
-    full, empty : Out
+    full, empty : Out; nearly : Out, there is room for one at most
     oldest : Out, the oldest entry
     retire : Out, it leaves in this cycle
     marks : Out, 4 bits: marks that any of them carries
@@ -97,7 +110,7 @@ class InFlight(wiring.Component):
     def __init__(self):
         super().__init__({
             "push": In(1), "entry": In(EntryLayout()), "mark": In(4), "finished": In(POSITION), "hold": In(1), "clear": In(1),
-            "reads": In(12), "writes": In(12), "all": In(1), "waits": Out(Waits().elem_shape), "full": Out(1), "empty": Out(1),
+            "reads": In(12), "writes": In(12), "all": In(1), "waits": Out(Waits().elem_shape), "full": Out(1), "nearly": Out(1), "empty": Out(1),
             "oldest": Out(EntryLayout()), "retire": Out(1), "marks": Out(4)})
 
     def elaborate(self, platform):
@@ -105,7 +118,7 @@ class InFlight(wiring.Component):
         entries = [Signal(EntryLayout(), name=f"entry_{k}") for k in range(DEPTH)]
         valid = Signal(DEPTH)           # ones from bit 0 on
         m.d.comb += [
-            self.full.eq(valid[-1]), self.empty.eq(~valid[0]),
+            self.full.eq(valid[-1]), self.nearly.eq(valid[-2]), self.empty.eq(~valid[0]),
             self.marks.eq(Cat(Cat(e.marks[k] & v for e, v in zip(entries, valid, strict=True)).any() for k in range(4)))]
         for k, entry in enumerate(entries):
             with m.If(valid[k]):

@@ -72,7 +72,8 @@ class Issue(wiring.Component):
     """Takes one operation a cycle, and hands it to its unit with what it must wait for.
 
     At most :data:`~.hazards.DEPTH` operations of a unit are under way. Positions are compared modulo 2^:data:`~.ops.POSITION`: an
-    operation that passes a multiple of 64 slots of its unit is issued when all that were under way at the multiple before are complete.
+    operation that may pass a multiple of 64 slots of its unit, since it begins 32 before it or fewer, is issued when all that were under way
+    at the multiple before are complete.
 
     Parameters
     ----------
@@ -80,11 +81,12 @@ class Issue(wiring.Component):
 
     Members
     -------
-    op : In, stream of :class:`IssuedLayout`
+    op : In, stream of :class:`IssuedLayout`; ``ready`` only with ``valid``
     hold : In, nothing is taken; clear : In, all is forgotten
     progress : In, :class:`~.ops.ProgressLayout`
     lsu, dot, alu, sfu : Out, streams of :mod:`.ops`
     request : Out, payload and ``valid`` for the address units (always taken); address : In, stream of :class:`~.apu.AddressLayout`
+    sure : Out, what is offered in this cycle is taken, unless ``hold``; from a register
     idle : Out, no operation is under way; lsu_idle : Out, no load or store
     oldest : Out, snapshot of the oldest load or store under way
     settled : Out, what that one stands for was counted
@@ -96,7 +98,7 @@ class Issue(wiring.Component):
             "op": In(stream.Signature(IssuedLayout())), "hold": In(1), "clear": In(1), "progress": In(ProgressLayout()),
             "lsu": Out(stream.Signature(lsu_op())), "dot": Out(stream.Signature(dot_op())), "alu": Out(stream.Signature(alu_op())),
             "sfu": Out(stream.Signature(sfu_op())), "request": Out(RequestLayout()), "request_valid": Out(1),
-            "address": In(stream.Signature(AddressLayout())), "idle": Out(1), "lsu_idle": Out(1), "oldest": Out(SnapshotLayout()),
+            "address": In(stream.Signature(AddressLayout())), "sure": Out(1), "idle": Out(1), "lsu_idle": Out(1), "oldest": Out(SnapshotLayout()),
             "settled": Out(1), "retired": Out(COUNT), "operations": Out(COUNT)})
 
     def elaborate(self, platform):
@@ -105,7 +107,8 @@ class Issue(wiring.Component):
         tables = [InFlight() for _ in Unit]
         issued = [Signal(POSITION, name=f"issued_{u.name.lower()}") for u in Unit]
         waits = Signal(header()["waits"])
-        base, passes, blocked, accept = Signal(POSITION), Signal(), Signal(), Signal()
+        base, passes, accept = Signal(POSITION), Signal(), Signal()
+        pushes = [Signal(name=f"mine_{u.name.lower()}") for u in Unit]
         end = Signal(POSITION)
         entry = Signal(EntryLayout())
         marks = Signal(4)
@@ -113,20 +116,23 @@ class Issue(wiring.Component):
             base.eq(Cat(*issued).word_select(unit.as_value(), POSITION)), end.eq(base + op.size), passes.eq(base[6] != end[6]),
             entry.reads.eq(op.reads), entry.writes.eq(op.writes), entry.base.eq(base), entry.size.eq(op.size), entry.end.eq(end),
             entry.marks.eq(0),
-            marks.eq(tables[0].marks | tables[1].marks | tables[2].marks | tables[3].marks),
-            blocked.eq(Cat(t.full for t in tables).bit_select(unit.as_value(), 1) | (passes & marks.bit_select(unit.as_value(), 1))),
-            self.op.ready.eq(~blocked & ~self.hold), accept.eq(self.op.valid & self.op.ready)]
+            accept.eq(Cat(pushes).any()), self.op.ready.eq(accept)]
+        # A cycle late: what follows one that passes a multiple does not come near the next.
+        m.d.sync += marks.eq(tables[0].marks | tables[1].marks | tables[2].marks | tables[3].marks)
+        # A cycle ahead: no unit can become full with one more.
+        m.d.sync += self.sure.eq(~Cat(t.nearly for t in tables).any() & (marks == 0))
         for u in Unit:
             table = m.submodules[f"under_way_{u.name.lower()}"] = tables[u.value]
-            mine = Signal(name=f"mine_{u.name.lower()}")
+            # Each unit by itself, so that the way to its table is short.
+            mine = pushes[u.value]
             m.d.comb += [
-                mine.eq(accept & (unit == u)), table.push.eq(mine), table.entry.eq(entry), table.mark[u.value].eq(mine & passes),
+                mine.eq(self.op.valid & (unit == u) & ~self.hold & ~table.full & ~(issued[u.value][5] & marks[u.value])), table.push.eq(mine), table.entry.eq(entry), table.mark[u.value].eq(mine & passes),
                 table.finished.eq(self.progress[u.value].finished), table.clear.eq(self.clear), table.reads.eq(op.reads),
                 # What all contexts share is overwritten when the last of them has read it.
                 table.all.eq(op.uniform), table.writes.eq(op.writes), waits[u.value].eq(table.waits)]
             for other in Unit:
                 if other is not u:
-                    m.d.comb += table.mark[other.value].eq(accept & (unit == other) & passes)
+                    m.d.comb += table.mark[other.value].eq(pushes[other.value] & passes)
             with m.If(mine):
                 m.d.sync += issued[u.value].eq(end)
             with m.If(self.clear):

@@ -53,6 +53,7 @@ class Loops(wiring.Component):
     slot : In, resident program that runs; clear : In, no loop is active
     look : In, loop in question; count, body : Out, its record, combinational; active : Out, mask of the active loops
     push : In, loop ``look`` starts at ``index``, ``independent`` or not, of ``push_count`` (not 0) iterations and ``push_body`` instructions
+    starts : In, nothing but a loop's start may come in this cycle; else no ``push``
     advance : In, the innermost loop goes on to its next iterations (not when ``top.last``); ``top`` is not ``settled`` in the next cycle
     pop : In, it is over
     top : Out, :class:`TopLayout`; settled : Out, its ``size`` and ``last`` are right
@@ -66,7 +67,7 @@ class Loops(wiring.Component):
         super().__init__({
             "write": In(1), "write_address": In(5), "write_data": In(18), "slot": In(1), "clear": In(1),
             "look": In(3), "count": Out(18), "body": Out(18), "active": Out(LOOPS),
-            "push": In(1), "index": In(INDEX), "independent": In(1), "push_count": In(18), "push_body": In(18), "advance": In(1), "pop": In(1),
+            "push": In(1), "index": In(INDEX), "independent": In(1), "starts": In(1), "push_count": In(18), "push_body": In(18), "advance": In(1), "pop": In(1),
             "top": Out(TopLayout()), "settled": Out(1), "versions": Out(VersionsLayout()),
             "read_loop": In(3), "read_version": In(VERSION), "iteration": Out(18),
             "report_loop": In(3), "report_version": In(VERSION), "report": Out(18)})
@@ -107,8 +108,8 @@ class Loops(wiring.Component):
         changed = Signal(3)
         version = Signal(VERSION)
         m.d.comb += [
-            changed.eq(Mux(self.push, self.look, top.loop)), version.eq(versions[changed] + 1), new.addr.eq(Cat(version, changed)),
-            new.en.eq(self.push | self.advance), new.data.eq(Mux(self.push, 0, top.iteration + top.size)),
+            changed.eq(Mux(self.starts, self.look, top.loop)), version.eq(versions[changed] + 1), new.addr.eq(Cat(version, changed)),
+            new.en.eq(self.push | self.advance), new.data.eq(Mux(self.starts, 0, top.iteration + top.size)),
             read.addr.eq(Cat(self.read_version, self.read_loop)), self.iteration.eq(read.data),
             report.addr.eq(Cat(self.report_version, self.report_loop)), self.report.eq(report.data)]
         with m.If(new.en):

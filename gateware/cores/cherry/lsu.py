@@ -6,25 +6,27 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from .hazards import SlotGate
-from .lsu_crossbar import Crossbar, choose
+from .lsu_crossbar import Crossbar, choose, selected
 from .lsu_operation import Operation, OperationQueue
 from .lsu_plan import followers, lanes, leaders
 from .lsu_results import DEPTH, Results
 from .narrow import narrowed, widened
-from .ops import ProgressLayout, TileRead, TileWrite, element_bits, entries, lsu_op, tile_elements
+from .ops import ProgressLayout, TileRead, TileWrite, Unit, element_bits, entries, lsu_op, tile_elements
 from .scratchpad import BankFace, row_bits
 from .stages import Stages
 
 __all__ = ["LoadStore", "lsu_members"]
 
 _ACC = 3
+#: Cycles in which no tile is read after another unit was refused one twice on end.
+_YIELD = 3
 
 
 def lsu_members(params):
     """Members of every load/store unit; see :class:`LoadStore`."""
     return {
         "op": In(stream.Signature(lsu_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-        "loading": Out(1), "storing": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params)),
+        "loading": Out(1), "storing": Out(1), "clear": In(1), "others": In(4), "refused": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params)),
         "banks": Out(BankFace(row_bits(params))).array(params["banks"]),
         "fault": Out(1), "fault_address": Out(18), "fault_slot": Out(6)}
 
@@ -46,6 +48,8 @@ class LoadStore(wiring.Component):
     -------
     op, progress, fetched, finished, clear, tiles_read, tiles_write : the faces of a unit (:mod:`.ops`)
     loading, storing : Out, a load or a store is under way
+    others : In, 4 bits: registers that dot unit and comparators write in the next cycle
+    refused : In, another unit was refused tiles since this one read them in the cycle before; after two such cycles it reads none in three
     banks : Out, array of :class:`~.scratchpad.BankFace`
     fault : Out, level: MEM_RANGE. All slots before ``fault_slot`` of its operation are done, nothing else. ``fault_address`` : the first
         address outside, row by row. Until ``clear``
@@ -69,27 +73,30 @@ class LoadStore(wiring.Component):
         s = Stages(m)
 
         queue = m.submodules.queue = OperationQueue(banks=params["banks"])
-        # Of the operation at hand and of the next one: so no path leads from an operation's end into a gate.
-        gate, next_gate = m.submodules.gate, m.submodules.next_gate = SlotGate(), SlotGate()
+        gate = m.submodules.gate = SlotGate(own=Unit.LSU)
         results = m.submodules.results = Results(params=params)
         connect(m, flipped(self.op), queue.op)
         connect(m, results.tiles_write, flipped(self.tiles_write))
-        m.d.comb += [queue.clear.eq(self.clear), results.clear.eq(self.clear), self.finished.eq(results.finished),
-                     gate.progress.eq(self.progress), next_gate.progress.eq(self.progress)]
+        m.d.comb += [queue.clear.eq(self.clear), results.clear.eq(self.clear), results.others.eq(self.others), self.finished.eq(results.finished),
+                     gate.progress.eq(self.progress)]
 
         # The operation at hand: `slot` is the next to start, while `more`; `passing` the one that still has passes to do.
         op, valid, more = Signal(Operation(), name="at_hand", reset_less=True), Signal(), Signal()
         slot, passing, going_on = Signal(6), Signal(6, reset_less=True), Signal()
         start, issue, final, over = Signal(), Signal(), Signal(), Signal()
-        last_slot, fresh = Signal(), Signal()       # `slot` is the operation's last; the operation is in its first cycle
+        last_slot = Signal()        # `slot` is the operation's last
+        go, free = Signal(), Signal()               # it may start as far as others are concerned, and as far as this unit is
         dead = Signal()
         m.d.comb += [
             over.eq(issue & final & Mux(going_on, ~more, last_slot)),
             queue.take.eq(~valid | over), issue.eq(start | going_on),
-            gate.waits.eq(op.waits), gate.slot.eq(slot), next_gate.waits.eq(queue.next.waits), next_gate.slot.eq(0)]
-        m.d.sync += fresh.eq(queue.take)
+            gate.waits.eq(op.waits), gate.slot.eq(slot), gate.first_waits.eq(queue.next.waits)]
+        m.d.sync += go.eq(valid & more & gate.now & ~dead)
+        with m.If(start):
+            m.d.sync += go.eq(~last_slot & gate.after & ~dead)
         with m.If(queue.take):
-            m.d.sync += [op.eq(queue.next), valid.eq(queue.ready), more.eq(queue.ready), slot.eq(0), last_slot.eq(queue.next.size == 1)]
+            m.d.sync += [op.eq(queue.next), valid.eq(queue.ready), more.eq(queue.ready), slot.eq(0), last_slot.eq(queue.next.size == 1),
+                         go.eq(queue.ready & gate.first & ~dead)]
         with m.Else():
             with m.If(start):
                 m.d.sync += [slot.eq(slot + 1), more.eq(~last_slot), last_slot.eq(slot + 2 == op.size)]
@@ -98,51 +105,54 @@ class LoadStore(wiring.Component):
         with m.If(start):
             m.d.sync += passing.eq(slot)
 
-        # What has started and not finished finds room among the results.
-        owed, room = Signal(range(DEPTH + 1)), Signal(init=1)
-        # Two less than there is room for: one may start in this cycle and one in the next.
-        m.d.sync += [owed.eq(owed + start - results.finished), room.eq(owed < DEPTH - 1)]
+        # Passes that follow closely need the same registers; what has started and not finished finds room among the results.
+        owed, stored, loaded, kept = Signal(range(DEPTH + 1)), Signal(2), Signal(2), Signal(2)
+        issues_store, issues_load = issue & op.store, issue & ~op.store
+        m.d.sync += [stored.eq(Cat(issues_store, stored)), loaded.eq(Cat(issues_load, loaded)),
+                     kept.eq(Cat(issues_load & op.reads, kept)), owed.eq(owed + start - results.gone)]
 
-        # Passes that follow closely need the same registers.
-        stored, loaded, kept = Signal(2), Signal(2), Signal(2)
-        m.d.sync += [stored.eq(Cat(issue & op.store, stored)), loaded.eq(Cat(issue & ~op.store, loaded)),
-                     kept.eq(Cat(issue & ~op.store & op.reads, kept))]
-        blocked = Signal()
-        near = loaded[0] if log == 4 else 0
-        m.d.comb += blocked.eq(Mux(op.store, near, stored.any()) | (op.reads & kept.any()))
+        def blocked(next_op):
+            """In the next cycle, when ``next_op`` is at hand."""
+            near = issues_load if log == 4 else 0
+            return Mux(next_op.store, near, issues_store | stored[0]) | (next_op.reads & ((issues_load & op.reads) | kept[0]))
+        # The other units' turn at the tiles, lest the last slots that they have wait for all of an operation's of this one.
+        yields, before, hogs = Signal(2), Signal(), Signal()
+        m.d.comb += hogs.eq(self.refused & before)
+        m.d.sync += before.eq(self.refused)
+        with m.If(hogs & (yields == 0)):
+            m.d.sync += yields.eq(_YIELD)
+        with m.Elif(yields != 0):
+            m.d.sync += yields.eq(yields - 1)
+        # Two less than there is room for: one may start in this cycle and one in the next.
+        m.d.sync += free.eq(~(issue & ~final) & ~Mux(queue.take, blocked(queue.next), blocked(op)) & (owed < DEPTH - 1)
+                            & ~(Mux(queue.take, queue.next.reads, op.reads) & (hogs | (yields > 1))))
 
         # Tiles to store, or to keep elements of: the last of their words is asked for as the slot starts, others ahead.
         ask, ahead = self.tiles_read.request, Signal(range(words))
-        ready_to_go, whole = Signal(), Signal()
-        context = Signal(6)
+        whole, context = Signal(), Signal(6)
         m.d.comb += [
-            whole.eq(ahead == words - 1), context.eq(Mux(op.uniform, 0, slot)),
-            ready_to_go.eq(valid & more & Mux(fresh, next_gate.go, gate.go) & ~dead),
-            ask.valid.eq(ready_to_go & op.reads & (~whole | (~going_on & ~blocked & room))),
+            whole.eq(ahead == words - 1), context.eq(Mux(op.uniform, 0, slot)), ask.valid.eq(go & op.reads & (~whole | free)),
             ask.payload.mask.eq(1 << op.reg), ask.payload.word.eq(ahead),
             *(e.eq(Mux(context < op.copies, context, params["contexts"] + op.from_phys)) for e in ask.payload.entry),
-            start.eq(ready_to_go & ~going_on & ~blocked & room & (~op.reads | (whole & ask.ready)))]
+            start.eq(go & free & (~op.reads | (whole & ask.ready)))]
         if words > 1:
             with m.If(ask.valid & ask.ready):
                 m.d.sync += ahead.eq(ahead + 1)
         m.d.sync += self.fetched.eq(start)
 
-        # Passes: what this one serves, and what is left.
-        served, rest = Signal(16), Signal(16)
-        served_later, rest_later = Signal(16, reset_less=True), Signal(16, reset_less=True)
-        m.d.comb += [served.eq(Mux(going_on, served_later, op.served)), rest.eq(Mux(going_on, rest_later, op.rest)),
-                     final.eq(~rest.any())]
-        then = followers(m, rest, leaders(m, rest, op.same_bank, "next"), op.equal, "next")
-        m.d.sync += [served_later.eq(then), rest_later.eq(rest & ~then), going_on.eq(issue & ~final)]
+        # Passes: the lanes whose addresses this one serves, and what is left of others.
+        first, left = Signal(16), Signal(16)
+        first_later, left_later, final_later = Signal(16, reset_less=True), Signal(16, reset_less=True), Signal(reset_less=True)
+        m.d.comb += [first.eq(Mux(going_on, first_later, op.first)), left.eq(Mux(going_on, left_later, op.left)),
+                     final.eq(Mux(going_on, final_later, op.only))]
+        then = leaders(m, left, op.same_bank, "next")
+        m.d.sync += [first_later.eq(then), left_later.eq(left & ~then), final_later.eq(~(left & ~then).any()), going_on.eq(issue & ~final)]
 
         # Cycle 0: addresses of the lanes; which lane each bank serves.
         address = [Signal(18, name=f"address_{y}{x}") for y, x in lanes()]
         m.d.comb += [a.eq(op.rows[y] + op.along[x]) for a, (y, x) in zip(address, lanes(), strict=True)]
-        writes = served & ~op.hidden
-        meant = [[writes[k] & (a[:log] == b) for k, a in enumerate(address)] for b in range(params["banks"])]
-        lane = [s(1, Cat(Cat(mine[k] for k in range(16) if k >> bit & 1).any() for bit in range(4)), 4, f"lane_{b}")
-                for b, mine in enumerate(meant)]
-        hit = s(1, Cat(Cat(mine).any() for mine in meant), params["banks"], "hit")
+        # Of each bank the lane whose address it gets: one at most.
+        mine = [s(1, Cat(first[k] & (a[:log] == b) for k, a in enumerate(address)), 16, f"mine_{b}") for b in range(params["banks"])]
         at = [s(1, a, 18, f"address_{k}") for k, a in enumerate(address)]
         wrong = s(1, Cat(a[params["log_mem"]:].any() for a in address) & op.mask, 16, "wrong")
         number = Mux(going_on, passing, slot)
@@ -151,10 +161,12 @@ class LoadStore(wiring.Component):
         store, reg, last, opens = (s(1, v, w, n) for v, w, n in (
             (op.store, 1, "store"), (op.reg, 2, "reg"), (final, 1, "last"), (op.reads & ~going_on, 1, "opens")))
         keeps, skip = s(1, op.reads & ~op.store, 1, "keeps"), s(1, op.skip, 1, "skip")
-        mask, used = s(1, op.mask, 16, "mask"), s(1, served, 16, "used")
+        mask, used = s(1, op.mask, 16, "mask"), s(1, followers(op.mask, first, op.equal), 16, "used")
 
         # Cycle 1: rows; an access that leaves MEM ends everything from its slot on.
-        rows = [choose([a[log:params["log_mem"]] for a in at], k) for k in lane]
+        rows = [selected([a[log:params["log_mem"]] for a in at], lanes_of) for lanes_of in mine]
+        lane = [Cat(Cat(of[k] for k in range(16) if k >> bit & 1).any() for bit in range(4)) for of in mine]
+        hit = Cat(of.any() for of in mine)
         chain = Signal(5)           # cycles 1 to 5: a pass that counts
         good = Signal()
         m.d.comb += good.eq(chain[0] & ~dead & ~wrong.any())
@@ -211,7 +223,7 @@ class LoadStore(wiring.Component):
         m.d.sync += [self.loading.eq(loads.any() | results.loading), self.storing.eq(stored.any() | storing_3)]
         m.d.sync += self.fault.eq(dead & ~chain[1:].any() & ~good & results.empty)
         with m.If(self.clear):
-            m.d.sync += [valid.eq(0), more.eq(0), going_on.eq(0), slot.eq(0), owed.eq(0), room.eq(1), dead.eq(0), chain.eq(0), ahead.eq(0),
+            m.d.sync += [valid.eq(0), more.eq(0), go.eq(0), going_on.eq(0), slot.eq(0), owed.eq(0), dead.eq(0), chain.eq(0), ahead.eq(0),
                          stored.eq(0), loaded.eq(0), kept.eq(0), loads.eq(0), self.fetched.eq(0), self.fault.eq(0), self.loading.eq(0),
                          self.storing.eq(0)]
         return m

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From banks to elements of a tile, and from a tile's elements to banks."""
-from amaranth import Mux, Signal
+from amaranth import Mux, Signal, Value
 
-__all__ = ["Crossbar", "choose"]
+__all__ = ["Crossbar", "choose", "selected"]
 
 
 def choose(values, select):
@@ -11,6 +11,14 @@ def choose(values, select):
         return values[0]
     half = len(values) // 2
     return Mux(select[-1], choose(values[half:], select[:-1]), choose(values[:half], select[:-1]))
+
+
+def selected(values, chosen):
+    """The one value whose bit of ``chosen`` is set, or 0 where none is: two LUTs a bit less than :func:`choose` from sixteen."""
+    ones = [Value.cast(value) & chosen[k].replicate(len(value)) for k, value in enumerate(values)]
+    while len(ones) > 1:
+        ones = [a | b for a, b in zip(ones[::2], ones[1::2], strict=True)]
+    return ones[0]
 
 
 class Crossbar:

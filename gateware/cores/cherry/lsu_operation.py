@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .lsu_plan import DISTANCES, Meetings, followers, hidden, lane_mask, leaders, multiples
+from .lsu_plan import DISTANCES, Meetings, lane_mask, leaders, multiples, unique
 from .ops import Waits, lsu_op
 
 __all__ = ["Operation", "OperationQueue"]
@@ -22,12 +22,12 @@ class Operation(data.StructLayout):
 
     rows : address of each row's first element in slot 0; ``along`` : 0 to 3 times stride_x; ``step`` : from slot to slot
     mask : lanes that it has; ``same_bank``, ``equal`` : :class:`~.lsu_plan.Meetings`
-    served, rest : what the first pass of a slot serves, and what is left; ``hidden`` : lanes that do not write
+    first, left : of the lanes with different addresses those of a slot's first pass, one of a bank, and the others; ``only`` : there are none
     """
     def __init__(self):
         distances = len(DISTANCES)
-        super().__init__(_common() | {"rows": data.ArrayLayout(18, 4), "same_bank": distances, "equal": distances, "served": 16,
-                                      "rest": 16, "hidden": 16})
+        super().__init__(_common() | {"rows": data.ArrayLayout(18, 4), "same_bank": distances, "equal": distances, "first": 16,
+                                      "left": 16, "only": 1})
 
 
 class OperationQueue(wiring.Component):
@@ -55,7 +55,7 @@ class OperationQueue(wiring.Component):
         given = self.op.payload
         first = Signal(data.StructLayout(_common() | {"down": data.ArrayLayout(18, 4), "address": 18}), reset_less=True)
         second = Signal(data.StructLayout(_common() | {
-            "rows": data.ArrayLayout(18, 4), "same_bank": len(DISTANCES), "equal": len(DISTANCES), "first": 16}), reset_less=True)
+            "rows": data.ArrayLayout(18, 4), "same_bank": len(DISTANCES), "equal": len(DISTANCES), "different": 16}), reset_less=True)
         first_valid = Signal()
         advance = Signal()
         m.d.comb += [self.op.ready.eq(~first_valid), advance.eq(first_valid & (~self.ready | self.take))]
@@ -71,20 +71,19 @@ class OperationQueue(wiring.Component):
                 *(first.along[k].eq(v) for k, v in enumerate(multiples(given.stride_x))),
                 *(first.down[k].eq(v) for k, v in enumerate(multiples(given.stride_y)))]
         meetings = Meetings(first.along, first.down, self._log)
-        first_served = leaders(m, first.mask, meetings.same_bank, "whole")
         with m.If(self.take):
             m.d.sync += self.ready.eq(0)
         with m.If(advance):
             m.d.sync += [first_valid.eq(0), self.ready.eq(1)]
             m.d.sync += [getattr(second, name).eq(getattr(first, name)) for name in _common()]
             m.d.sync += [second.rows[k].eq(first.address + first.down[k]) for k in range(4)]
-            m.d.sync += second.first.eq(first_served)
+            m.d.sync += second.different.eq(unique(first.mask, meetings.equal))
             m.d.sync += [second.same_bank.eq(Cat(meetings.same_bank)), second.equal.eq(Cat(meetings.equal))]
         with m.If(self.clear):
             m.d.sync += [first_valid.eq(0), self.ready.eq(0)]
 
-        served = followers(m, second.mask, second.first, second.equal, "whole")
+        served = leaders(m, second.different, second.same_bank, "whole")
+        left = second.different & ~served
         m.d.comb += [getattr(self.next, name).eq(getattr(second, name)) for name in (*_common(), "rows", "same_bank", "equal")]
-        m.d.comb += [self.next.served.eq(served), self.next.rest.eq(second.mask & ~served),
-                     self.next.hidden.eq(hidden(second.mask, second.equal))]
+        m.d.comb += [self.next.first.eq(served), self.next.left.eq(left), self.next.only.eq(~left.any())]
         return m

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which lanes of a tile access meet in a bank: the same for all slots of an operation, since only distances count."""
-from amaranth import Cat, Const, Signal
+from amaranth import Cat, Signal
 
-__all__ = ["DISTANCES", "Meetings", "followers", "hidden", "lane_mask", "lanes", "leaders", "multiples"]
+__all__ = ["DISTANCES", "Meetings", "followers", "lane_mask", "lanes", "leaders", "multiples", "unique"]
 
 #: (rows, columns) from a lane to a later one, of all pairs of the sixteen lanes: 24.
 DISTANCES = tuple((dy, dx) for dy in range(4) for dx in range(-3, 4) if dy or dx > 0)
@@ -66,14 +66,12 @@ def leaders(m, pending, same_bank, name):
     return first
 
 
-def followers(m, pending, first, equal, name):
-    """The pending lanes that one cycle can serve, 16 bits: :func:`leaders`, and those with the address of one of them."""
-    served = Signal(16, name=f"{name}_served")
-    for j in range(16):
-        m.d.comb += served[j].eq(pending[j] & Cat(first[j], *(first[i] & _bit(equal, i, j) for i in range(j))).any())
-    return served
+def followers(wanted, first, equal):
+    """Of the ``wanted`` lanes those that ``first`` ones serve, 16 bits: these, and those before them that have the address of one."""
+    return Cat(wanted[i] & Cat(first[i], *(first[j] & _bit(equal, i, j) for j in range(i + 1, 16))).any() for i in range(16))
 
 
-def hidden(pending, equal):
-    """Lanes of which a later one has the same address: a store of theirs is not seen."""
-    return Cat(*(Cat(pending[j] & _bit(equal, i, j) for j in range(i + 1, 16)).any() for i in range(15)), Const(0))
+def unique(wanted, equal):
+    """The last ones, 16 bits, of ``wanted`` lanes that have the same address: of a store no others are seen."""
+    hidden = [Cat(wanted[j] & _bit(equal, i, j) for j in range(i + 1, 16)).any() for i in range(15)]
+    return Cat(*(wanted[i] & ~h for i, h in enumerate(hidden)), wanted[15])

@@ -6,7 +6,7 @@ from amaranth.lib import enum, wiring
 from .hazards import SlotGate
 from .lsu import LoadStore, lsu_members
 from .narrow import narrowed, widened
-from .ops import element_bits, tile_elements
+from .ops import Unit, element_bits, tile_elements
 from .scratchpad import READ_LATENCY
 from .stages import Stages
 
@@ -43,7 +43,7 @@ class SerialLoadStore(wiring.Component):
 
     Members
     -------
-    Those of :class:`~.lsu.LoadStore`. Of a load that faults, words of its tile before the fault may have been written.
+    Those of :class:`~.lsu.LoadStore`; ``others`` and ``refused`` are not used. Of a load that faults, words of its tile before the fault may have been written.
 
     Raises
     ------
@@ -64,13 +64,12 @@ class SerialLoadStore(wiring.Component):
         bank, s = self.banks[0], Stages(m)
 
         op = Signal.like(self.op.payload, name="at_hand", reset_less=True)
-        gate = m.submodules.gate = SlotGate()
+        gate = m.submodules.gate = SlotGate(own=Unit.LSU)
         state, slot, element = Signal(_State), Signal(6), Signal(4)
         base, row, at = (Signal(18, name=name, reset_less=True) for name in ("base", "row", "at"))
-        taking = Signal()
-        m.d.comb += [
-            self.op.ready.eq(state == _State.IDLE), taking.eq(self.op.ready & self.op.valid), gate.slot.eq(slot),
-            gate.progress.eq(self.progress), gate.waits.eq(Mux(taking, self.op.payload.waits, op.waits))]
+        go = Signal()           # of the slot at the gate, from its second cycle there on
+        m.d.comb += [self.op.ready.eq(state == _State.IDLE), gate.slot.eq(slot), gate.progress.eq(self.progress), gate.waits.eq(op.waits)]
+        m.d.sync += go.eq((state == _State.GATE) & gate.now)
 
         # Which of the tile's elements the access has. A load walks the tile's rows, of which the first is not from MEM if it skips.
         y, x, skip = element[2:], element[:2], op.skip & ~op.store
@@ -153,7 +152,7 @@ class SerialLoadStore(wiring.Component):
                     m.d.sync += state.eq(_State.GATE)
             with m.Case(_State.GATE):
                 m.d.sync += [row.eq(base), at.eq(base)]
-                with m.If(gate.go & ~tail):
+                with m.If(go & ~tail):
                     m.d.sync += state.eq(Mux(op.store, _State.CHECK, first_of_word))
                     m.d.comb += fetched.eq(~reads)
             with m.Case(_State.CHECK):

@@ -6,7 +6,7 @@ from amaranth.lib import data, enum, wiring
 from .aluface import bits, members, source, target
 from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .narrow import narrowed, widened
-from .ops import AluKind, alu_op, element_bits
+from .ops import AluKind, Unit, alu_op, element_bits
 from .serialparts import ElementReader, ElementWriter
 from .slots import SlotWalk
 from .tilefile import ACC, OUTPUT
@@ -37,7 +37,7 @@ class SerialAlu(wiring.Component):
 
     Members
     -------
-    As :class:`~.alutile.AluTiles`'s; ``soon`` is not used, since ``tiles_write`` may wait.
+    As :class:`~.alutile.AluTiles`'s; ``soon`` is not used, since ``tiles_write`` may wait, and ``writes`` says nothing.
     """
     #: No notice is needed.
     LATENCY = 1
@@ -49,7 +49,7 @@ class SerialAlu(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         params, axes = self.params, bool(self.params["reduce_axes"])
-        m.submodules.walk = walk = SlotWalk(params=params, layout=alu_op())
+        m.submodules.walk = walk = SlotWalk(params=params, layout=alu_op(), own=Unit.ALU)
         m.submodules.reader = reader = ElementReader(params=params, tag=_Tag())
         m.submodules.writer = writer = ElementWriter(params=params)
         wiring.connect(m, wiring.flipped(self.op), walk.op)

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from .narrow import widened
 from .numbers import FRAC, ONE
-from .ops import DotKind, ProgressLayout, TileRead, TileWrite, dot_op, element_bits
+from .ops import DotKind, ProgressLayout, TileRead, TileWrite, Unit, dot_op, element_bits
 from .serialparts import ElementReader, ElementWriter
 from .serialsum import SerialSum
 from .slots import SlotWalk
@@ -40,7 +40,7 @@ class SerialDot(wiring.Component):
 
     Members
     -------
-    As :class:`~.dotpath.DotPath`'s; ``tiles_write`` may wait, and ``soon`` says nothing.
+    As :class:`~.dotpath.DotPath`'s; ``tiles_write`` may wait, and ``soon`` and ``writes`` say nothing.
     """
     def __init__(self, *, params, multiplier="dsp", family=None):
         if params["macs"] != 1:
@@ -49,12 +49,12 @@ class SerialDot(wiring.Component):
         self._sum = SerialSum(frac=params["acc_frac"], multiplier=multiplier, family=family)
         super().__init__({
             "op": In(stream.Signature(dot_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-            "soon": Out(2), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
+            "soon": Out(2), "writes": Out(4), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
 
     def elaborate(self, platform):
         m = Module()
         params, axes, wide = self.params, bool(self.params["reduce_axes"]), element_bits(self.params)
-        m.submodules.walk = walk = SlotWalk(params=params, layout=dot_op())
+        m.submodules.walk = walk = SlotWalk(params=params, layout=dot_op(), own=Unit.DOT)
         m.submodules.reader = reader = ElementReader(params=params, tag=_Role)
         m.submodules.writer = writer = ElementWriter(params=params)
         m.submodules.sum = total = self._sum

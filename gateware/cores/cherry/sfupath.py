@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .ops import ProgressLayout, SfuKind, TileRead, TileWrite, element_bits, entries, sfu_op, tile_elements
+from .ops import ProgressLayout, SfuKind, TileRead, TileWrite, Unit, element_bits, entries, sfu_op, tile_elements
 from .sfu import SpecialLane
 from .slots import SlotWalk
 from .tilefile import OUTPUT
@@ -46,25 +46,28 @@ class SfuPath(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = walk = SlotWalk(params=self.params, layout=sfu_op())
+        m.submodules.walk = walk = SlotWalk(params=self.params, layout=sfu_op(), own=Unit.SFU)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         m.d.comb += [walk.progress.eq(self.progress), walk.clear.eq(self.clear)]
         request, write = self.tiles_read.request, self.tiles_write.request
         word, ahead, sent, written = Signal(range(max(2, self._words))), Signal(range(self._passes + 1)), Signal(), Signal()
         room = Signal(range(self._depth + 1), init=self._depth)
+        free = Signal()         # the lanes take a word and the queue has room for it, known a cycle ahead
         two = (walk.held.kind == SfuKind.DIV) | (walk.held.kind == SfuKind.POW)
         last = word == self._words - 1
         m.d.comb += [
-            request.valid.eq(walk.valid & (ahead == 0) & (room != 0)), request.payload.mask.eq(Mux(two, 3, 1)),
+            request.valid.eq(walk.valid & free), request.payload.mask.eq(Mux(two, 3, 1)),
             request.payload.entry.eq(walk.entry), request.payload.word.eq(word), sent.eq(request.valid & request.ready),
             walk.take.eq(sent & last)]
         # Told a cycle late: nobody needs it at once, and the way from the tile file's grants is long.
         m.d.sync += self.fetched.eq(walk.take & ~self.clear)
-        m.d.sync += room.eq(room + written - sent)
+        m.d.sync += [room.eq(room + written - sent), free.eq((ahead <= 1) & (room > 1))]
         with m.If(ahead != 0):
             m.d.sync += ahead.eq(ahead - 1)
         with m.If(sent):
             m.d.sync += [word.eq(Mux(last, 0, word + 1)), ahead.eq(self._passes - 1)]
+            if self._passes > 1:
+                m.d.sync += free.eq(0)
         with m.If(self.clear):
             m.d.sync += [word.eq(0), ahead.eq(0), room.eq(self._depth)]
 

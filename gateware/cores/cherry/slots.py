@@ -11,16 +11,16 @@ __all__ = ["SlotWalk"]
 
 
 class SlotWalk(wiring.Component):
-    """Holds one operation and offers its slots one after the other, as soon as their waits are over.
+    """Holds one operation and offers its slots one after the other, as soon as their waits are over: one a cycle, also from one operation
+    to the next.
 
-    What may go is worked out in registers, from the operation held: its first slot is offered in the second cycle after its acceptance.
+    Whether a slot may go is a register, worked out a cycle ahead for the slot held, the one after it, and the first of the next operation.
 
     Parameters
     ----------
     params : dict
     layout : layout of the unit's operations (:func:`~.ops.dot_op` and the like)
-    every_cycle : bool
-        A slot may be taken every cycle; else every other one, and ``valid`` comes from a register.
+    own : :class:`~.ops.Unit`, whose slots these are
 
     Members
     -------
@@ -34,8 +34,8 @@ class SlotWalk(wiring.Component):
     entry : Out, array over the registers: entry of the tile that the slot's context sees
     target : Out, entry of the tile that it writes
     """
-    def __init__(self, *, params, layout, every_cycle=False):
-        self.params, self.layout, self.every_cycle = params, layout, every_cycle
+    def __init__(self, *, params, layout, own):
+        self.params, self.layout, self._own = params, layout, own
         shape = range(entries(params))
         super().__init__({
             "op": In(stream.Signature(layout)), "progress": In(ProgressLayout()), "clear": In(1), "held": Out(layout), "slot": Out(6),
@@ -43,29 +43,25 @@ class SlotWalk(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.gate = gate = SlotGate()
+        m.submodules.gate = gate = SlotGate(own=self._own)
         contexts = self.params["contexts"]
-        busy, accept, fresh = Signal(), Signal(), Signal()
-        held, slot = self.held, self.slot
+        busy, accept = Signal(), Signal()
+        held, slot, given = self.held, self.slot, self.op.payload
         m.d.comb += [
-            self.last.eq(slot + 1 == held.size), self.op.ready.eq(~busy | (self.take & self.last)),
-            accept.eq(self.op.valid & self.op.ready), gate.progress.eq(self.progress), gate.slot.eq(slot), gate.waits.eq(held.waits),
+            self.op.ready.eq(~busy | (self.take & self.last)), accept.eq(self.op.valid & self.op.ready),
+            gate.progress.eq(self.progress), gate.slot.eq(slot), gate.waits.eq(held.waits), gate.first_waits.eq(given.waits),
             self.target.eq(Mux(held.uniform, contexts + held.phys, slot)),
         ]
-        m.d.sync += fresh.eq(accept)
-        if self.every_cycle:
-            m.d.comb += self.valid.eq(busy & ~fresh & gate.go)
-        else:
-            m.d.sync += self.valid.eq(busy & ~fresh & gate.go & ~self.take & ~self.clear)
         for reg in range(4):
             view = held.view[reg]
             m.d.comb += self.entry[reg].eq(Mux(slot < view.copies, slot, contexts + view.phys))
+        m.d.sync += self.valid.eq(busy & gate.now)
         with m.If(self.take):
-            m.d.sync += slot.eq(slot + 1)
+            m.d.sync += [slot.eq(slot + 1), self.last.eq(slot + 2 == held.size), self.valid.eq(~self.last & gate.after)]
             with m.If(self.last):
                 m.d.sync += [slot.eq(0), busy.eq(0)]
         with m.If(accept):
-            m.d.sync += [held.eq(self.op.payload), busy.eq(1)]
+            m.d.sync += [held.eq(given), busy.eq(1), self.last.eq(given.size == 1), self.valid.eq(gate.first)]
         with m.If(self.clear):
-            m.d.sync += [busy.eq(0), slot.eq(0)]
+            m.d.sync += [busy.eq(0), slot.eq(0), self.valid.eq(0)]
         return m

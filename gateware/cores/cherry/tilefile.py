@@ -2,7 +2,7 @@
 """The tile file: for each register one block RAM array with the tiles of all contexts (specification, section 9)."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from ...primitives.bram import BlockRAM
 from .ops import TileRead, TileWrite, Unit, element_bits, entries, tile_elements
@@ -36,12 +36,14 @@ class TileFile(wiring.Component):
     read : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileRead`
     write : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileWrite`; those of dot unit and comparators are always accepted
         (with one multiplier, only the dot unit's)
+    refused : Out, in the cycle before, a unit was refused what the load/store unit read
     clear : In, pulse: the uniform tiles become 0 in the following cycles, in which no request is accepted (at most 32)
     """
     def __init__(self, *, params, family=None):
         self.params, self.family = params, family
         self.shared = params["macs"] == 1 and params["sfu_lanes"] == 0
-        super().__init__({"read": In(TileRead(params)).array(4), "write": In(TileWrite(params)).array(4), "clear": In(1)})
+        super().__init__({"read": In(TileRead(params)).array(4), "write": In(TileWrite(params)).array(4), "clear": In(1),
+                          "refused": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
@@ -95,6 +97,9 @@ class TileFile(wiring.Component):
         return word | entry << low | (reg << low + (entries(self.params) - 1).bit_length() if self.shared else 0)
 
     def _grant(self, m, zeroing):
+        lsu = self.read[_LSU].request
+        m.d.sync += self.refused.eq(lsu.valid & Cat(ask.valid & (ask.payload.mask & lsu.payload.mask).any()
+                                                    for ask in (self.read[v].request for v in (_DOT, _ALU, _SFU))).any())
         waitless = (_DOT, _ALU) if self.params["macs"] > 1 else (_DOT,)
 
         def before(unit, order):
@@ -109,8 +114,8 @@ class TileFile(wiring.Component):
                 taken = Cat(self.read[v].request.valid & self.read[v].request.payload.mask.any() for v in before(unit, (_LSU, _ALU, _DOT))).any()
                 first = Cat(self.write[v].request.valid for v in before(unit, (_DOT, _ALU, _LSU))).any()
             else:
-                taken = (Cat(Cat(self.read[v].request.valid & self.read[v].request.payload.mask[reg] for v in before(unit, READERS[reg])).any()
-                             for reg in range(4)) & reads).any()
+                taken = Cat(self.read[v].request.valid & (self.read[v].request.payload.mask & reads).any()
+                            for v in before(unit, (_LSU, _SFU, _ALU, _DOT))).any()
                 first = Cat(Cat(self.write[v].request.valid & (self.write[v].request.payload.reg == reg)
                                 for v in before(unit, WRITERS[reg])).any() for reg in range(4)).bit_select(writes, 1)
             m.d.comb += [read.request.ready.eq(~zeroing & ~taken),

@@ -71,7 +71,8 @@ class ProductOps:
                 program("zero ACC")
             with program.ordered(ky), program.ordered(kx), program.ordered(channel):
                 with program.independent(row):
-                    program(f"load {pixels}, INPUT", f"load {taps}, WEIGHTS", "matmul")
+                    # The weights first: they have a second place to go to while the product before is at work, the pixels have not.
+                    program(f"load {taps}, WEIGHTS", f"load {pixels}, INPUT", "matmul")
             with program.independent(end):
                 program(f"store {result}, ACC")
         return out

@@ -164,6 +164,7 @@ class Bench:
     async def _world(self, ctx):
         unit, rnd = self.unit, self.rnd
         read, write, banks = unit.tiles_read, unit.tiles_write, self.params["banks"]
+        ready = True
         tiles_late, banks_late = deque([None]), deque([None] * (READ_LATENCY - 1))
         sampled = [unit.clear, read.request.valid, read.request.ready, read.request.payload, write.request.valid, write.request.ready,
                    write.request.payload, unit.fetched, unit.finished, *(s for b in unit.banks for s in (b.row, b.write, b.write_data))]
@@ -196,7 +197,11 @@ class Bench:
                 else:
                     ctx.set(read.data[reg], rnd.getrandbits(self.width * self.size))
             ctx.set(read.request.ready, rnd.random() >= self.stall)
-            ctx.set(write.request.ready, rnd.random() >= self.stall)
+            ctx.set(write.request.ready, ready)
+            # Others write any of the registers in the next cycle, at least when the tile file will not be ready.
+            ready = rnd.random() >= self.stall
+            ctx.set(unit.others, 0 if ready else 15)
+            ctx.set(unit.refused, rnd.random() < self.stall / 4)
             # The banks.
             answers = []
             for bank in range(banks):

@@ -20,7 +20,7 @@ from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model import Model
 from quintet.tools.asm import assemble_text
 
-__all__ = ["Machine", "measure"]
+__all__ = ["Machine", "image_of", "measure"]
 
 _LIST_AT, _DATA_AT = 0x1000, 0x10000
 #: Elements in use, a row of a descriptor, and rows.
@@ -71,12 +71,12 @@ def measure(machine, workload, preset):
     text, names = source(workload, preset)
     total = 0
     for name in names:
-        one = _image(text, name)
+        one = image_of(text, name)
         total += machine.run([one, one])["cycles"] - machine.run([one])["cycles"]
     return total
 
 
-def _image(text, name):
+def image_of(text, name):
     """The image of a program of ``text``."""
     lines, keep = [], False
     for line in text.splitlines():

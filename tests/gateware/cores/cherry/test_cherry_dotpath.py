@@ -31,7 +31,7 @@ def test_random_operations(changed):
 def test_arguments():
     with pytest.raises(ValueError, match="Parallel dot units need 4, 8, 16, 32 or 64 multipliers, not 1"):
         DotPath(params=parameters("sim", macs=1))
-    with pytest.raises(ValueError, match="Notice must be 1 to 11 cycles, not 12"):
+    with pytest.raises(ValueError, match="Notice must be 1 to 10 cycles, not 12"):
         DotPath(params=parameters("sim"), latency=11, notice=12)
     with pytest.raises(ValueError, match="The serial dot unit is that of macs 1, not 8"):
         SerialDot(params=parameters("sim"))

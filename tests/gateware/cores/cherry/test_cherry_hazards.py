@@ -2,9 +2,11 @@
 """Progress, the gate of a slot and the operations under way, against the rules they follow."""
 import random
 
+import pytest
 from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.hazards import DEPTH, InFlight, Progress, SlotGate
+from quintet.gateware.cores.cherry.ops import Unit
 
 TURN = 1 << 9
 
@@ -39,35 +41,42 @@ def test_progress_counts_the_pulses():
     simulate(dut, bench)
 
 
-def test_gate_follows_the_rule_a_cycle_late():
-    dut = SlotGate()
+@pytest.mark.parametrize("own", [None, *Unit])
+def test_gate_follows_the_rule(own):
+    dut = SlotGate(own=own)
     rnd = random.Random(2)
 
+    def random_waits(progress):
+        """Waits, and for each slot whether it may go."""
+        allowed, waits = [True] * 34, []
+        for unit in Unit:
+            wait = {}
+            for kind, count in progress[unit.value].items():
+                size = rnd.randint(0, 32)
+                distance = rnd.choice((rnd.randint(-128, 255), rnd.randint(-2, 34), size - 1, size, 255, -128, 64))
+                valid = rnd.random() < 0.3
+                wait[kind] = {"valid": valid, "base": (count - distance) % TURN, "size": size}
+                # A unit reads operands in the order of its slots.
+                if kind == "finished" or unit is not own:
+                    allowed = [a and (not valid or distance >= min(c + 1, size)) for c, a in enumerate(allowed)]
+            waits.append(wait)
+        return waits, allowed
+
     async def bench(ctx):
-        for _ in range(500):
-            expect = [True] * 33
-            waits, progress = [], []
-            for _ in range(4):
-                wait, count = {}, {}
-                for kind in ("fetched", "finished"):
-                    size, base = rnd.randint(0, 32), rnd.randrange(TURN)
-                    distance = rnd.choice((rnd.randint(-128, 255), rnd.randint(-2, 34), size - 1, size, 255, -128, 64))
-                    valid = rnd.random() < 0.3
-                    wait[kind] = {"valid": valid, "base": base, "size": size}
-                    count[kind] = (base + distance) % TURN
-                    for c in range(32):
-                        expect[c] &= not valid or distance >= min(c + 1, size)
-                waits.append(wait)
-                progress.append(count)
-            ctx.set(dut.waits, waits)
+        for _ in range(300):
+            progress = [{kind: rnd.randrange(TURN) for kind in ("fetched", "finished")} for _ in Unit]
+            waits, allowed = random_waits(progress)
+            first_waits, first_allowed = random_waits(progress)
             ctx.set(dut.progress, progress)
-            await ctx.tick()
-            # What decides is what was seen a cycle ago.
-            ctx.set(dut.progress, [{"fetched": 0, "finished": 0}] * 4)
+            ctx.set(dut.waits, waits)
+            ctx.set(dut.first_waits, first_waits)
+            assert bool(ctx.get(dut.first)) == first_allowed[0]
             for c in rnd.sample(range(32), 6):
                 ctx.set(dut.slot, c)
-                assert bool(ctx.get(dut.go)) == expect[c]
-    simulate(dut, bench)
+                assert [bool(ctx.get(dut.now)), bool(ctx.get(dut.after))] == allowed[c:c + 2]
+    sim = Simulator(dut)
+    sim.add_testbench(bench)
+    sim.run()
 
 
 def test_operations_under_way():
@@ -81,6 +90,7 @@ def test_operations_under_way():
         held, issued, finished = [], 0, 0
         for _ in range(1200):
             assert ctx.get(dut.full) == (len(held) == DEPTH) and ctx.get(dut.empty) == (not held)
+            assert ctx.get(dut.nearly) == (len(held) >= DEPTH - 1)
             reads, writes = mask(), mask()
             ctx.set(dut.reads, reads)
             ctx.set(dut.writes, writes)
