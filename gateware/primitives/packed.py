@@ -80,10 +80,12 @@ class PackedProducts(wiring.Component):
         m = Module()
         for k in range(self.pairs):
             product, low = (self._packed if k < self.dsps else self._logic)(m, k)
-            m.d.sync += [
-                self.upper[k].eq(product[10:26].as_signed()), self.lower[k].eq(product[:10]),
-                self.carry[k].eq((product[10:16] - low)[:6].as_signed()),
-            ]
+            for name, part in (("upper", product[10:26].as_signed()), ("lower", product[:10]),
+                               ("carry", (product[10:16] - low)[:6].as_signed())):
+                member = getattr(self, name)[k]
+                held = Signal.like(member, name=f"{name}_held_{k}", reset_less=True)
+                m.d.sync += held.eq(part)
+                m.d.comb += member.eq(held)
         return m
 
     def _packed(self, m, k):
