@@ -128,7 +128,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         top, TOP, do_build=False, **_scripts(room, board, soc.params), synth_opts=_synthesis(room, board.family),
         nextpnr_opts=f"{_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
-    plan.execute_local(folder, run_script=False)
+    plan.extract(folder)
     for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", "report.json"):
         (folder / old).unlink(missing_ok=True)
     progress("synthesis, place and route (minutes for a large core)")

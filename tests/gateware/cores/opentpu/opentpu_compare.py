@@ -25,6 +25,7 @@ BUILDS = {
     "onebank4": ("sim-ext", {"banks": 1}, 2, "shell"),
     "onebank12": ("85f-12x12", {"banks": 1, "chain": False}, 4, "shell"),
     "pairs8": ("85f-8x8", {"multiplier": "dsp_pair", "ext_norm": False, "norm_reset": 0x10103}, 8, "shell"),
+    "pairs16": ("85f-16x16", {}, 8, "shell"),
     "up5k": ("up5k-4x4", {}, 2, "shell"),
     "lean4": ("up5k-4x4", {}, 4, "shell"),
     "leanplain4": ("sim-plain", {}, 4, "shell"),
