@@ -8,7 +8,6 @@ import subprocess
 import textwrap
 import time
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 from .errors import QuintetError
@@ -134,8 +133,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     progress("synthesis, place and route (minutes for a large core)")
     who = {"board": board.name, "isa": isa, "link": soc.link["kind"], "preset": soc.preset, "params": soc.params, "seed": seed}
     try:
-        run = _run_script if limit is None else partial(_run_script, limit=limit)
-        run(plan.script, folder, environment)
+        _run_script(plan.script, folder, environment, limit)
     except BuildError:
         needed = _needed(board.family, folder)
         if needed is None:

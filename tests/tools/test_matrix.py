@@ -47,7 +47,7 @@ def test_a_cell_that_does_not_fit_says_what_it_lacks_and_is_kept(tmp_path, monke
     log = ("Info: Device utilisation:\nInfo: \t         ICESTORM_LC:    5500/   5280   104%\nInfo: \t        ICESTORM_RAM:      31/     30   103%\n"
            "Info: \t        ICESTORM_DSP:       8/      8   100%\nInfo:      1200 LCs used as LUT4 and DFF\nERROR: no BELs remaining\n")
     (tmp_path / "sitecustomize.py").write_text(
-        "import quintet.tools.build as b\n\ndef run(name, folder, environment):\n"
+        "import quintet.tools.build as b\n\ndef run(name, folder, environment, limit):\n"
         f"    (folder / 'top.tim').write_text({log!r})\n    raise b.BuildError('no BELs remaining')\nb._run_script = run\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     cell = Cell("icebreaker", "opentpu", "up5k-4x4")
