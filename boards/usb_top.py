@@ -30,17 +30,17 @@ class USBClocks(Elaboratable):
         m = Module()
         m.domains.usb_boot = boot = ClockDomain("usb_boot", reset_less=True, local=True)
         locked, count, reset = Signal(), Signal(range(self._settle)), Signal(init=1)
-        quarter = Signal(2, name="usb_quarter")
-        twelve = Signal(name="usb_clock")
+        # A register of its own with a name that synthesis keeps: by it the constraint below finds the net.
+        half, twelve = Signal(name="usb_half"), Signal(name="usb_clock", attrs={"keep": 1})
         m.submodules.locked = FFSynchronizer(self.locked, locked, o_domain="usb_boot")
-        m.d.comb += [boot.clk.eq(self.input), self.fast.clk.eq(self.input), twelve.eq(quarter[1]), self.slow.clk.eq(twelve)]
-        m.d.usb_boot += quarter.eq(quarter + 1)
+        m.d.comb += [boot.clk.eq(self.input), self.fast.clk.eq(self.input), self.slow.clk.eq(twelve)]
+        m.d.usb_boot += [half.eq(~half), twelve.eq(twelve ^ half)]
         with m.If(~locked):
             m.d.usb_boot += [count.eq(0), reset.eq(1)]
         with m.Elif(~count.all()):
             m.d.usb_boot += count.eq(count + 1)
         # The transceiver counts quarters of a bit from its reset: always from the same one.
-        with m.Elif(quarter == 0):
+        with m.Elif(~(half | twelve)):
             m.d.usb_boot += reset.eq(0)
         m.submodules.fast_reset = ResetSynchronizer(reset, domain="usb_io")
         m.submodules.slow_reset = ResetSynchronizer(reset, domain="usb")

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import re
 import subprocess
 import sys
 
@@ -59,33 +60,34 @@ def test_the_registry_has_what_the_board_names(name):
         platform.lookup("no such thing")
 
 
+def _files(board, soc):
+    """What the tools are given: ``(design as RTLIL, constraints)``."""
+    platform = board.platform_class()()
+    type(platform).required_tools = ()
+    plan = platform.prepare(BoardTop(board=board, soc=soc))
+    return [text if isinstance(text, str) else text.decode()
+            for text in (plan.files["top.il"], plan.files["top.lpf" if board.family == "ecp5" else "top.pcf"])]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_tops_elaborate(name):
     """Everything is requested once and connects; the PLL makes the clock."""
     board = open_board(name)
     soc = board.make_soc(clock_hz=50_000_000)
-    platform = board.platform_class()()
-    type(platform).required_tools = ()
-    text = platform.prepare(BoardTop(board=board, soc=soc)).files["top.il"]
-    text = text if isinstance(text, str) else text.decode()
+    text, _ = _files(board, soc)
     assert ("EHXPLLL" if board.family == "ecp5" else "SB_PLL40_PAD" if board.clock_pad else "SB_PLL40_CORE") in text
     assert soc.info[:4] == b"QNTT" and board.name.encode() in soc.info[:64]
-
-
-def _il(board, soc):
-    platform = board.platform_class()()
-    type(platform).required_tools = ()
-    text = platform.prepare(BoardTop(board=board, soc=soc)).files["top.il"]
-    return text if isinstance(text, str) else text.decode()
 
 
 @pytest.mark.parametrize(("name", "plls"), [
     ("ulx3s-25f", {"EHXPLLL": 2}), ("orangecrab-25f", {"EHXPLLL": 1}), ("icepi-zero", {"EHXPLLL": 2}),
     ("icesugar", {"SB_PLL40_2F_PAD": 1}), ("fomu", {"SB_PLL40_CORE": 1})])
 def test_tops_with_usb_elaborate(name, plls):
-    """48 MHz come from the oscillator itself, from the PLL's second output, or from a PLL of their own."""
+    """48 MHz come from the oscillator itself, from the PLL's second output, or from a PLL of their own; 12 MHz are constrained by a name that stays."""
     board = open_board(name)
-    text = _il(board, board.make_soc(link="usb"))
+    text, constraints = _files(board, board.make_soc(link="usb"))
+    assert re.search(r"FREQUENCY NET \"usb_clocks.usb_clock\" 12000000.0 HZ|set_frequency usb_clocks.usb_clock 12.0", constraints)
+    assert re.search(r"attribute \\keep .*\n( +attribute.*\n)* +wire width 1 \\usb_clock\n", text)
     for cell, count in plls.items():
         assert text.count(f"cell \\{cell} ") == count
     assert "SB_IO" in text or "BB" in text
