@@ -5,7 +5,7 @@ nextpnr's placer draws an array together near the pins that its results go to, a
 densely than their wires allow. With the multipliers spread over all DSP columns, those of one column of the array side by
 side, everything else finds its place between them.
 """
-__all__ = ["dsp_clusters", "dsp_rows"]
+__all__ = ["dsp_clusters", "dsp_rows", "pair_places"]
 
 # FPGA -> rows of DSP blocks, and the columns in which their blocks begin (as Project Trellis's tile grid has them).
 _BLOCKS = {"LFE5U-85F": ((10, 34, 58), (4, 13, 22, 31, 40, 49, 58, 69, 78, 87, 96, 105, 114))}
@@ -42,3 +42,21 @@ def dsp_clusters(device, count, size):
         found = [row[margin + size * k:margin + size * (k + 1)] for k in range(each)]
         clusters += found[::-1] if number % 2 else found
     return clusters[:count] if len(clusters) >= count else []
+
+
+def pair_places(device, multipliers, pairs, size):
+    """Places of :class:`~.packed.PackedProducts` that makes products for ``pairs`` columns (or lanes), ``size`` each: those of a pair side by side.
+
+    Parameters
+    ----------
+    device : str
+    multipliers : str
+        Its place in the engine, names of submodules with dots between; product ``k`` of pair ``p`` is its number ``k * pairs + p``.
+    pairs, size : int
+
+    Returns
+    -------
+    dict, name of the DSP in the engine -> place; empty where :func:`dsp_clusters` has no plan
+    """
+    return {f"{multipliers}.dsp_{k * pairs + pair}": place
+            for pair, places in enumerate(dsp_clusters(device, pairs, size)) for k, place in enumerate(places)}

@@ -48,7 +48,7 @@ from amaranth.utils import exact_log2
 
 from ...memory.port import MemoryPort
 from ...primitives.bram import check_family
-from ...primitives.floorplan import dsp_clusters
+from ...primitives.floorplan import pair_places
 from ..engine import EngineControl, Stall
 from .actunit import ActivationUnit
 from .buffers import BankedBuffer
@@ -75,8 +75,7 @@ def _floorplan(device, params):
     pairs = params["n"] // 2
     if params["multiplier"] != "dsp_pair" or params["dsp_limit"] < pairs * params["n"]:
         return {}
-    return {f"matrix.array.multipliers.dsp_{row * pairs + pair}": place
-            for pair, places in enumerate(dsp_clusters(device, pairs, params["n"])) for row, place in enumerate(places)}
+    return pair_places(device, "matrix.array.multipliers", pairs, params["n"])
 
 
 Engine.floorplan = _floorplan

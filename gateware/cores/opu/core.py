@@ -23,7 +23,7 @@ from amaranth.lib.wiring import Out
 from ...memory.port import MemoryPort
 from ...memory.queue import StreamBuffer
 from ...primitives.bram import check_family
-from ...primitives.floorplan import dsp_clusters
+from ...primitives.floorplan import pair_places
 from ..engine import EngineControl, Stall
 from .convqueue import ConvQueue
 from .decode import Decode
@@ -57,9 +57,7 @@ def _floorplan(device, params):
     """Places of the multipliers where they make two products each: those of a pair of lanes side by side."""
     if params.get("multiplier") != "dsp_pair":
         return {}
-    pairs = params["po"] // 2
-    return {f"compute.lanes.multipliers.dsp_{element * pairs + pair}": place
-            for pair, places in enumerate(dsp_clusters(device, pairs, params["pi"])) for element, place in enumerate(places)}
+    return pair_places(device, "compute.lanes.multipliers", params["po"] // 2, params["pi"])
 
 
 Engine.floorplan = _floorplan
