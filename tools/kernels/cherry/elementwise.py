@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations element by element, with broadcasting."""
 from .errors import KernelError
+from .stored import Stored
 
 __all__ = ["ElementwiseOps"]
 
@@ -28,13 +29,20 @@ class ElementwiseOps:
         """Several instructions on each tile, the last of which leaves OUTPUT.
 
         ``parts``: pairs (register, matrix) are loads, broadcast to ``rows`` x ``cols``; text is an instruction. What is the same for
-        all tiles of a row of tiles is loaded once.
+        all tiles of a row of tiles is loaded once. With a matrix in main memory among them the result is one, too.
         """
-        from .module import tiles
+        if any(isinstance(m, Stored) for m in (out, *(part[1] for part in parts if not isinstance(part, str)))):
+            return self._chain_blocks(rows, cols, parts, out)
         out = self.matrix(rows, cols) if out is None else out
         if out.shape != (rows, cols):
             raise KernelError(f"a result of {rows}x{cols} does not fit a matrix of {out.rows}x{out.cols}")
-        program = self.program()
+        self._chain_into(self.program(), parts, out)
+        return out
+
+    def _chain_into(self, program, parts, out):
+        """The loops of :meth:`chain` as ``program``, on matrices in the scratchpad."""
+        from .module import tiles
+        rows, cols = out.shape
         # The longer way is the one that runs in any order.
         across = tiles(cols) >= tiles(rows)
         outer, inner = program.loop(tiles(rows if across else cols)), program.loop(tiles(cols if across else rows))
@@ -47,7 +55,6 @@ class ElementwiseOps:
                     register, matrix = part
                     program(f"load {self.access(program, matrix.broadcast(rows, cols), row, col)}, {register}")
             program(f"store {self.access(program, out, row, col)}, OUTPUT")
-        return out
 
     def copy(self, x, out=None):
         """The same elements; with ``x.transposed`` the transposed matrix."""

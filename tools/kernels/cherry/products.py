@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Matrix products and convolutions."""
 from .errors import KernelError
+from .stored import Stored
 
 __all__ = ["ProductOps"]
 
@@ -12,18 +13,25 @@ class ProductOps:
         """``a @ b`` (either may be ``.transposed``); ``accumulate``: added to what ``out`` holds.
 
         Tiles of a row of the result run side by side, one in each context, and keep their sums there over the whole inner dimension; the
-        tile of ``a`` is the same for all of them and loaded once.
+        tile of ``a`` is the same for all of them and loaded once. Of factors in main memory the result lies there, too.
         """
-        from .module import divisor, tiles
         if a.cols != b.rows:
             raise KernelError(f"{a.rows}x{a.cols} by {b.rows}x{b.cols}: the inner sizes differ")
+        if any(isinstance(m, Stored) for m in (a, b, out)):
+            return self._matmul_blocks(a, b, out, accumulate)
         out = self.matrix(a.rows, b.cols) if out is None else out
         if out.shape != (a.rows, b.cols):
             raise KernelError(f"a product of {a.rows}x{b.cols} does not fit a matrix of {out.rows}x{out.cols}")
         if out.stride_x != 1:
             raise KernelError("a product is written to a matrix that is not transposed")
+        self._product_into(self.program, a, b, out, accumulate)
+        return out
+
+    def _product_into(self, make, a, b, out, accumulate):
+        """The loops of :meth:`matmul` as the program that ``make`` gives, on matrices in the scratchpad."""
+        from .module import divisor, tiles
         side = divisor(tiles(b.cols), self.contexts)
-        program = self.program(persistent=side)
+        program = make(persistent=side)
         down, along = program.loop(tiles(a.rows)), program.loop(tiles(b.cols) // side)
         begin, inner, beside, end = program.loop(side), program.loop(tiles(a.cols)), program.loop(side), program.loop(side)
         block = {along: 4 * side}
@@ -39,7 +47,7 @@ class ProductOps:
                             f"load {self.access(program, b, inner, beside, **{along: 4 * side * b.stride_x})}, WEIGHTS", "matmul")
             with program.independent(end):
                 program(f"store {result(end)}, ACC")
-        return out
+        return program
 
     def conv3x3(self, x, weights, channels, height, width, filters):
         """Convolution of ``channels`` planes with a border of one pixel by 3x3 weights; a matrix of ``filters`` planes.
