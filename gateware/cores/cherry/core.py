@@ -159,9 +159,10 @@ class Engine(wiring.Component):
     def _registers(self, m, front, sequencer):
         params, control = self.params, self.control
         named = ("program_address", "program_length", "window_base", "window_limit")
+        # A cycle late: it goes to many places.
+        m.d.sync += sequencer.abort.eq(control.abort)
         m.d.comb += [
-            *(getattr(sequencer, name).eq(getattr(control, name)) for name in named),
-            sequencer.start.eq(control.start), sequencer.abort.eq(control.abort),
+            *(getattr(sequencer, name).eq(getattr(control, name)) for name in named), sequencer.start.eq(control.start),
             sequencer.dma_in_list.eq(control.reg.dma_in_list), sequencer.dma_out_list.eq(control.reg.dma_out_list),
             sequencer.sequential.eq(control.reg.options[0]),
             control.ready.eq(1), control.finish.eq(sequencer.finish), control.fault_code.eq(sequencer.fault),

@@ -30,6 +30,7 @@ _SETTLE = 15
 class _State(enum.Enum, shape=5):
     IDLE = 0
     RUN = 16            # a bit of its own: most decisions are made here
+    LOOK = 1            # where a loop without iterations ends
     START = 2           # of a loop whose record was looked up
     SKIP = 3            # of a loop without iterations
     DRAIN = 4           # program over
@@ -249,15 +250,15 @@ class FrontEnd(wiring.Component):
         with m.If(loops.push | loops.advance):
             m.d.sync += self._written.eq(self._written + 1)
         # Whether the program's end is reached, for the next cycle; behind a jump nothing comes that soon.
-        ended, last_index = Signal(), Signal(INDEX, reset_less=True)
-        m.d.sync += [last_index.eq(program.instructions - 1), ended.eq(index == program.instructions)]
+        ended, last_index, all_of_them = Signal(), Signal(INDEX, reset_less=True), Signal(INDEX + 1, reset_less=True)
+        m.d.sync += [all_of_them.eq(program.instructions), last_index.eq(program.instructions - 1), ended.eq(index == all_of_them)]
         with m.If(pop):
             m.d.sync += [index.eq(index + 1), ended.eq(index == last_index)]
         with m.If(jump):
             m.d.sync += [index.eq(target), ended.eq(0)]
         one = Mux(top.independent, top.size, 1)
-        beyond = Signal(20, reset_less=True)
-        m.d.sync += beyond.eq(index + body + 2)
+        beyond, too_far = Signal(20, reset_less=True), Signal(reset_less=True)
+        m.d.sync += [beyond.eq(index + body + 2), too_far.eq(beyond > all_of_them)]
         # What the record asks for, one of these: worked out with the word that it comes from.
         wrong, undeclared_unit, starts, ends, nothing, operates = flags = [
             Signal(name=name, reset_less=True) for name in ("wrong", "undeclared_unit", "starts", "ends", "nothing", "operates")]
@@ -310,12 +311,14 @@ class FrontEnd(wiring.Component):
                 with m.Elif(many):
                     self._fail(m, _Kind.COUNT)
                 with m.Elif(none):
-                    m.d.sync += state.eq(_State.SKIP)
+                    m.d.sync += state.eq(_State.LOOK)
                 with m.Elif(renewable):
                     m.d.comb += [loops.push.eq(1), pop.eq(1), self._amount.eq(1)]
                     m.d.sync += state.eq(_State.RUN)
+            with m.Case(_State.LOOK.value):
+                m.d.sync += state.eq(_State.SKIP)
             with m.Case(_State.SKIP.value):
-                with m.If(beyond > program.instructions):
+                with m.If(too_far):
                     self._fail(m, _Kind.BEYOND)
                 with m.Else():
                     m.d.comb += [jump.eq(1), target.eq(beyond), self._amount.eq(1)]
@@ -395,7 +398,8 @@ class FrontEnd(wiring.Component):
     def _report(self, m):
         """Registers ``fault_context`` and ``loop_var`` from what stands since the end."""
         loops = self._loops
-        reports = self._state == _State.REPORT
+        reports = Signal()          # a cycle late, nothing changes meanwhile
+        m.d.sync += reports.eq(self._state == _State.REPORT)
         loop = Mux(reports, self._along, self.var_loop)
         inside = Signal()
         m.d.comb += [loops.report_loop.eq(loop), loops.report_version.eq(self._versions[loop]), inside.eq(self._inside & (loop == self._along))]

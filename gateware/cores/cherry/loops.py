@@ -107,12 +107,14 @@ class Loops(wiring.Component):
         new, read, report = iterations.write_port(), iterations.read_port(domain="comb"), iterations.read_port(domain="comb")
         changed = Signal(3)
         version = Signal(VERSION)
+        # Written a cycle late: nobody asks for it that soon.
+        renewed = Signal()
+        m.d.sync += [new.addr.eq(Cat(version, changed)), new.en.eq(renewed), new.data.eq(Mux(self.starts, 0, top.iteration + top.size))]
         m.d.comb += [
-            changed.eq(Mux(self.starts, self.look, top.loop)), version.eq(versions[changed] + 1), new.addr.eq(Cat(version, changed)),
-            new.en.eq(self.push | self.advance), new.data.eq(Mux(self.starts, 0, top.iteration + top.size)),
+            changed.eq(Mux(self.starts, self.look, top.loop)), version.eq(versions[changed] + 1), renewed.eq(self.push | self.advance),
             read.addr.eq(Cat(self.read_version, self.read_loop)), self.iteration.eq(read.data),
             report.addr.eq(Cat(self.report_version, self.report_loop)), self.report.eq(report.data)]
-        with m.If(new.en):
+        with m.If(renewed):
             m.d.sync += versions[changed].eq(version)
         size, last = sizes(top.left, top.independent)
         with m.If(~self.settled):

@@ -131,7 +131,9 @@ class Mover(wiring.Component):
         connect(m, gathered.o, unpacker.words)
         connect(m, unpacker.units, walk.inward)
         # Outward.
-        connect(m, walk.outward, packer.units)
+        m.submodules.outward = outward = ResetInserter(begin)(StreamBuffer(shape=walk.outward.payload.shape()))
+        connect(m, walk.outward, outward.i)
+        connect(m, outward.o, packer.units)
         connect(m, packer.words, spread.words)
         connect(m, spread.beats, flipped(port.w))
         m.d.comb += [

@@ -121,9 +121,10 @@ class Sequencer(wiring.Component):
             m.d.sync += [running.eq(0), failed.eq(self.program_fault != 0)]
         m.d.sync += self.program_start.eq(0)
 
-        # Who reads words
+        # Who reads words: known a cycle late, which is when the first of them can be asked for.
         readers = entry, image, lists
-        chosen = Signal(2)
+        choice, chosen = Signal(2), Signal(2)
+        m.d.sync += chosen.eq(choice)
         with m.Switch(chosen):
             for k, user in enumerate(readers):
                 with m.Case(k):
@@ -169,7 +170,7 @@ class Sequencer(wiring.Component):
 
         def reading(user, k):
             """Words are read by ``user``: a condition in which they are, and well."""
-            m.d.comb += [chosen.eq(k), user.start.eq(beginning & ~quits)]
+            m.d.comb += [choice.eq(k), user.start.eq(beginning & ~quits)]
             with m.If(quits):
                 m.d.comb += [quit_reading.eq(1), cancel.eq(1)]
                 m.d.sync += begin.eq(0)
@@ -185,7 +186,7 @@ class Sequencer(wiring.Component):
 
         def moving(where, stop):
             """The list at ``where`` is carried out: a condition in which it is, and well."""
-            m.d.comb += [chosen.eq(2), lists.start.eq(beginning), lists.address.eq(where), lists.stop.eq(stop), cancel.eq(begin | stop)]
+            m.d.comb += [choice.eq(2), lists.start.eq(beginning), lists.address.eq(where), lists.stop.eq(stop), cancel.eq(begin | stop)]
             with m.If(lists.done & stop):
                 leave(lists.pc)
             with m.Elif(lists.done & (lists.fault != 0)):
