@@ -45,11 +45,15 @@ class AluTiles(wiring.Component):
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         request, write, held = self.tiles_read.request, self.tiles_write.request, walk.held
         sent, reads, writes = Signal(), Signal(2), Signal(2)
-        is_max = held.kind == AluKind.MAX
+        # Registers that it reads and writes: the way to the tile file's grants begins here, so they are worked out as it is taken.
+        mask, given = Signal(4, reset_less=True), self.op.payload
+        with m.If(walk.op.valid & walk.op.ready):
+            m.d.sync += [reads.eq(source(given)), writes.eq(target(given)), mask.eq(Mux(given.kind == AluKind.ZERO, 0, Cat(
+                (source(given) == r) | (given.kind == AluKind.MAX if r == ACC else 0) for r in range(4))))]
         m.d.comb += [
-            walk.progress.eq(self.progress), walk.clear.eq(self.clear), reads.eq(source(held)), writes.eq(target(held)),
+            walk.progress.eq(self.progress), walk.clear.eq(self.clear),
             request.valid.eq(walk.valid & ~blocked(self.soon, writes)), request.payload.entry.eq(walk.entry),
-            request.payload.mask.eq(Mux(held.kind == AluKind.ZERO, 0, Cat((reads == r) | (is_max if r == ACC else 0) for r in range(4)))),
+            request.payload.mask.eq(mask),
             sent.eq(request.valid & request.ready), walk.take.eq(sent)]
         # Told a cycle late: nobody needs it at once, and the way from the tile file's grants is long.
         m.d.sync += self.fetched.eq(sent & ~self.clear)

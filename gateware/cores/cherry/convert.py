@@ -150,7 +150,7 @@ class Packer(wiring.Component):
     -------
     start : In, forget all; ``format`` : In, from the cycle after it on, stable
     units : In(stream of UnitLayout)
-    words : Out(stream of 32 bits), a register
+    words : Out(stream of 32 bits), a register; while a word waits no unit is taken
     """
     def __init__(self, *, lanes=1):
         _check_lanes(lanes)
@@ -185,7 +185,7 @@ class Packer(wiring.Component):
         m.d.comb += placed.eq(part | choose([(value << k)[:64] for k in range(0, 32, step)], offset[step.bit_length() - 1:5]))
         after, emits, room = Signal(7), Signal(), Signal()
         m.d.comb += [after.eq(offset[:5] + size), emits.eq(last | (after >= 32)), room.eq(~words.valid | words.ready),
-                     accept.eq(valid & ~offset[5] & (room | ~emits))]
+                     accept.eq(valid & ~offset[5] & room)]      # whether or not it fills a word: that is known late
         with m.If(words.ready):
             m.d.sync += words.valid.eq(0)
         with m.If(accept):

@@ -134,7 +134,9 @@ class Mover(wiring.Component):
         m.submodules.outward = outward = ResetInserter(begin)(StreamBuffer(shape=walk.outward.payload.shape()))
         connect(m, walk.outward, outward.i)
         connect(m, outward.o, packer.units)
-        connect(m, packer.words, spread.words)
+        m.submodules.filled = filled = ResetInserter(begin)(StreamBuffer(shape=32))
+        connect(m, packer.words, filled.i)
+        connect(m, filled.o, spread.words)
         connect(m, spread.beats, flipped(port.w))
         m.d.comb += [
             spread.burst.valid.eq(unsent != 0), sent.eq(spread.burst.valid & spread.burst.ready), port.ack.ready.eq(1),
@@ -144,7 +146,7 @@ class Mover(wiring.Component):
         m.d.comb += [taken.eq(beat.valid & beat.ready), answered.eq((taken & beat.payload.last) | port.ack.valid),
                      failing.eq((taken & beat.payload.error) | (port.ack.valid & port.ack.payload.error))]
         m.d.sync += [self.bytes_read.eq((gathered.o.valid & gathered.o.ready) << 2),
-                     self.bytes_written.eq((packer.words.valid & packer.words.ready) << 2)]
+                     self.bytes_written.eq((filled.o.valid & filled.o.ready) << 2)]
 
         # Where the port failed: the burst of a write, the beat of a read.
         beats, at = Signal(8), Signal(32)

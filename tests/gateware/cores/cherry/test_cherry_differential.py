@@ -15,7 +15,9 @@ from comparing import bench_fixture
 import quintet.firmware.cherry.small
 from quintet.boards.virtual.bench import IDEAL, Behaviour
 from quintet.gateware.cores.cherry.isa import ISA
-from quintet.tools.asm import assemble
+from quintet.tools.asm import assemble, assemble_text
+from quintet.tools.kernels.cherry import Module
+from quintet.tools.kernels.cherry.stored import from_array
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 1000, 8
@@ -70,6 +72,26 @@ def test_core_resets_at_random_cycles(bench):
         bench.reset()
         problems, _ = compare.check_case(bench, case, IDEAL, seed)
         assert not problems, (seed, problems)
+
+
+@pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
+def test_matrices_in_main_memory(bench, fmt):
+    """A product and an addition of matrices larger than the scratchpad, block by block: DMA beside programs, results that leave later."""
+    m = Module(bench.params, base=0x10000)
+    a, b = m.stored_input("a", 70, 50, fmt), m.stored_input("b", 61, 50, fmt)
+    c = m.matmul(a, b.transposed)
+    m.binary("add", c, m.stored_input("d", 1, 61, fmt), c)
+    data = np.frombuffer(assemble_text(ISA, m.source()).data, np.uint8)
+    assert sum(matrix.rows * matrix.cols for matrix in (a, b, c)) > 1 << bench.params["log_mem"]
+    memory, rng = np.zeros(0x20000, np.uint8), np.random.default_rng(8)
+    memory[0x1000:0x1000 + data.size] = data
+    for address, _, matrix in m.inputs.values():
+        raw = from_array(rng.normal(size=matrix.shape), fmt).view(np.uint8).ravel()
+        memory[address:address + raw.size] = raw
+    case = compare.RunCase(f"blocks {fmt}", memory, {"program_address": 0x1000, "program_length": data.size})
+    for seed, behaviour in enumerate((IDEAL, SLOW)):
+        problems, got = compare.check_case(bench, case, behaviour, seed)
+        assert not problems and got.status == "done"
 
 
 def test_the_worked_job(bench):
