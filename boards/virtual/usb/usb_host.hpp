@@ -27,6 +27,8 @@ struct UsbHost {
 	uint8_t address = 0;
 	// One packet in so many is spoilt, either way; 0: none.
 	unsigned spoil = 0;
+	// So many acknowledgements of ours to come are lost on the way.
+	unsigned lost = 0;
 	uint64_t chance = 1;
 	// A control transfer: its answer, or the data to send, in `data`.
 	Result result = DONE;
@@ -216,6 +218,7 @@ private:
 			if ((pid == USB_DATA1) == (toggle != 0)) taken(std::vector<uint8_t>(packet.begin() + 1, packet.end() - 2));
 			else if (!spoil) fail("a data packet with the wrong toggle");
 			sending = ACKNOWLEDGE;
+			if (lost && lost--) return finish();
 			return send({usb_pid(USB_ACK)});
 		}
 		if (pid != USB_ACK) {

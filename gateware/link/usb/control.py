@@ -148,7 +148,7 @@ class Control(wiring.Component):
 
         # A transfer: what is left of the answer. What only sets something has none, and its status is an empty packet too.
         stalled, toggle, left, decode = Signal(init=1), Signal(), Signal(7), Signal()
-        setting_address, setting_configuration, clearing = (Signal(name=n) for n in ("setting_address", "setting_configuration", "clearing"))
+        setting_address = Signal()
         sent = Signal(7)
         m.d.comb += [sent.eq(Mux(left[6], CONTROL_BYTES, left)), self.reply_length.eq(sent), self.reply_toggle.eq(toggle)]
         with m.If(self.asked & self.chosen):
@@ -162,24 +162,24 @@ class Control(wiring.Component):
                 m.d.comb += self.reply.eq(Mux(stalled, Reply.STALL, Reply.ACK))
         with m.If(decode):
             simple = known & ~reads & ~of_class
+            configures = simple & (request == Request.SET_CONFIGURATION)
+            clears = simple & (request == Request.CLEAR_FEATURE) & ~ended
+            refused = ~known | ended | (configures & (value[1:] != 0))
             m.d.usb += [
-                decode.eq(0), toggle.eq(1), stalled.eq(~known | ended | (simple & (request == Request.SET_CONFIGURATION) & (value[1:] != 0))),
+                decode.eq(0), toggle.eq(1), stalled.eq(refused),
                 self.place.eq(place), left.eq(Mux(~much & (wanted < length), wanted, length)),
                 setting_address.eq(simple & (request == Request.SET_ADDRESS)),
-                setting_configuration.eq(simple & (request == Request.SET_CONFIGURATION)),
-                clearing.eq(simple & (request == Request.CLEAR_FEATURE)),
             ]
+            # Done before the status is given: the host goes on when it has that, and whether its acknowledgement arrives is open.
+            with m.If(configures & ~refused):
+                m.d.usb += self.configured.eq(value[0])
+                m.d.comb += self.fresh.eq(1)
+            m.d.comb += [self.clear_in.eq(clears & index_in), self.clear_out.eq(clears & ~index_in)]
         with m.If(self.acknowledged & self.chosen):
-            m.d.usb += [toggle.eq(~toggle), self.place.eq(self.place + CONTROL_BYTES), left.eq(left - sent)]
-            # What a request sets is set once its status was taken.
-            m.d.usb += [setting_address.eq(0), setting_configuration.eq(0), clearing.eq(0)]
-            with m.If(~stalled):
-                with m.If(setting_address):
-                    m.d.usb += self.address.eq(value)
-                with m.If(setting_configuration):
-                    m.d.usb += self.configured.eq(value[0])
-                    m.d.comb += self.fresh.eq(1)
-                m.d.comb += [self.clear_in.eq(clearing & index_in), self.clear_out.eq(clearing & ~index_in)]
+            m.d.usb += [toggle.eq(~toggle), self.place.eq(self.place + CONTROL_BYTES), left.eq(left - sent), setting_address.eq(0)]
+            # The status itself still goes by the old address (USB 2.0, section 9.4.6).
+            with m.If(setting_address & ~stalled):
+                m.d.usb += self.address.eq(value)
         with m.If(self.bus_reset):
             m.d.usb += [self.address.eq(0), self.configured.eq(0), stalled.eq(1)]
             m.d.comb += self.fresh.eq(1)

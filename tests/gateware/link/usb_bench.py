@@ -80,6 +80,7 @@ class USBBench(Simulation):
     """One instance, powered and connected, not yet enumerated."""
     FUNCTIONS = {
         "usb_setup": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_uint]),
+        "usb_lose": (None, [ctypes.c_void_p, ctypes.c_uint]),
         "usb_unplug": (None, [ctypes.c_void_p, ctypes.c_int]),
         "usb_reset": (None, [ctypes.c_void_p, ctypes.c_uint64]),
         "usb_address": (None, [ctypes.c_void_p, ctypes.c_uint]),
@@ -141,14 +142,19 @@ class USBBench(Simulation):
     def descriptor(self, kind, index=0, length=255, language=0):
         return self.control(0x80, 6, kind << 8 | index, language, length)
 
-    def configure(self, address=5):
-        """What a host does before a serial port appears; the device's descriptor and that of its configuration."""
-        self.reset_bus()
-        device = self.descriptor(1, length=64)
+    def address(self, address):
         self.control(0x00, 5, address)
         self.c.usb_address(self.handle, address)
         self.run_steps(2 * 48_000)
+
+    def configure(self, address=5, lose=0):
+        """What a host does before a serial port appears; the device's descriptor and that of its configuration. ``lose``: as the method,
+        before the configuration is set."""
+        self.reset_bus()
+        device = self.descriptor(1, length=64)
+        self.address(address)
         configuration = self.descriptor(2)
+        self.lose(lose)
         self.control(0x00, 9, configuration[5])
         self.c.usb_configured(self.handle)
         return device, configuration
@@ -164,6 +170,10 @@ class USBBench(Simulation):
     def polling(self, polls):
         """Whether the host asks for bytes."""
         self.c.usb_polls(self.handle, polls)
+
+    def lose(self, acknowledgements):
+        """So many acknowledgements of the host to come are lost on the way."""
+        self.c.usb_lose(self.handle, acknowledgements)
 
     def unplug(self, unplugged):
         self.c.usb_unplug(self.handle, unplugged)

@@ -32,6 +32,7 @@ extern "C" {
 void usb_setup(Harness *h, uint64_t seed, unsigned spoil, unsigned nak_rest) {
 	h->host.chance = seed * 0x9E3779B97F4A7C15u | 1, h->host.spoil = spoil, h->host.nak_rest = nak_rest;
 }
+void usb_lose(Harness *h, unsigned acknowledgements) { h->host.lost = acknowledgements; }
 void usb_unplug(Harness *h, int unplugged) { h->unplugged = unplugged; }
 void usb_reset(Harness *h, uint64_t bits) { h->host.reset(bits); }
 void usb_address(Harness *h, unsigned address) { h->host.address = uint8_t(address); }
