@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixed places for the multipliers of large arrays.
+"""Fixed places for the multipliers and the block RAMs of large arrays.
 
 nextpnr's placer draws an array together near the pins that its results go to, and fills the tiles beside the DSPs there more
 densely than their wires allow. With the multipliers spread over all DSP columns, those of one column of the array side by
-side, everything else finds its place between them.
+side, everything else finds its place between them. Block RAMs likewise: where an array takes most of an FPGA's, which one lies
+where decides how far everything beside them has to reach.
 """
-__all__ = ["dsp_clusters", "dsp_rows", "pair_places"]
+__all__ = ["dsp_clusters", "dsp_rows", "pair_places", "ram_columns", "ram_rows"]
 
 # FPGA -> rows of DSP blocks, and the columns in which their blocks begin (as Project Trellis's tile grid has them).
 _BLOCKS = {"LFE5U-85F": ((10, 34, 58), (4, 13, 22, 31, 40, 49, 58, 69, 78, 87, 96, 105, 114))}
 # Multipliers of a block: columns from its beginning, name.
 _MULTIPLIERS = ((0, "MULT18_0"), (1, "MULT18_1"), (4, "MULT18_4"), (5, "MULT18_5"))
+# FPGA -> rows of block RAMs, and the columns in which their groups of four begin, the four two columns apart.
+_RAMS = {"LFE5U-85F": ((22, 46, 70, 82), _BLOCKS["LFE5U-85F"][1]), "LFE5U-25F": ((25, 37), (4, 13, 22, 33, 42, 51, 60))}
+_RAMS["LFE5U-12F"] = _RAMS["LFE5U-25F"]
 
 
 def dsp_rows(device):
@@ -60,3 +64,41 @@ def pair_places(device, multipliers, pairs, size):
     """
     return {f"{multipliers}.dsp_{k * pairs + pair}": place
             for pair, places in enumerate(dsp_clusters(device, pairs, size)) for k, place in enumerate(places)}
+
+
+def ram_rows(device):
+    """Block RAMs of an FPGA by nextpnr's names, as :func:`dsp_rows`."""
+    rows, columns = _RAMS.get(device, ((), ()))
+    return [[f"X{x + 2 * k}/Y{y}/EBR{k}" for x in columns for k in range(4)] for y in rows]
+
+
+def ram_columns(device, cols, size):
+    """``cols`` lists of ``size`` block RAMs: each a part of the FPGA's width, through all its rows of block RAMs, each RAM beside (or above) the
+    one before it.
+
+    Parameters
+    ----------
+    device : str
+        Of the FPGA, as Amaranth's platforms name it.
+    cols, size : int
+
+    Returns
+    -------
+    list of lists of str, or an empty one where ``device`` has no plan or not so many block RAMs in such parts, or where they are not more
+    than half of all: as of :func:`dsp_clusters`
+    """
+    rows = ram_rows(device)
+    if not rows or 2 * cols * size <= sum(map(len, rows)):
+        return []
+    each = -(-size // len(rows))
+    found = []
+    for column in range(cols):
+        places = []
+        for number, row in enumerate(rows):
+            begin = column * len(row) // cols
+            part = row[begin:(column + 1) * len(row) // cols][:each]
+            places += part[::-1] if number % 2 else part
+        if len(places) < size:
+            return []
+        found.append(places[:size])
+    return found

@@ -22,6 +22,7 @@ from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
 from ...primitives.bram import check_family
+from ...primitives.floorplan import ram_columns
 from ..crossing import CountCrossing, CrossingFIFO
 from ..engine import EngineControl
 from .bounds import Bounds
@@ -90,6 +91,13 @@ class Engine(wiring.Component):
                 registers=tuple(replace(r, mask=(1 << bits) - 1) if r.name in narrow else r for r in ISA.registers), cycle_bits=self._bits, bytes_bits=self._bits + 2,
                 operations_bits=mapping.pes.bit_length())),
             "memory": Out(MemoryPort(beat_bytes)).array(1)})
+
+    @staticmethod
+    def floorplan(device, params):
+        """Places of the block RAMs of a large array: a column of blocks beside the next one, so that what tells its blocks stays in it."""
+        mapping = Mapping.of(params)
+        return {f"dispatch.array*.bank_{column}_{bank}.ram.cell": place
+                for column, places in enumerate(ram_columns(device, mapping.cols, mapping.banks)) for bank, place in enumerate(places)}
 
     @staticmethod
     def domains(params):

