@@ -11,24 +11,32 @@ _MOST = 128
 
 
 class ByteCount(wiring.Component):
-    """A reservoir between what moves bytes and a counter.
+    """A reservoir between what moves bytes and a counter, and one for what is moved ahead of its turn.
 
     Members
     -------
-    moved : In, bytes moved in this cycle; more : In, further ones
-    hold : In, level: nothing is reported
-    drop : In, one cycle: what is not reported is forgotten
+    moved : In, bytes moved in this cycle; more : In, further ones; aside : In, they are moved ahead of their turn
+    hold : In, level: what was moved ahead is not reported
+    drop : In, one cycle: what was moved ahead is forgotten
     count : Out, 8 bits, to report in this cycle
     empty : Out, all is reported
     """
     def __init__(self):
-        super().__init__({"moved": In(8), "more": In(18), "hold": In(1), "drop": In(1), "count": Out(8), "empty": Out(1)})
+        super().__init__({"moved": In(8), "more": In(18), "aside": In(1), "hold": In(1), "drop": In(1), "count": Out(8), "empty": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        total, added = Signal(32), Signal(19)
-        m.d.comb += [self.empty.eq((total == 0) & (added == 0)), self.count.eq(Mux(self.hold, 0, Mux(total >= _MOST, _MOST, total[:7])))]
-        m.d.sync += [added.eq(self.moved + self.more), total.eq(total + added - self.count)]
+        total, kept, added, ahead = Signal(32), Signal(32), Signal(19), Signal()
+        some, joins = Signal(), Signal()            # something is kept; it is added now
+        m.d.comb += [
+            self.empty.eq((total == 0) & (added == 0) & ~some), self.count.eq(Mux(total >= _MOST, _MOST, total[:7])),
+            joins.eq(some & ~self.hold & (ahead | (added == 0)))]
+        m.d.sync += [added.eq(self.moved + self.more), ahead.eq(self.aside),
+                     total.eq(total + Mux(joins, kept, Mux(ahead, 0, added)) - self.count)]
+        with m.If(joins):
+            m.d.sync += [kept.eq(0), some.eq(0)]
+        with m.If(ahead & (added != 0)):
+            m.d.sync += [kept.eq(Mux(joins, 0, kept) + added), some.eq(1)]
         with m.If(self.drop):
-            m.d.sync += [added.eq(0), total.eq(0)]
+            m.d.sync += [kept.eq(0), some.eq(0)]
         return m

@@ -115,7 +115,8 @@ class Sequencer(wiring.Component):
         m.d.comb += [
             last.eq(~entry.listed | (self.step + 1 == entry.steps)),
             entry_address.eq((base + Mux(entry.listed & ~heading, HEADER_WORDS + (number << 3), 0)) << 2),
-            read.hold.eq(held), written.hold.eq(held), read.drop.eq(drop), written.drop.eq(drop),
+            read.hold.eq(held), written.hold.eq(held), read.aside.eq(ahead), written.aside.eq(ahead),
+            read.drop.eq(drop), written.drop.eq(drop),
             self.program_stop.eq(self.abort | stopping)]
         with m.If(self.program_finish):
             m.d.sync += [running.eq(0), failed.eq(self.program_fault != 0)]
