@@ -32,19 +32,22 @@ class ProductOps:
         from .module import divisor, tiles
         side = divisor(tiles(b.cols), self.contexts)
         program = make(persistent=side)
-        down, along = program.loop(tiles(a.rows)), program.loop(tiles(b.cols) // side)
-        begin, inner, beside, end = program.loop(side), program.loop(tiles(a.cols)), program.loop(side), program.loop(side)
-        block = {along: 4 * side}
+        down, along = program.outer(tiles(a.rows)), program.outer(tiles(b.cols) // side)
+        begin, inner, beside, end = program.loop(side), program.outer(tiles(a.cols)), program.loop(side), program.loop(side)
+
+        def block(stride):
+            """What the loop over groups of tiles contributes to an address."""
+            return {} if along is None else {along: 4 * side * stride}
 
         def result(loop):
-            return self.access(program, out, down, loop, **block)
+            return self.access(program, out, down, loop, **block(1))
         with program.ordered(down), program.ordered(along):
             with program.independent(begin):
                 program(f"load {result(begin)}, ACC" if accumulate else "zero ACC")
             with program.ordered(inner):
                 with program.independent(beside):
                     program(f"load {self.access(program, a, down, inner)}, INPUT",
-                            f"load {self.access(program, b, inner, beside, **{along: 4 * side * b.stride_x})}, WEIGHTS", "matmul")
+                            f"load {self.access(program, b, inner, beside, **block(b.stride_x))}, WEIGHTS", "matmul")
             with program.independent(end):
                 program(f"store {result(end)}, ACC")
         return program

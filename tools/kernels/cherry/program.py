@@ -29,6 +29,10 @@ class Program:
         self._head.append(f".loop {name} {count}")
         return name
 
+    def outer(self, count):
+        """As :meth:`loop`; ``None`` where there is but one iteration, for which :meth:`ordered` needs no loop."""
+        return self.loop(count) if count > 1 else None
+
     def unit(self, address, stride_x, stride_y, **coefficients):
         """Declares an address unit, or finds an equal one, and gives its name; ``coefficients``: loop -> elements."""
         terms = "".join(f" {loop}:{value}" for loop, value in coefficients.items() if value)
@@ -44,8 +48,11 @@ class Program:
 
     @contextmanager
     def ordered(self, loop):
-        """Iterations one after the other."""
-        yield from self._nest("start_loop", loop)
+        """Iterations one after the other; ``None``: the only one there is."""
+        if loop is None:
+            yield
+        else:
+            yield from self._nest("start_loop", loop)
 
     @contextmanager
     def independent(self, loop):

@@ -31,9 +31,12 @@ class ReduceOps:
         from .module import divisor, tiles
         side = divisor(tiles(x.cols), self.contexts)
         program = self.program(persistent=side)
-        along, begin = program.loop(tiles(x.cols) // side), program.loop(side)
-        down, beside, end = program.loop(tiles(x.rows)), program.loop(side), program.loop(side)
-        block = {along: 4 * side * x.stride_x}
+        along, begin = program.outer(tiles(x.cols) // side), program.loop(side)
+        down, beside, end = program.outer(tiles(x.rows)), program.loop(side), program.loop(side)
+
+        def block(stride):
+            """What the loop over groups of tiles contributes to an address."""
+            return {} if along is None else {along: 4 * side * stride}
         with program.ordered(along):
             with program.independent(begin):
                 if op == "sum":
@@ -43,6 +46,6 @@ class ReduceOps:
                     program(f"load {program.unit(lowest.address, 0, 0, **{begin: 0})}, ACC")
             with program.ordered(down):
                 with program.independent(beside):
-                    program(f"load {self.access(program, x, down, beside, **block)}, OUTPUT", f"{op} 1")
+                    program(f"load {self.access(program, x, down, beside, **block(x.stride_x))}, OUTPUT", f"{op} 1")
             with program.independent(end):
-                program(f"store {self.access(program, out, None, end, **{along: 4 * side * out.stride_x})}, ACC, 1, 4")
+                program(f"store {self.access(program, out, None, end, **block(out.stride_x))}, ACC, 1, 4")
