@@ -1,30 +1,24 @@
 .program p0
 .needs contexts=8
 .loop l0 135
-.loop l1 1
+.loop l1 16
 .loop l2 8
-.loop l3 16
-.loop l4 8
-.loop l5 8
-.apu a0 0 1 68 l0:272 l3:4
-.apu a1 36720 1 36 l1:32 l3:144 l4:4
-.apu a2 39408 1 36 l1:32 l0:144 l5:4
+.loop l3 8
+.apu a0 0 1 68 l0:272 l1:4
+.apu a1 36720 1 36 l1:144 l2:4
+.apu a2 39408 1 36 l0:144 l3:4
 start_loop l0
+  zero ACC
   start_loop l1
     start_independent_loop l2
-      zero ACC
+      load a0, INPUT
+      load a1, WEIGHTS
+      matmul
     end_loop l2
-    start_loop l3
-      start_independent_loop l4
-        load a0, INPUT
-        load a1, WEIGHTS
-        matmul
-      end_loop l4
-    end_loop l3
-    start_independent_loop l5
-      store a2, ACC
-    end_loop l5
   end_loop l1
+  start_independent_loop l3
+    store a2, ACC
+  end_loop l3
 end_loop l0
 .program p1
 .loop l0 8
@@ -40,30 +34,24 @@ end_loop l0
 .program p2
 .needs contexts=3
 .loop l0 135
-.loop l1 1
+.loop l1 8
 .loop l2 3
-.loop l3 8
-.loop l4 3
-.loop l5 3
-.apu a0 39408 1 36 l0:144 l3:4
-.apu a1 39024 1 12 l1:12 l3:48 l4:4
-.apu a2 58848 1 12 l1:12 l0:48 l5:4
+.loop l3 3
+.apu a0 39408 1 36 l0:144 l1:4
+.apu a1 39024 1 12 l1:48 l2:4
+.apu a2 58848 1 12 l0:48 l3:4
 start_loop l0
+  zero ACC
   start_loop l1
     start_independent_loop l2
-      zero ACC
+      load a0, INPUT
+      load a1, WEIGHTS
+      matmul
     end_loop l2
-    start_loop l3
-      start_independent_loop l4
-        load a0, INPUT
-        load a1, WEIGHTS
-        matmul
-      end_loop l4
-    end_loop l3
-    start_independent_loop l5
-      store a2, ACC
-    end_loop l5
   end_loop l1
+  start_independent_loop l3
+    store a2, ACC
+  end_loop l3
 end_loop l0
 .step p0
 .in bf16 0x100000 0 540 64 mem_pitch=68

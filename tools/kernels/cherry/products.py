@@ -33,7 +33,7 @@ class ProductOps:
         side = divisor(tiles(b.cols), self.contexts)
         program = make(persistent=side)
         down, along = program.outer(tiles(a.rows)), program.outer(tiles(b.cols) // side)
-        begin, inner, beside, end = program.loop(side), program.outer(tiles(a.cols)), program.loop(side), program.loop(side)
+        inner, beside, end = program.outer(tiles(a.cols)), program.loop(side), program.loop(side)
 
         def block(stride):
             """What the loop over groups of tiles contributes to an address."""
@@ -42,8 +42,12 @@ class ProductOps:
         def result(loop):
             return self.access(program, out, down, loop, **block(1))
         with program.ordered(down), program.ordered(along):
-            with program.independent(begin):
-                program(f"load {result(begin)}, ACC" if accumulate else "zero ACC")
+            if accumulate:
+                begin = program.loop(side)
+                with program.independent(begin):
+                    program(f"load {result(begin)}, ACC")
+            else:
+                program("zero ACC")         # for all contexts at once
             with program.ordered(inner):
                 with program.independent(beside):
                     program(f"load {self.access(program, a, down, inner)}, INPUT",
@@ -68,7 +72,7 @@ class ProductOps:
                               f"{channels} to {filters} channels, {height}x{width}")
         out = self.matrix(filters, height * width)
         program = self.program(persistent=height)
-        block, column, begin = program.loop(filters // 4), program.loop(width // 4), program.loop(height)
+        block, column = program.loop(filters // 4), program.loop(width // 4)
         ky, kx, channel = program.loop(3), program.loop(3), program.loop(channels // 4)
         row, end = program.loop(height), program.loop(height)
         line = width + 2
@@ -78,8 +82,7 @@ class ProductOps:
             block: 4, ky: 3 * channels * weights.stride_y, kx: channels * weights.stride_y, channel: 4 * weights.stride_y})
         result = program.unit(out.address, out.stride_y, 1, **{block: 4 * out.stride_y, column: 4, end: width})
         with program.ordered(block), program.ordered(column):
-            with program.independent(begin):
-                program("zero ACC")
+            program("zero ACC")
             with program.ordered(ky), program.ordered(kx), program.ordered(channel):
                 with program.independent(row):
                     # The weights first: they have a second place to go to while the product before is at work, the pixels have not.

@@ -31,19 +31,15 @@ class ReduceOps:
         from .module import divisor, tiles
         side = divisor(tiles(x.cols), self.contexts)
         program = self.program(persistent=side)
-        along, begin = program.outer(tiles(x.cols) // side), program.loop(side)
+        along = program.outer(tiles(x.cols) // side)
         down, beside, end = program.outer(tiles(x.rows)), program.loop(side), program.loop(side)
 
         def block(stride):
             """What the loop over groups of tiles contributes to an address."""
             return {} if along is None else {along: 4 * side * stride}
         with program.ordered(along):
-            with program.independent(begin):
-                if op == "sum":
-                    program("zero ACC")
-                else:
-                    lowest = self.constant("-inf")
-                    program(f"load {program.unit(lowest.address, 0, 0, **{begin: 0})}, ACC")
+            # For all contexts at once.
+            program("zero ACC" if op == "sum" else f"load {program.unit(self.constant('-inf').address, 0, 0)}, ACC")
             with program.ordered(down):
                 with program.independent(beside):
                     program(f"load {self.access(program, x, down, beside, **block(x.stride_x))}, OUTPUT", f"{op} 1")
