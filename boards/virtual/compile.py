@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .cache import BuildCache
-from .quicken import copy_registers, join_edges, one_chunk
+from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 
 __all__ = ["CompileError", "Library", "ToolMissing", "build_library"]
 
 HERE = Path(__file__).resolve().parent
+# Characters of a design above which it is cut into functions, and of one of these. The compiler's time is more than in proportion to a
+# function's size; simulation is a tenth slower by it.
+_CUT_ABOVE, _CUT_SIZE = 1_500_000, 15_000
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"
 #: Of the runtime; the design's folder has its own.
@@ -62,16 +65,19 @@ def _mangle(name):
     return "p_" + "".join(c if c.isalnum() else "__" if c == "_" else f"_{ord(c):02x}_" for c in name)
 
 
-def _quicken(folder, runtime, registers):
+def _quicken(folder, runtime, registers, cut):
     """Makes the design and its copy of the runtime's header fast (:mod:`.quicken`)."""
     header = (runtime / _HEADER).read_text()
     (folder / _HEADER).parent.mkdir()
     (folder / _HEADER).write_text(one_chunk(header))
-    path = folder / "design.cc"
-    path.write_text(join_edges(path.read_text()))
+    source, declarations = folder / "design.cc", folder / "design.h"
+    text, members = join_edges(source.read_text()), declarations.read_text()
     if registers:
-        path = folder / "design.h"
-        path.write_text(copy_registers(path.read_text()))
+        members = copy_registers(members)
+    if cut and len(text) > _CUT_ABOVE:
+        text, members = cut_up(text, members, _CUT_SIZE)
+    source.write_text(text)
+    declarations.write_text(members)
 
 
 def _write_ports(folder):
@@ -116,7 +122,7 @@ def _generate(rtlil_text, trace, cache):
         _run([*yosys.command, "-q", "-p", script], folder, "yosys")
         (folder / "design.il").unlink()
         one_pass = _write_ports(folder)
-        _quicken(folder, yosys.runtime, registers=one_pass and not trace)
+        _quicken(folder, yosys.runtime, registers=one_pass and not trace, cut=not trace)
     folder, _ = cache.entry(key, build)
     return folder, yosys.runtime
 

@@ -2,13 +2,16 @@
 """Rewrites what CXXRTL writes so that it compiles and runs faster, and means the same.
 
 A design is one large function. What costs a C++ compiler its time there are loops over the chunks of values, of which nearly all
-have one chunk, and a branch at every register. Measured: docs/performance.md.
+have one chunk, a branch at every register, and passes that take longer than in proportion to a function's size. Measured: docs/performance.md.
 """
 import re
+from collections import Counter
 
-__all__ = ["copy_registers", "join_edges", "one_chunk"]
+__all__ = ["copy_registers", "cut_up", "join_edges", "one_chunk"]
 
 _LOOP = re.compile(r"for \(size_t n = 0; n < (result\.)?chunks; n\+\+\)")
+_LOCAL = re.compile(r"\tvalue<\d+> (\w+);")
+_TEMPORARY = re.compile(r"\s*auto (tmp_\d+) = ")
 _EDGE = re.compile(r"\tif \((?:posedge|negedge)_\w+\) \{")
 
 
@@ -87,3 +90,61 @@ def copy_registers(header):
     Only where one pass settles a cycle: then nothing needs that answer. A quarter of the time is saved.
     """
     return re.sub(r"\bif \((?!memory_)(\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;", header)
+
+
+def _statements(lines):
+    """Statements of whole lines, and with each index of a memory what uses it."""
+    found, depth, temporary = [], 0, None
+    for line in lines:
+        if depth or (temporary is not None and re.search(rf"\b{temporary}\b", line)):
+            found[-1].append(line)
+        else:
+            declared = _TEMPORARY.match(line)
+            temporary = declared and declared[1]
+            found.append([line])
+        depth += line.count("{") - line.count("}")
+    return found
+
+
+def cut_up(source, header, size):
+    """``(source, header)`` with ``p_top::eval`` as calls of functions of some ``size`` characters each.
+
+    Its variables become members, but for those that one of the functions alone uses.
+    """
+    begin = source.index("bool p_top::eval(performer *performer) {\n")
+    end = source.index("\n}\n", begin)
+    heads, names, pieces = [], {}, []
+    for lines in _statements(source[begin:end].split("\n")[1:]):
+        if (local := _LOCAL.fullmatch(lines[0])) is not None:
+            names[local[1]] = lines[0]
+        elif lines[0].startswith("\tbool "):
+            heads.append(lines[0])
+        elif _EDGE.fullmatch(lines[0]):
+            pieces += [(lines[0], inner) for inner in _statements(lines[1:-1])]
+        elif lines[0] != "\treturn converged;":
+            pieces.append((None, lines))
+    parts, length = [[]], 0
+    for edge, lines in pieces:
+        if length > size:
+            parts.append([])
+            length = 0
+        parts[-1].append((edge, lines))
+        length += sum(map(len, lines))
+    used = [{word for _, lines in part for line in lines for word in re.findall(r"\w+", line) if word in names} for part in parts]
+    users = Counter(word for words in used for word in words)
+    converged, edges = [head for head in heads if "converged" in head], [head for head in heads if "converged" not in head]
+    functions = []
+    for number, (part, words) in enumerate(zip(parts, used, strict=True)):
+        body, open_edge = [f"void p_top::eval_{number}(performer *performer) {{", *edges], None
+        body += [names[word] for word in names if word in words and users[word] == 1]
+        for edge, lines in part:
+            if edge != open_edge:
+                body += ["\t}"] * (open_edge is not None) + [edge] * (edge is not None)
+                open_edge = edge
+            body += lines
+        functions.append("\n".join([*body, *["\t}"] * (open_edge is not None), "}\n"]))
+    calls = [f"\teval_{number}(performer);" for number in range(len(parts))]
+    source = source[:begin] + "\n".join([*functions, "bool p_top::eval(performer *performer) {", *converged, *calls, "\treturn converged;"]) + source[end:]
+    place = header.rindex("\n", 0, header.index("bool eval(performer *performer", header.index("struct p_top "))) + 1
+    members = [names[word] for word in names if users[word] > 1] + [f"\tvoid eval_{number}(performer *performer);" for number in range(len(parts))]
+    return source, header[:place] + "\n".join(members) + "\n" + header[place:]

@@ -51,3 +51,47 @@ def test_neighbouring_registers_share_a_branch():
 def test_registers_are_copied_and_memories_not():
     text = "if (p_a.commit(observer)) changed = true; if (memory_p_b.commit(observer)) changed = true;"
     assert quicken.copy_registers(text) == "p_a.curr = p_a.next; if (memory_p_b.commit(observer)) changed = true;"
+
+
+def test_a_large_function_is_cut():
+    """Between statements; what belongs together stays, what two parts use becomes a member."""
+    source = """before
+bool p_top::eval(performer *performer) {
+	bool converged = true;
+	bool posedge_p_clk = this->posedge_p_clk();
+	value<1> p_a;
+	value<8> p_b;
+	p_a = f(value<1>{0u});
+	auto tmp_0 = memory_index(p_a);
+	CXXRTL_ASSERT(tmp_0.valid && "out of bounds read");
+	if(tmp_0.valid) {
+		p_b = m[tmp_0.index];
+	} else {
+		p_b = value<8> {};
+	}
+	if (posedge_p_clk) {
+		p_c.next = p_b;
+		if (p_d.curr) {
+			p_e.next = p_b;
+		}
+	}
+	p_out = p_b;
+	return converged;
+}
+after
+"""
+    header = "struct p_top : public module {\n\twire<8> p_c;\n\tbool eval(performer *performer = nullptr) override;\n};\n"
+    text, members = quicken.cut_up(source, header, 1)
+    parts = [part.split("\n}\n")[0].split("\n") for part in text.split("void p_top::eval_")[1:]]
+    assert [part[0] for part in parts] == [f"{k}(performer *performer) {{" for k in range(len(parts))]
+    head = "\tbool posedge_p_clk = this->posedge_p_clk();"
+    inner = [part[2:] for part in parts if part[1] == head]
+    assert inner[0] == ["\tp_a = f(value<1>{0u});"]
+    assert inner[1][0].startswith("\tauto tmp_0") and len(inner[1]) == 7
+    assert inner[2:] == [["\tif (posedge_p_clk) {", "\t\tp_c.next = p_b;", "\t}"],
+                         ["\tif (posedge_p_clk) {", "\t\tif (p_d.curr) {", "\t\t\tp_e.next = p_b;", "\t\t}", "\t}"], ["\tp_out = p_b;"]]
+    assert text.startswith("before\n") and text.endswith("\treturn converged;\n}\nafter\n")
+    for line in ("\tvalue<1> p_a;", "\tvalue<8> p_b;", "\tvoid eval_4(performer *performer);"):
+        assert line in members and line not in text
+    whole, kept = quicken.cut_up(source, header, 1000)
+    assert whole.count("void p_top::eval_") == 1 and "\tvalue<8> p_b;" in whole and "p_b" not in kept

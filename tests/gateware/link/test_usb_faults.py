@@ -34,12 +34,14 @@ def campaign(seed, frames, rate):
         pipe = SpoiledPipe(USBPipe(bench), faults, seed=seed)
 
         def host():
-            return LinkClient(pipe, timeout=SECONDS, retry=0.005, window=4096, checksum_rate=2e6, seed=chance.randrange(1 << 30))
+            # A lost frame costs as long as the host waits until it repeats: the time of what may be under way, and some.
+            window, retry = chance.choice([(4096, 0.005), (512, 0.0015)])
+            return LinkClient(pipe, timeout=SECONDS, retry=retry, window=window, checksum_rate=2e6, seed=chance.randrange(1 << 30))
         link = host()
         image = bytearray(SPACE)
         while pipe.frames < frames:
             kind = chance.choice("wwwrrrcciu")
-            address, size = chance.randrange(SPACE - 3000), chance.choice([1, 4, 100, 700, 2500])
+            address, size = chance.randrange(SPACE - 3000), chance.choice([1, 4, 30, 100, 700, 2500])
             data = chance.randbytes(size)
             started, requests = pipe.now(), 2 + size // 512
             if kind == "r":
