@@ -56,25 +56,23 @@ class BlockRAM(wiring.Component):
     latency : int
         Cycles from ``read_addr`` to ``read_data``: 1; 2 with the output register; 3 with a register in front of the read address
         too, of which an ECP5 gets a copy for every eight blocks, since one wire to dozens of them crosses the whole FPGA.
-    write_early : bool
-        ``write_en`` and ``write_addr`` come a cycle before ``write_data``, and go through registers with copies of the same kind.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
     -------
-    write_en, write_addr, write_data : In; written at the end of the cycle (of ``write_data``)
+    write_en, write_addr, write_data : In; written at the end of the cycle
     read_addr : In, sampled every cycle, with a latency of 3 in the cycle after
     read_data : Out, ``latency`` cycles later. A read of the address being written in the same cycle (with a latency of 3: in
         the next one) gives no defined data.
 
     Contents are zero after configuration. Addresses past ``depth`` must not be used.
     """
-    def __init__(self, *, width, depth, latency=2, write_early=False, family=None):
+    def __init__(self, *, width, depth, latency=2, family=None):
         _integer("Width", width, 1, 1 << 16)
         _integer("Depth", depth, 1, 1 << 24)
         _integer("Latency", latency, 1, 3)
         check_family(family)
-        self.width, self.depth, self.latency, self.write_early, self.family = width, depth, latency, write_early, family
+        self.width, self.depth, self.latency, self.family = width, depth, latency, family
         super().__init__({
             "write_en": In(1), "write_addr": In(ceil_log2(depth)), "write_data": In(width),
             "read_addr": In(ceil_log2(depth)), "read_data": Out(width),
@@ -89,33 +87,27 @@ class BlockRAM(wiring.Component):
         write, read = mem.write_port(), mem.read_port()
         clash = Signal()
         m.d.comb += [
-            Cat(write.addr, write.en).eq(self._written(m)), write.data.eq(self.write_data),
+            write.en.eq(self.write_en), write.addr.eq(self.write_addr), write.data.eq(self.write_data),
             read.addr.eq(self._sampled(m)), read.en.eq(1),
         ]
-        m.d.sync += clash.eq(write.en & (write.addr == read.addr))
+        m.d.sync += clash.eq(self.write_en & (self.write_addr == read.addr))
         data = read.data ^ clash.replicate(self.width)
         m.d["comb" if self.latency == 1 else "sync"] += self.read_data.eq(data)
         return m
 
     def _sampled(self, m, name="sampled"):
         """The read address that the blocks see: with a latency of 3 from a register, of which each call makes one."""
-        return self.read_addr if self.latency < 3 else self._copy(m, self.read_addr, name)
-
-    def _written(self, m, name="written"):
-        """Write address and, above it, enable, as the blocks see them: of an early write from a register, of which each call makes one."""
-        write = Cat(self.write_addr, self.write_en)
-        return self._copy(m, write, name) if self.write_early else write
-
-    def _copy(self, m, value, name):
-        held = Signal(len(value), name=name, reset_less=True)
+        if self.latency < 3:
+            return self.read_addr
+        held = Signal.like(self.read_addr, name=name, reset_less=True)
         if self.family == "ecp5":
             # By instance: synthesis would make one of all copies.
             for k in range(len(held)):
                 m.submodules[f"{name}_{k}"] = Instance(
                     "TRELLIS_FF", p_GSR="DISABLED", p_CEMUX="1", p_CLKMUX="CLK", p_LSRMUX="LSR", p_REGSET="RESET",
-                    i_CLK=ClockSignal(), i_LSR=Const(0), i_DI=value[k], o_Q=held[k])
+                    i_CLK=ClockSignal(), i_LSR=Const(0), i_DI=self.read_addr[k], o_Q=held[k])
         else:
-            m.d.sync += held.eq(value)
+            m.d.sync += held.eq(self.read_addr)
         return held
 
     def _blocks(self):
@@ -125,14 +117,13 @@ class BlockRAM(wiring.Component):
         low = ceil_log2(rows)
         outputs, count = [], 0
         for s in range(slices):
+            enable = self.write_en if slices == 1 else self.write_en & (self.write_addr[low:] == s)
             output = []
             for offset in range(0, self.width, bits):
                 if count % _NEIGHBOURS == 0 and (count == 0 or self.family == "ecp5"):
-                    read, write = self._sampled(m, f"sampled_{count}"), self._written(m, f"written_{count}")
+                    address = self._sampled(m, f"sampled_{count}")
                 count += 1
-                write_addr, write_en = write[:-1], write[-1]
-                enable = write_en if slices == 1 else write_en & (write_addr[low:] == s)
-                output.append(self._block(m, f"block_{s}_{offset}", rows, bits, enable, write_addr, self.write_data[offset:offset + bits], read))
+                output.append(self._block(m, f"block_{s}_{offset}", rows, bits, enable, self.write_data[offset:offset + bits], address))
             outputs.append(Cat(output))
         if self.family == "ice40" and self.latency > 1:
             for s, output in enumerate(outputs):
@@ -153,14 +144,14 @@ class BlockRAM(wiring.Component):
                         m.d.comb += self.read_data.eq(output)
         return m
 
-    def _block(self, m, name, rows, bits, enable, write_addr, data, read_addr):
+    def _block(self, m, name, rows, bits, enable, data, read_addr):
         if len(data) < bits:
             data = Cat(data, Const(0, bits - len(data)))
         keep = min(bits, len(data))
         output = Signal(bits, name=f"{name}_data")
         build = self._dp16kd if self.family == "ecp5" else self._ram40
         low = ceil_log2(rows)
-        build(m, name, bits, enable, self._address(write_addr, low), data, self._address(read_addr, low), output)
+        build(m, name, bits, enable, self._address(self.write_addr, low), data, self._address(read_addr, low), output)
         return output[:keep] if keep == bits else output
 
     @staticmethod

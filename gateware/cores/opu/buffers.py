@@ -229,7 +229,7 @@ class OfmBuffer(wiring.Component):
     Members
     -------
     conv_bank, conv_line : In: a line for ``conv.acc``; conv_data : Out, :attr:`CONV_LATENCY` cycles later, not registered
-    write_en, write_bank, write_line : In; write_data : In, a cycle later
+    write_en, write_bank, write_line, write_data : In
     post_active, post_bank, post_line : In; post_data : Out, :attr:`POST_LATENCY` cycles later
 
     A line read for ``conv.acc`` has what was written up to the cycle after that in which its address was given; what is written in
@@ -253,7 +253,7 @@ class OfmBuffer(wiring.Component):
         outputs = []
         for b in range(self.params["ofm_banks"]):
             m.submodules[f"bank_{b}"] = ram = BlockRAM(
-                width=self.width, depth=self.params["ofm_lines"], latency=3, write_early=True, family=self.family)
+                width=self.width, depth=self.params["ofm_lines"], latency=3, family=self.family)
             address = Signal.like(self.conv_line, name=f"address_{b}", reset_less=True)
             store = self.post_active & (self.post_bank == b)
             m.d.sync += address.eq(Mux(store, self.post_line, self.conv_line))

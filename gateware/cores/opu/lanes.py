@@ -67,7 +67,7 @@ class ConvLanes(wiring.Component):
     activations, weights : In, five cycles later, for all lanes
     base, addend : In: of the next group (``conv.bias``); swapped : Out: both have been taken over
     read_bank, read_line : Out; read_data : In, four cycles later
-    write_en, write_bank, write_line : Out; write_data : Out, a cycle later
+    write_en, write_bank, write_line, write_data : Out
     busy : Out: a step is in the pipeline; done : Out, one cycle: a command's last line has been written
     """
     def __init__(self, *, params, family=None):
@@ -134,12 +134,12 @@ class ConvLanes(wiring.Component):
             ]
             results.append(rounder.result)
 
-        read, write = info[at.ofm_read], info[at.write - 1]
+        read, write = info[at.ofm_read], info[at.write]
         finished = Signal()
-        m.d.sync += finished.eq(valid[at.write] & info[at.write].command & ~self.clear)
+        m.d.sync += finished.eq(valid[at.write] & write.command & ~self.clear)
         m.d.comb += [
             self.read_bank.eq(read.ofm_bank), self.read_line.eq(read.ofm_line),
-            self.write_en.eq(valid[at.write - 1] & write.last & ~self.clear), self.write_bank.eq(write.ofm_bank),
+            self.write_en.eq(valid[at.write] & write.last), self.write_bank.eq(write.ofm_bank),
             self.write_line.eq(write.ofm_line), self.write_data.eq(Cat(*results)),
             self.done.eq(finished), self.busy.eq(Cat(valid[1:at.write + 1]).any() | finished),
         ]
