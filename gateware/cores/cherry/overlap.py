@@ -57,10 +57,12 @@ class Promises:
     def program(self, step, touched):
         """Program of ``step``."""
         if self._deferred is not None:
-            both = touched.mem_written & self._deferred.mem_read
-            if both.any():
-                raise Overlap(f"step {step - 1} is deferred, but step {step} writes element {int(both.argmax()):#x} of MEM, which its "
-                              "out list reads")
+            out = self._deferred
+            for both, does, other in ((touched.mem_written & out.mem_read, "writes", "reads"),
+                                      ((touched.mem_read | touched.mem_written) & out.mem_written, "uses", "writes")):
+                if both.any():
+                    raise Overlap(f"step {step - 1} is deferred, but step {step} {does} element {int(both.argmax()):#x} of MEM, which its "
+                                  f"out list {other}")
         self._program = touched
 
     def out_list(self, defer, touched):

@@ -9,6 +9,7 @@ import pytest
 from quintet.firmware.cherry import small
 from quintet.gateware.cores.cherry import arithmetic
 from quintet.gateware.cores.cherry.decimals import element
+from quintet.gateware.cores.cherry.image import FILL, Descriptor, Step, list_bytes
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.overlap import Overlap
@@ -461,6 +462,19 @@ def test_a_broken_promise_of_prefetch(source, at, message):
 def test_a_broken_promise_of_defer():
     with pytest.raises(Overlap, match="step 0 is deferred, but step 1 writes element 0x40 of MEM"):
         run(STEPS.format(flags="", source="0x2100", at="0x400").replace(".step p\n", ".step p defer\n", 1).replace("rebase=0x400 apus=X,Y", ""))
+
+
+@pytest.mark.parametrize("action", ["load X, INPUT", "store X, INPUT"])
+def test_a_deferred_fill_of_what_the_next_program_uses(action):
+    image = assemble_text(ISA, f".apu X 64 1 4\n{action}\n").data
+    fill = [Descriptor(FILL, "fp32", 0x0FE00, 70, 1, 1, 0, 1)]
+    for defer in (False, True):
+        model, registers = machine(data=list_bytes([(image, Step(0, defer=defer), [], fill), (image, Step(0), [], [])]))
+        if defer:
+            with pytest.raises(Overlap, match="step 0 is deferred, but step 1 uses element 0x46 of MEM, which its out list writes"):
+                model.run(registers)
+        else:
+            assert model.run(registers).status == "done"
 
 
 @pytest.mark.parametrize("offset, word", [(4, 1), (8, 32), (12, 1), (32, 3), (32, 0), (36, 0x10000), (44, 4), (48, 1 << 18), (56, 1)])
