@@ -175,7 +175,7 @@ class Decoder(wiring.Component):
                     with m.If(t["level"] == level):
                         m.d.comb += [op.slots.eq(mapping.width + (1 << level) - 2), op.wait.eq(1 << level)]
             with m.Default():
-                m.d.comb += op.slots.eq(mapping.width - 2)
+                m.d.comb += op.slots.eq(mapping.slots_one - 2)
 
     def _gates(self, good, op):
         two_ports = self.mapping.two_ports

@@ -114,6 +114,12 @@ class Mapping:
         return 2 * self.width - (1 if self.two_ports else 0)
 
     @property
+    def slots_one(self):
+        """mov, movOffset, blockFold. Hazards are looked for behind the last instruction of several slots alone: what the one before it
+        wrote has to be there when it ends, which four bits would not be enough for."""
+        return max(self.width, self.drain)
+
+    @property
     def slots_updatepp(self):
         """updatepp: the slot of the multiplier's bit, N bits, and the one on held signs."""
         return 2 * self.width + (2 if self.two_ports else 3)
