@@ -46,11 +46,12 @@ def test_refused(delay):
 
 def test_fast_modules_are_mapped_apart_on_an_ecp5():
     room = open_room("imagine")
-    scripts = _scripts(room, open_board("ulx3s-25f"), {})
+    space = room.params.SPACE
+    scripts = _scripts(room, open_board("ulx3s-25f"), space.resolve("25f"))
     for name in room.core.Engine.synth_apart["ecp5"]:
         assert f"setattr -mod -set keep_hierarchy 1 *.engine.{name}\n" in scripts["script_after_read"] + "\n"
     assert "flatten" in scripts["script_after_synth"]
-    assert "script_after_synth" not in _scripts(room, open_board("icebreaker"), {})
+    assert "script_after_synth" not in _scripts(room, open_board("icebreaker"), space.resolve("up5k"))
     assert "script_after_synth" not in _scripts(None, open_board("ulx3s-25f"), {})
 
 
