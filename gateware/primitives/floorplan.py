@@ -74,18 +74,7 @@ def ram_rows(device):
 
 def ram_columns(device, cols, size):
     """``cols`` lists of ``size`` block RAMs: each a part of the FPGA's width, through all its rows of block RAMs, each RAM beside (or above) the
-    one before it.
-
-    Parameters
-    ----------
-    device : str
-        Of the FPGA, as Amaranth's platforms name it.
-    cols, size : int
-
-    Returns
-    -------
-    list of lists of str, or an empty one where ``device`` has no plan or not so many block RAMs in such parts, or where they are not more
-    than half of all: as of :func:`dsp_clusters`
+    one before it. ``device`` and the empty list as of :func:`dsp_clusters`, ``cols`` and ``size`` as its ``count`` and ``size``.
     """
     rows = ram_rows(device)
     if not rows or 2 * cols * size <= sum(map(len, rows)):

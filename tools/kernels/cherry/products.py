@@ -35,12 +35,8 @@ class ProductOps:
         down, along = program.outer(tiles(a.rows)), program.outer(tiles(b.cols) // side)
         inner, beside, end = program.outer(tiles(a.cols)), program.loop(side), program.loop(side)
 
-        def block(stride):
-            """What the loop over groups of tiles contributes to an address."""
-            return {} if along is None else {along: 4 * side * stride}
-
         def result(loop):
-            return self.access(program, out, down, loop, **block(1))
+            return self.access(program, out, down, loop, **program.along(along, 4 * side))
         with program.ordered(down), program.ordered(along):
             if accumulate:
                 begin = program.loop(side)
@@ -51,7 +47,7 @@ class ProductOps:
             with program.ordered(inner):
                 with program.independent(beside):
                     program(f"load {self.access(program, a, down, inner)}, INPUT",
-                            f"load {self.access(program, b, inner, beside, **block(b.stride_x))}, WEIGHTS", "matmul")
+                            f"load {self.access(program, b, inner, beside, **program.along(along, 4 * side * b.stride_x))}, WEIGHTS", "matmul")
             with program.independent(end):
                 program(f"store {result(end)}, ACC")
         return program

@@ -33,6 +33,11 @@ class Program:
         """As :meth:`loop`; ``None`` where there is but one iteration, for which :meth:`ordered` needs no loop."""
         return self.loop(count) if count > 1 else None
 
+    @staticmethod
+    def along(loop, elements):
+        """Coefficients of an address unit by a loop of :meth:`outer`: none where there is no such loop."""
+        return {} if loop is None else {loop: elements}
+
     def unit(self, address, stride_x, stride_y, **coefficients):
         """Declares an address unit, or finds an equal one, and gives its name; ``coefficients``: loop -> elements."""
         terms = "".join(f" {loop}:{value}" for loop, value in coefficients.items() if value)

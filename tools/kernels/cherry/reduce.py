@@ -33,15 +33,11 @@ class ReduceOps:
         program = self.program(persistent=side)
         along = program.outer(tiles(x.cols) // side)
         down, beside, end = program.outer(tiles(x.rows)), program.loop(side), program.loop(side)
-
-        def block(stride):
-            """What the loop over groups of tiles contributes to an address."""
-            return {} if along is None else {along: 4 * side * stride}
         with program.ordered(along):
             # For all contexts at once.
             program("zero ACC" if op == "sum" else f"load {program.unit(self.constant('-inf').address, 0, 0)}, ACC")
             with program.ordered(down):
                 with program.independent(beside):
-                    program(f"load {self.access(program, x, down, beside, **block(x.stride_x))}, OUTPUT", f"{op} 1")
+                    program(f"load {self.access(program, x, down, beside, **program.along(along, 4 * side * x.stride_x))}, OUTPUT", f"{op} 1")
             with program.independent(end):
-                program(f"store {self.access(program, out, None, end, **block(out.stride_x))}, ACC, 1, 4")
+                program(f"store {self.access(program, out, None, end, **program.along(along, 4 * side * out.stride_x))}, ACC, 1, 4")
