@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Between the clock domains of a core: a FIFO, and counts of events (docs/contracts.md, section 3)."""
-from amaranth import Module, Signal
+from amaranth import Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
@@ -34,7 +34,7 @@ class CrossingFIFO(wiring.Component):
     level : Out, in ``r_domain``: entries that may be taken, at least
     room : Out, in ``w_domain``: entries that may be put, at least
 
-    Latency: an edge of ``w_domain`` and two or three of ``r_domain``.
+    Latency: an edge of ``w_domain`` and three or four of ``r_domain``.
     """
     def __init__(self, *, shape, depth, w_domain, r_domain):
         if not isinstance(depth, int) or isinstance(depth, bool) or not 4 <= depth <= 4096 or depth & (depth - 1):
@@ -49,30 +49,38 @@ class CrossingFIFO(wiring.Component):
         m.submodules.storage = storage = memory.Memory(shape=self.i.payload.shape(), depth=self.depth, init=[])
         put, get = storage.write_port(domain=self._w), storage.read_port(domain=self._r)
 
-        written, written_gray, written_there = (Signal(bits, name=f"written_{n}") for n in ("bin", "gray", "there"))
-        taken, taken_gray, taken_there = (Signal(bits, name=f"taken_{n}") for n in ("bin", "gray", "there"))
-        next_written, next_taken = Signal(bits), Signal(bits)
+        # Each side counts one ahead: what its Gray code will be is there early, and so is whether that leaves it full or empty. What it sees of the
+        # other side only ever makes room or brings entries, so that a flag from a flip-flop is late, never wrong.
+        written, written_gray, written_there = Signal(bits, init=1), Signal(bits), Signal(bits)
+        taken, taken_gray, taken_there = Signal(bits, init=1), Signal(bits), Signal(bits)
+        next_gray, next_taken_gray, next_taken = Signal(bits), Signal(bits), Signal(bits)
+        full, there = Signal(), Signal()
         m.submodules.written_sync = FFSynchronizer(written_gray, written_there, o_domain=self._r, reset_less=False)
         m.submodules.taken_sync = FFSynchronizer(taken_gray, taken_there, o_domain=self._w, reset_less=False)
 
+        round_there = taken_there ^ (0b11 << (bits - 2))        # as many written as taken, and once round
         m.d.comb += [
-            # Full: as many written as taken, and once round.
-            self.i.ready.eq(written_gray != taken_there ^ (0b11 << (bits - 2))),
-            put.addr.eq(written[:-1]), put.data.eq(self.i.payload), put.en.eq(self.i.valid & self.i.ready),
-            next_written.eq(written + put.en),
-        ]
-        m.d[self._w] += [written.eq(next_written), written_gray.eq(next_written ^ (next_written >> 1))]
+            self.i.ready.eq(~full), put.addr.eq(written[:-1]), put.data.eq(self.i.payload), put.en.eq(self.i.valid & ~full),
+            next_gray.eq(written ^ (written >> 1))]
+        m.d[self._w] += full.eq(Mux(put.en, next_gray == round_there, written_gray == round_there))
+        with m.If(put.en):
+            m.d[self._w] += [written.eq(written + 1), written_gray.eq(next_gray)]
 
-        there, decode = _binary(written_there)
+        came, decode = _binary(written_there)
         back, decode_back = _binary(taken_there)
+        # As the flags do, the numbers speak of the cycle before.
+        came_then, back_then, take = Signal(bits), Signal(bits), Signal()
+        m.d[self._r] += came_then.eq(came)
+        m.d[self._w] += back_then.eq(back)
         m.d.comb += [
-            *decode_back, self.room.eq((back + self.depth - written)[:bits]),
-            *decode, self.level.eq((there - taken)[:bits]), self.o.valid.eq(written_there != taken_gray),
-            next_taken.eq(taken + (self.o.valid & self.o.ready)),
+            *decode_back, self.room.eq((back_then + self.depth + 1 - written)[:bits]),
+            *decode, self.level.eq((came_then + 1 - taken)[:bits]), self.o.valid.eq(there), take.eq(there & self.o.ready),
+            next_taken_gray.eq(taken ^ (taken >> 1)), next_taken.eq(taken + take),
             # What is read now is what comes out after the next edge.
-            get.addr.eq(next_taken[:-1]), get.en.eq(1), self.o.payload.eq(get.data),
-        ]
-        m.d[self._r] += [taken.eq(next_taken), taken_gray.eq(next_taken ^ (next_taken >> 1))]
+            get.addr.eq(next_taken[:-1]), get.en.eq(1), self.o.payload.eq(get.data)]
+        m.d[self._r] += [taken.eq(next_taken), there.eq(Mux(take, next_taken_gray != written_there, taken_gray != written_there))]
+        with m.If(take):
+            m.d[self._r] += taken_gray.eq(next_taken_gray)
         return m
 
 

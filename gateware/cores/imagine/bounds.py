@@ -90,8 +90,9 @@ class Bounds(wiring.Component):
         below, past, outside, under, wraps, full = (Signal(name=name, reset_less=True) for name in (
             "below", "past", "outside", "under", "wraps", "full"))
         skewed = Signal()
-        m.d.comb += [skewed.eq((self.length[:2] != 0) | (self.at[:2] != 0)), self.empty.eq(~skewed & (self.length == 0)),
-                     self.good.eq(self.judge & (step == 6) & (self.code == 0) & ~self.empty),
+        # Looked at from the fifth step on, when they have long come to rest.
+        m.d.sync += [skewed.eq((self.length[:2] != 0) | (self.at[:2] != 0)), self.empty.eq(~skewed & (self.length == 0))]
+        m.d.comb += [self.good.eq(self.judge & (step == 6) & (self.code == 0) & ~self.empty),
                      self.allowance.eq(Mux(carry | under, 0, ~total[2:]))]
         takes_x, takes_y = Signal(), Signal()
         m.d.comb += self.detail.eq((x & takes_x.replicate(bits)) | (y & takes_y.replicate(bits)))

@@ -189,9 +189,10 @@ class Engine(wiring.Component):
             control.fault_code.eq(bounds.code), control.fault_pc.eq(bounds.pc),
             control.fault_detail.eq(bounds.detail | (dispatch.detail & bounds.word.replicate(32))),
             dispatch.allowance.eq(bounds.allowance),
-            fetch.start.eq(bounds.good), fetch.address.eq(control.program_address), fetch.length.eq(control.program_length),
+            fetch.address.eq(control.program_address), fetch.length.eq(control.program_length),
             fetch.stop.eq(stop),
             drain.start.eq(control.start), drain.address.eq(control.reg.output_at), drain.stop.eq(stop)]
+        m.d.sync += fetch.start.eq(bounds.good)
         seen = Signal()         # that the array has begun to count
         with m.Switch(state):
             with m.Case(_State.IDLE):
