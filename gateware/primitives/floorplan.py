@@ -6,7 +6,7 @@ densely than their wires allow. With the multipliers spread over all DSP columns
 side, everything else finds its place between them. Block RAMs likewise: where an array takes most of an FPGA's, which one lies
 where decides how far everything beside them has to reach.
 """
-__all__ = ["dsp_clusters", "dsp_rows", "pair_places", "ram_columns", "ram_rows"]
+__all__ = ["across", "dsp_clusters", "dsp_rows", "pair_places", "ram_columns", "ram_rows"]
 
 # FPGA -> rows of DSP blocks, and the columns in which their blocks begin (as Project Trellis's tile grid has them).
 _BLOCKS = {"LFE5U-85F": ((10, 34, 58), (4, 13, 22, 31, 40, 49, 58, 69, 78, 87, 96, 105, 114))}
@@ -21,6 +21,21 @@ def dsp_rows(device):
     """Multipliers of an FPGA by nextpnr's names, a list for each row of DSP blocks, from left to right; none of a device without a plan."""
     rows, columns = _BLOCKS.get(device, ((), ()))
     return [[f"X{x + offset}/Y{y}/{name}" for x in columns for offset, name in _MULTIPLIERS] for y in rows]
+
+
+def across(row, groups, size):
+    """``groups`` lists of ``size`` neighbours of ``row``, each in the middle of its share of the FPGA's width.
+
+    Parameters
+    ----------
+    row : list of str
+        Of :func:`dsp_rows` or :func:`ram_rows`.
+    groups, size : int
+        ``size`` at most ``len(row) // groups``.
+    """
+    each = len(row) / groups
+    begins = [round(group * each + (each - size) / 2) for group in range(groups)]
+    return [row[begin:begin + size] for begin in begins]
 
 
 def dsp_clusters(device, count, size):

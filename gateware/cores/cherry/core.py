@@ -32,6 +32,7 @@ from .lsu_serial import load_store_unit
 from .mover import Mover, dma_lanes
 from .ops import Unit
 from .params import cap_feature, cap_size
+from .places import places
 from .scratchpad import Scratchpad
 from .sequencer import Phase, Sequencer
 from .sfupath import SfuPath
@@ -86,6 +87,11 @@ class Engine(wiring.Component):
         super().__init__({
             "control": Out(EngineControl(registers=ISA.registers, retired_bits=COUNT, operations_bits=COUNT + _SIXTEEN, bytes_bits=8)),
             "memory": Out(MemoryPort(beat_bytes)).array(2)})
+
+    @staticmethod
+    def floorplan(device, params):
+        """Places of the multipliers and the block RAMs (:mod:`.places`)."""
+        return places(device, params)
 
     def elaborate(self, platform):
         m = Module()

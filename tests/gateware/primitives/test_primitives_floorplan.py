@@ -10,7 +10,7 @@ from amaranth.back import rtlil
 
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
-from quintet.gateware.primitives.floorplan import dsp_clusters, dsp_rows, ram_columns, ram_rows
+from quintet.gateware.primitives.floorplan import across, dsp_clusters, dsp_rows, ram_columns, ram_rows
 from quintet.tools.build import _scripts
 
 
@@ -101,3 +101,34 @@ def test_blocks_of_a_large_array_are_placed(board, preset, count):
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
     assert len(placed) == len({place for place, _ in placed}) == len({cell for _, cell in placed}) == count
     assert {place for place, _ in placed} <= set(sum(ram_rows(board.platform_class().device), []))
+
+
+@pytest.mark.parametrize(("preset", "multipliers", "blocks"), [("85f", 32, 96), ("85f-max", 64, 96)])
+def test_multipliers_and_block_rams_lie_along_the_tiles(preset, multipliers, blocks):
+    room = open_room("cherry")
+    params = room.params.SPACE.resolve(preset)
+    placed = room.core.Engine.floorplan("LFE5U-85F", params)
+    assert len(set(placed.values())) == len(placed) == multipliers + blocks
+    assert len(set(placed.values()) & set(sum(dsp_rows("LFE5U-85F"), []))) == multipliers
+    assert len(set(placed.values()) & set(sum(ram_rows("LFE5U-85F"), []))) == blocks
+    engine = room.core.Engine(params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5")
+    there, module = set(), None
+    for line in rtlil.convert(engine, name="engine").splitlines():
+        if line.startswith("module \\"):
+            module = line.split("\\", 1)[1]
+        elif found := re.match(r"\s*cell \\(MULT18X18D|DP16KD) \\(\S+)", line):
+            there.add(f"{module}.{found[2]}")
+    assert {f"engine.{cell}" for cell in placed} <= there
+
+
+@pytest.mark.parametrize(("device", "preset"), [("LFE5U-85F", "25f"), ("LFE5U-45F", "85f")])
+def test_tiles_without_a_plan(device, preset):
+    room = open_room("cherry")
+    assert room.core.Engine.floorplan(device, room.params.SPACE.resolve(preset)) == {}
+
+
+def test_shares_of_a_row_are_disjoint():
+    row = ram_rows("LFE5U-85F")[0]
+    for groups, size in ((16, 3), (8, 6), (52, 1)):
+        parts = across(row, groups, size)
+        assert [len(part) for part in parts] == [size] * groups and len(set(sum(parts, []))) == groups * size
