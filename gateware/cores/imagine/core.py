@@ -21,6 +21,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
+from ...memory.queue import StreamBuffer
 from ...primitives.bram import check_family
 from ...primitives.floorplan import ram_columns
 from ..crossing import CountCrossing, CrossingFIFO
@@ -138,7 +139,13 @@ class Engine(wiring.Component):
             m.d[_FAR] += enough.eq(outward.room >= ROOM)
         wiring.connect(m, inward.o, dispatch.words)
         wiring.connect(m, dispatch.items, outward.i)
-        wiring.connect(m, outward.o, drain.items)
+        if mapping.deep:
+            # Block RAM without an output register answers late in a cycle; what is done with its answers takes another.
+            items = m.submodules.items = StreamBuffer(shape=ItemLayout())
+            wiring.connect(m, outward.o, items.i)
+            wiring.connect(m, items.o, drain.items)
+        else:
+            wiring.connect(m, outward.o, drain.items)
         m.d.comb += [
             dispatch.room.eq(enough),
             # One port: whoever asks first; answers tell themselves apart.

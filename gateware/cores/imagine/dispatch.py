@@ -216,13 +216,15 @@ class Dispatch(wiring.Component):
                          items.payload.value.eq(Mux(self._tail[0], self._place[:16], self._place[-16:]))]
 
     def _fits(self, m, idle):
-        """Whether the next shift-out's words may be written; found out in two cycles after the last one started."""
+        """Whether the next shift-out's words may be written; found out in three cycles after the last one started."""
         left = Signal.like(self.allowance, reset_less=True)
         less = Signal(len(left) + 1, reset_less=True)
-        known = Signal(2, reset_less=True)
-        m.d.sync += [less.eq(left - self.mapping.rows), known.eq(Cat(Const(1, 1), known[0]))]
+        known, anew, clear = Signal(2, reset_less=True), Signal(), Signal()
+        # A cycle later: nobody asks while a shift-out begins. Not cleared by a reset's wire, which is long.
+        m.d.comb += clear.eq(idle | anew)
+        m.d.sync += [less.eq(left - self.mapping.rows), anew.eq(self.issue.emits), known.eq(Cat(~clear, known[0] & ~clear))]
         with m.If(idle):
-            m.d.sync += [left.eq(self.allowance), known.eq(0)]
+            m.d.sync += left.eq(self.allowance)
         with m.If(self.issue.emits):
-            m.d.sync += [left.eq(less[:-1]), known.eq(0)]
+            m.d.sync += left.eq(less[:-1])
         return known[1], less[-1]
