@@ -175,7 +175,7 @@ class Decoder(wiring.Component):
                     with m.If(t["level"] == level):
                         m.d.comb += [op.slots.eq(mapping.width + (1 << level) - 2), op.wait.eq(1 << level)]
             with m.Default():
-                m.d.comb += op.slots.eq(mapping.slots_one - 2)
+                m.d.comb += op.slots.eq(mapping.width - 2)
 
     def _gates(self, good, op):
         two_ports = self.mapping.two_ports
@@ -223,6 +223,7 @@ class Decoder(wiring.Component):
                  for name, value in compared.items() for place, other in (("low", last), ("high", high))}
         good = stage("good", ~(t["end"] | Cat(t[term] for term in FAULTS).any()))
         behind, after_step, moved = stage("behind", t["bit"] == follows), stage("after_step", stepped), stage("moved_3", t["moved"])
+        early = stage("early", self._early(m, on, t, last, high, stepped)) if mapping.looks_back else Const(0, 1)
         with m.If(on & t["late"]):
             m.d.sync += [last.eq(t["written"]), high.eq(t["c_next"]), follows.eq(t["bit"] + 1), stepped.eq(t["is_step"])]
 
@@ -235,10 +236,24 @@ class Decoder(wiring.Component):
         adds, steps = stage("adds", op.add & after_step), stage("steps", op.step & ~(after_step & meets["c", "low"] & behind))
         single, above, row = (stage("single", op.one & met("a") & ~in_order), stage("above", op.one & moved & met("a_next")),
                               stage("row", op.write & met("row")))
+        later = stage("later", early) if mapping.looks_back else early
         gates, ready = self._gates(good, op), Signal(GateLayout(), reset_less=True)
         with m.If(on):
             m.d.sync += [*(ready[name].eq(value) for name, value in gates.items()), self.ops.gate.payload.eq(ready),
-                         self.ops.hazard.eq(adds & sources | steps & (sources | product) | single | above | row)]
+                         self.ops.hazard.eq(adds & sources | steps & (sources | product) | single | above | row | later)]
+
+    def _early(self, m, on, t, last, high, stepped):
+        """Whether it would come too early behind the last operation but one, the last being one of one operand (:attr:`Mapping.looks_back`)."""
+        low_before, high_before, stepped_before, short = (Signal.like(value, name=f"{name}_before", reset_less=True) for name, value in (
+            ("low", last), ("high", high), ("stepped", stepped), ("short", stepped)))
+        with m.If(on & t["late"]):
+            m.d.sync += [low_before.eq(last), high_before.eq(high), stepped_before.eq(stepped), short.eq(t["one"])]
+
+        def met(value):
+            return (value == low_before[:len(value)]) | stepped_before & (value == high_before[:len(value)])
+        # In order it reads a top bit last; the last bit of a step is any.
+        return short & (t["one"] & (t["moved"] | stepped_before) & met(t["a"])
+                        | t["is_write"] & met(t["first"][self.mapping.width_bits:]))
 
 
 def _at_least(value, limit):

@@ -4,7 +4,7 @@
 Everything here is in one clock domain, the array's. A run comes as a level, its words as a stream that ends with a mark; what leaves are
 the words of the shift-outs, each shift-out followed by the place of its ``vv_parallelEn`` in the program, and at the end a mark.
 """
-from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 

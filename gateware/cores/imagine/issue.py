@@ -11,7 +11,7 @@ operation  slots                                                  two ports (``t
 =========  ====================================================== =======================================
 add, sub   2N, bit i in slot 2i (2N - 1, if that suits the next)  reads in even, writes in odd slots of port B
 updatepp   the multiplier's bit, then as add with N + 1 bits      34
-mov, fold  N (of 4 bits ``slots_one``), bit i in slot i           16
+mov, fold  N, bit i in slot i                                     16
 accumRow   N + 2^level; receivers start 2^level slots late        17, 18, 20, 24
 others     1                                                      1
 =========  ====================================================== =======================================

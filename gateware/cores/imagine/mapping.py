@@ -114,10 +114,10 @@ class Mapping:
         return 2 * self.width - (1 if self.two_ports else 0)
 
     @property
-    def slots_one(self):
-        """mov, movOffset, blockFold. Hazards are looked for behind the last instruction of several slots alone: what the one before it
-        wrote has to be there when it ends, which four bits would not be enough for."""
-        return max(self.width, self.drain)
+    def looks_back(self):
+        """Registers so narrow that the last bit of what the last instruction but one wrote is still landing when one of one operand is over.
+        What begins then must not read it in its first slot, nor overwrite it; two operands wait longer anyway."""
+        return self.width < self.drain
 
     @property
     def slots_updatepp(self):
