@@ -2,7 +2,7 @@
 """What stands around the SoC on a physical board: PLL, reset, UART or USB, LEDs, memory pins."""
 from amaranth import ClockDomain, Const, Elaboratable, Module, Mux, Signal
 from amaranth.lib import io, stream, wiring
-from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
+from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
 from ..gateware.link.uart import UARTReceiver, UARTTransmitter
@@ -114,9 +114,9 @@ class BoardTop(Elaboratable):
         m.domains.sync = main.domain
         m.d.comb += main.request.eq(soc.reset_request)
         if soc.domain is not None:
-            m.domains += (further := ClockDomain(soc.domain.name))
+            # The core's own reset is all that there is in it (place_engine): two would meet in a LUT before each flip-flop.
+            m.domains += (further := ClockDomain(soc.domain.name, reset_less=True))
             m.d.comb += further.clk.eq(pll.further)
-            m.submodules.further_reset = ResetSynchronizer(main.domain.rst, domain=further.name)
 
         if self._usb:
             self._usb_link(m, pll, clock)

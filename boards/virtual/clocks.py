@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The second clock of a compiled design, for a core that has a clock domain of its own (docs/contracts.md, section 3)."""
-from amaranth import ClockDomain, ResetSignal
-from amaranth.lib.cdc import ResetSynchronizer
+from amaranth import ClockDomain
 from amaranth.lib.wiring import In
 
 __all__ = ["SECOND_CLOCK", "drive_second"]
@@ -11,9 +10,8 @@ SECOND_CLOCK = {"second_clk": In(1)}
 
 
 def drive_second(m, top):
-    """Drive the domain of ``top.domain`` (nothing where that is ``None``) from the member ``second_clk``, reset with ``sync``."""
+    """Drive the domain of ``top.domain`` (nothing where that is ``None``) from the member ``second_clk``; it has no reset but the core's."""
     if top.domain is None:
         return
-    m.domains += (domain := ClockDomain(top.domain.name))
+    m.domains += (domain := ClockDomain(top.domain.name, reset_less=True))
     m.d.comb += domain.clk.eq(top.second_clk)
-    m.submodules.second_reset = ResetSynchronizer(ResetSignal("sync"), domain=domain.name)
