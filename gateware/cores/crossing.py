@@ -25,7 +25,7 @@ class CrossingFIFO(wiring.Component):
     ----------
     shape : ShapeLike
     depth : int
-        A power of two from 4 to 4096.
+        A power of two from 4 to 4096; one entry more waits at ``o``.
     w_domain, r_domain : str
 
     Members
@@ -34,14 +34,14 @@ class CrossingFIFO(wiring.Component):
     level : Out, in ``r_domain``: entries that may be taken, at least
     room : Out, in ``w_domain``: entries that may be put, at least
 
-    Latency: an edge of ``w_domain`` and three or four of ``r_domain``.
+    Latency: an edge of ``w_domain`` and four or five of ``r_domain``.
     """
     def __init__(self, *, shape, depth, w_domain, r_domain):
         if not isinstance(depth, int) or isinstance(depth, bool) or not 4 <= depth <= 4096 or depth & (depth - 1):
             raise ValueError(f"Depth must be a power of two from 4 to 4096, not {depth!r}")
         self.depth, self._w, self._r = depth, w_domain, r_domain
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape)),
-                          "level": Out(range(depth + 1)), "room": Out(range(depth + 1))})
+                          "level": Out(range(depth + 2)), "room": Out(range(depth + 1))})
 
     def elaborate(self, platform):
         m = Module()
@@ -53,7 +53,7 @@ class CrossingFIFO(wiring.Component):
         # other side only ever makes room or brings entries, so that a flag from a flip-flop is late, never wrong.
         written, written_gray, written_there = Signal(bits, init=1), Signal(bits), Signal(bits)
         taken, taken_gray, taken_there = Signal(bits, init=1), Signal(bits), Signal(bits)
-        next_gray, next_taken_gray, next_taken = Signal(bits), Signal(bits), Signal(bits)
+        next_gray, next_taken_gray = Signal(bits), Signal(bits)
         full, there = Signal(), Signal()
         m.submodules.written_sync = FFSynchronizer(written_gray, written_there, o_domain=self._r, reset_less=False)
         m.submodules.taken_sync = FFSynchronizer(taken_gray, taken_there, o_domain=self._w, reset_less=False)
@@ -66,21 +66,23 @@ class CrossingFIFO(wiring.Component):
         with m.If(put.en):
             m.d[self._w] += [written.eq(written + 1), written_gray.eq(next_gray)]
 
+        # What comes out waits behind the memory: its address is a register then, and nothing but the enable hangs on who takes it.
         came, decode = _binary(written_there)
         back, decode_back = _binary(taken_there)
         # As the flags do, the numbers speak of the cycle before.
-        came_then, back_then, take = Signal(bits), Signal(bits), Signal()
+        came_then, back_then, moves, take = Signal(bits), Signal(bits), Signal(), Signal()
         m.d[self._r] += came_then.eq(came)
         m.d[self._w] += back_then.eq(back)
         m.d.comb += [
             *decode_back, self.room.eq((back_then + self.depth + 1 - written)[:bits]),
-            *decode, self.level.eq((came_then + 1 - taken)[:bits]), self.o.valid.eq(there), take.eq(there & self.o.ready),
-            next_taken_gray.eq(taken ^ (taken >> 1)), next_taken.eq(taken + take),
-            # What is read now is what comes out after the next edge.
-            get.addr.eq(next_taken[:-1]), get.en.eq(1), self.o.payload.eq(get.data)]
-        m.d[self._r] += [taken.eq(next_taken), there.eq(Mux(take, next_taken_gray != written_there, taken_gray != written_there))]
+            *decode, self.level.eq(Mux(self.o.valid, (came_then + 2 - taken)[:bits], 0)),
+            moves.eq(~self.o.valid | self.o.ready), take.eq(there & moves), next_taken_gray.eq(taken ^ (taken >> 1)),
+            get.addr.eq(taken[:-1]), get.en.eq(moves), self.o.payload.eq(get.data)]
+        m.d[self._r] += there.eq(Mux(take, next_taken_gray != written_there, taken_gray != written_there))
+        with m.If(moves):
+            m.d[self._r] += self.o.valid.eq(there)
         with m.If(take):
-            m.d[self._r] += taken_gray.eq(next_taken_gray)
+            m.d[self._r] += [taken.eq(taken + 1), taken_gray.eq(next_taken_gray)]
         return m
 
 
