@@ -91,8 +91,9 @@ class Bank(wiring.Component):
             operands = [(held.word_select(h, PES), held.word_select(h, PES)) for h in halves]
         for h, (first, second) in zip(halves, operands, strict=True):
             self._pes(m, h, first, second, sums[h])
-            m.d.sync += self.west[h].eq(Mux(self.transmit, first[0], self.east[h]))
-            m.d.comb += self.tap[h].eq(sums[h][0])
+            passed = Signal(name=f"west_{h}", reset_less=True)
+            m.d.sync += passed.eq(Mux(self.transmit, first[0], self.east[h]))
+            m.d.comb += [self.west[h].eq(passed), self.tap[h].eq(sums[h][0])]
         return m
 
     def _pes(self, m, h, first, second, total):

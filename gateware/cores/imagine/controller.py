@@ -80,7 +80,8 @@ class Controller(wiring.Component):
         """The state of the operation under way, slot by slot, and the events of this slot by name."""
         mapping, op, go = self.mapping, self.op, self.go[0]
         bits = mapping.address_bits
-        x, y, target, transmit = (Signal(bits, name=f"{n}_row") for n in ("x", "y", "target", "transmit"))
+        x, target = (Signal(bits, name=f"{n}_row") for n in ("x", "target"))
+        y, transmit = (Signal(bits, name=f"{n}_row", reset_less=True) for n in ("y", "transmit"))
         wait, waited = Signal.like(op.wait, reset_less=True), Signal()
         left = Signal(range(mapping.width + 2), reset_less=True)
         running, lead, fresh, phase = Signal(), Signal(), Signal(), Signal()

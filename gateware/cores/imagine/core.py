@@ -132,7 +132,7 @@ class Engine(wiring.Component):
             m.d.comb += fetch.room.eq(inward.room)
         enough = Signal()
         if mapping.deep:
-            room = Signal.like(outward.room)
+            room = Signal.like(outward.room, reset_less=True)
             m.d[_FAR] += room.eq(outward.room)
             m.d.comb += enough.eq(room >= ROOM)
         else:

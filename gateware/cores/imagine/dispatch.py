@@ -134,9 +134,11 @@ class Dispatch(wiring.Component):
         with m.If(at["idle"] & self.run):
             # Not before: the count stands until it was read.
             m.d.sync += [low.eq(0), high.eq(0), stopped.eq(0)]
+        code, detail = Signal(5, reset_less=True), Signal(32, reset_less=True)
+        m.d.comb += [self.code.eq(code), self.detail.eq(detail)]
         with m.If(at["runs"]):
             # What stands here when the run ends, stays.
-            m.d.sync += [self.detail.eq(op.word), self.code.eq(
+            m.d.sync += [detail.eq(op.word), code.eq(
                 Mux(stop & ~stopped, _CODE["aborted"], Mux(issue.ended, 0, Mux(issue.blocked, _CODE["output_full"], fault))))]
             with m.If(stop):
                 m.d.sync += pause(32)
