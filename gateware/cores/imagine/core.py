@@ -69,7 +69,7 @@ class Engine(wiring.Component):
     memory : Out, one memory port
     """
     #: In the array's clock, several times as fast as what surrounds it (tools/build.py).
-    synth_apart = {"ecp5": ("dispatch.decoder", "dispatch.issue", "dispatch.controller")}
+    synth_apart = {"ecp5": ("dispatch", "dispatch.decoder", "dispatch.issue", "dispatch.controller", "fifo_in", "fifo_out")}
 
     #: Eight logic cells of an iCE40 share clock enable and reset: an enable for one or two flip-flops costs places.
     synth_opts = {"ice40": "-dffe_min_ce_use 4"}
