@@ -18,8 +18,10 @@ __all__ = ["BuildError", "NoRoomError", "build", "synthesise", "verilog", "veril
 #: Name of the top module and of all files of a build.
 TOP = "top"
 
-# router1 was seen to crawl on dense designs; a higher timing weight of the placer gains some percent.
-_NEXTPNR = {"ecp5": "--router router2 --placer-heap-timingweight 50", "ice40": ""}
+# router1 makes far shorter detours, and crawls where much is crowded; a core that is not may ask for it.
+_ROUTER = {"ecp5": "router2", "ice40": "router1"}
+# A higher timing weight of the placer gains some percent.
+_NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
 # Not `-dsp` for ice40: it takes SB_MAC16 instances for its own and strips them of clock, registers and mode.
 _SYNTH = {"ecp5": "", "ice40": ""}
 # Memories of that name are never read and written at one address in one cycle: yosys need not add logic for that case.
@@ -69,7 +71,7 @@ def _prepare(board, room, preset, params, freq, link=None):
         raise BuildError(str(error)) from None
 
 
-def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None, limit=None):
+def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None, limit=None, router=None):
     """Build a bitstream.
 
     Parameters
@@ -92,6 +94,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         ``"uart"``, ``"uartbone"`` or ``"usb"``; else the board's default one.
     limit : float, optional
         Seconds that the tools may take: routing of a crowded design may never end.
+    router : str, optional
+        nextpnr's: ``"router1"`` or ``"router2"``; else the core's, or the family's.
 
     Returns
     -------
@@ -125,7 +129,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = _platform(board).prepare(
         top, TOP, do_build=False, **_scripts(room, board, soc.params), synth_opts=_synthesis(room, board.family),
-        nextpnr_opts=f"{_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
+        nextpnr_opts=f"--router {router or _router(room, board.family)} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
     plan.extract(folder)
     for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", "report.json"):
@@ -155,6 +159,11 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
 
 def _write_report(folder, report):
     (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+
+
+def _router(room, family):
+    """nextpnr's router: a core may ask for its own, by the attribute ``router`` of its engine."""
+    return getattr(room.core.Engine if room else None, "router", {}).get(family, _ROUTER[family])
 
 
 def _synthesis(room, family):

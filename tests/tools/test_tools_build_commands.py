@@ -48,6 +48,7 @@ def test_names_and_sizes(quintet, args, words):
 
 @pytest.mark.parametrize("args, word", [
     (("--limit", "0"), "--limit 0"), (("--freq", "0"), "--freq 0"), (("--freq", "fast"), "--freq"), (("--seed", "-1"), "--seed -1"), (("--seed", "x"), "--seed"),
+    (("--router", "router3"), "--router"),
 ])
 def test_build_options(quintet, args, word):
     refused(quintet("build", "icebreaker", "opentpu", *args), 2, word)
@@ -76,7 +77,7 @@ def test_build_report(quintet, monkeypatch):
     args, options = asked[0]
     assert args == ("icebreaker", "opentpu") and options.pop("progress")
     assert options == {"preset": None, "params": {"ub_rows": "512"}, "freq": 24.0, "seed": 2, "dir": "here",
-                       "link": None, "limit": None}
+                       "link": None, "limit": None, "router": None}
     ran = quintet("build", "icebreaker", "opentpu")
     assert "25.50" in ran.out and "76 %" in ran.out and "out/top.bin" in ran.out and "NOT REACHED" not in ran.out
 

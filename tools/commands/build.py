@@ -17,6 +17,7 @@ def arguments(parser):
                         help="link to the host: a serial line with our protocol or with LiteX's UARTBone for its tools, or the "
                              "FPGA's own USB wires (default: uart where the board has it)")
     parser.add_argument("--limit", type=float, metavar="MINUTES", help="stop the tools after so long (default: never)")
+    parser.add_argument("--router", choices=("router1", "router2"), help="nextpnr's router (default: the core's, else the family's)")
     parser.add_argument("-o", dest="out", metavar="DIR", help="folder (default: out/build/BOARD-ISA-PRESET-SEED)")
 
 
@@ -39,7 +40,7 @@ def run(args, console):
             console.note(text)
             progress(text)
         report = build(args.board, args.isa, preset=args.preset, params=given, freq=args.freq, seed=args.seed, dir=args.out,
-                       progress=say, link=args.link, limit=None if args.limit is None else 60 * args.limit)
+                       progress=say, link=args.link, limit=None if args.limit is None else 60 * args.limit, router=args.router)
     _show(report, console)
     console.result(report)
     return Exit.OK if report["clock_met"] else Exit.NO
