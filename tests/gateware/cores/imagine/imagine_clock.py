@@ -67,8 +67,8 @@ class Harness(wiring.Component):
 
 
 def place_and_route(folder, seed, asked, router="router1", mapping=None):
-    """Synthesises (once a folder), places and routes eight blocks on an LFE5U-25F of speed 6. With router1, which is quick enough for a
-    design of this size, and whose detours are shorter than router2's, which whole boards need.
+    """Synthesises (once a folder), places and routes eight blocks on an LFE5U-25F of speed 6. With router1, whose
+    detours are shorter than router2's.
 
     Returns
     -------
