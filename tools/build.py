@@ -18,8 +18,6 @@ __all__ = ["BuildError", "NoRoomError", "build", "synthesise", "verilog", "veril
 #: Name of the top module and of all files of a build.
 TOP = "top"
 
-# router1 makes far shorter detours, and crawls where much is crowded; a core that is not may ask for it.
-_ROUTER = {"ecp5": "router2", "ice40": "router1"}
 # A higher timing weight of the placer gains some percent.
 _NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
 # Not `-dsp` for ice40: it takes SB_MAC16 instances for its own and strips them of clock, registers and mode.
@@ -71,7 +69,7 @@ def _prepare(board, room, preset, params, freq, link=None):
         raise BuildError(str(error)) from None
 
 
-def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None, limit=None, router=None):
+def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None, limit=None, router="router1"):
     """Build a bitstream.
 
     Parameters
@@ -94,8 +92,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         ``"uart"``, ``"uartbone"`` or ``"usb"``; else the board's default one.
     limit : float, optional
         Seconds that the tools may take: routing of a crowded design may never end.
-    router : str, optional
-        nextpnr's: ``"router1"`` or ``"router2"``; else the core's, or the family's.
+    router : str
+        nextpnr's: ``"router1"``, or ``"router2"``, which goes on where wires are crowded, by detours that cost a third of the clock.
 
     Returns
     -------
@@ -129,7 +127,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = _platform(board).prepare(
         top, TOP, do_build=False, **_scripts(room, board, soc.params), synth_opts=_synthesis(room, board.family),
-        nextpnr_opts=f"--router {router or _router(room, board.family)} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
+        nextpnr_opts=f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
     plan.extract(folder)
     for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", "report.json"):
@@ -159,11 +157,6 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
 
 def _write_report(folder, report):
     (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
-
-
-def _router(room, family):
-    """nextpnr's router: a core may ask for its own, by the attribute ``router`` of its engine."""
-    return getattr(room.core.Engine if room else None, "router", {}).get(family, _ROUTER[family])
 
 
 def _synthesis(room, family):

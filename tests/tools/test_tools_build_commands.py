@@ -77,7 +77,7 @@ def test_build_report(quintet, monkeypatch):
     args, options = asked[0]
     assert args == ("icebreaker", "opentpu") and options.pop("progress")
     assert options == {"preset": None, "params": {"ub_rows": "512"}, "freq": 24.0, "seed": 2, "dir": "here",
-                       "link": None, "limit": None, "router": None}
+                       "link": None, "limit": None, "router": "router1"}
     ran = quintet("build", "icebreaker", "opentpu")
     assert "25.50" in ran.out and "76 %" in ran.out and "out/top.bin" in ran.out and "NOT REACHED" not in ran.out
 

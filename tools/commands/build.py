@@ -17,7 +17,8 @@ def arguments(parser):
                         help="link to the host: a serial line with our protocol or with LiteX's UARTBone for its tools, or the "
                              "FPGA's own USB wires (default: uart where the board has it)")
     parser.add_argument("--limit", type=float, metavar="MINUTES", help="stop the tools after so long (default: never)")
-    parser.add_argument("--router", choices=("router1", "router2"), help="nextpnr's router (default: the core's, else the family's)")
+    parser.add_argument("--router", choices=("router1", "router2"), default="router1",
+                        help="nextpnr's router: router2 goes on where wires are crowded, by detours that cost much of the clock (default: router1)")
     parser.add_argument("-o", dest="out", metavar="DIR", help="folder (default: out/build/BOARD-ISA-PRESET-SEED)")
 
 

@@ -71,9 +71,6 @@ class Engine(wiring.Component):
     #: In the array's clock, several times as fast as what surrounds it (tools/build.py).
     synth_apart = {"ecp5": ("dispatch", "dispatch.decoder", "dispatch.issue", "dispatch.controller", "fifo_in", "fifo_out")}
 
-    #: Whose detours are short: with router2's the array's clock loses a third.
-    router = {"ecp5": "router1"}
-
     #: Eight logic cells of an iCE40 share clock enable and reset: an enable for one or two flip-flops costs places.
     synth_opts = {"ice40": "-dffe_min_ce_use 4"}
 

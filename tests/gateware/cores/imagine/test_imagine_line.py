@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
 from quintet.gateware.cores.imagine.line import Line
-from quintet.tools.build import _router, _scripts, _synthesis
+from quintet.tools.build import _scripts, _synthesis
 
 
 @pytest.mark.parametrize("delay", (2, 3, 8))
@@ -53,11 +53,6 @@ def test_fast_modules_are_mapped_apart_on_an_ecp5():
     assert "flatten" in scripts["script_after_synth"]
     assert "script_after_synth" not in _scripts(room, open_board("icebreaker"), space.resolve("up5k"))
     assert "script_after_synth" not in _scripts(None, open_board("ulx3s-25f"), {})
-
-
-def test_the_router_of_short_detours():
-    assert _router(open_room("imagine"), "ecp5") == _router(open_room("imagine"), "ice40") == "router1"
-    assert _router(open_room("opentpu"), "ecp5") == _router(None, "ecp5") == "router2"
 
 
 def test_few_enables_on_an_ice40():
