@@ -23,7 +23,6 @@ from amaranth.lib.wiring import Out
 from ...memory.port import MemoryPort
 from ...memory.queue import StreamBuffer
 from ...primitives.bram import check_family
-from ...primitives.floorplan import pair_places
 from ..engine import EngineControl, Stall
 from .convqueue import ConvQueue
 from .decode import Decode
@@ -31,6 +30,7 @@ from .dma import DMA
 from .fetch import Fetch
 from .isa import ISA
 from .params import cap_lanes
+from .places import places
 from .regions import RegionTable
 from .types import type_set
 
@@ -53,14 +53,8 @@ def Engine(*, params, beat_bytes, memory_size, family=None):
 Engine.spram_blocks = lambda params: 2 if params.get("engine") == "small" else 0
 
 
-def _floorplan(device, params):
-    """Places of the multipliers where they make two products each: those of a pair of lanes side by side."""
-    if params.get("multiplier") != "dsp_pair":
-        return {}
-    return pair_places(device, "compute.lanes.multipliers", params["po"] // 2, params["pi"])
-
-
-Engine.floorplan = _floorplan
+#: Places of the multipliers and the block RAMs.
+Engine.floorplan = places
 
 
 class PipelinedEngine(wiring.Component):

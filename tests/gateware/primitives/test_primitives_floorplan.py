@@ -43,17 +43,40 @@ def test_no_plan(device, count, size):
     assert dsp_clusters(device, count, size) == []
 
 
-@pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-16x16"), ("opu", "85f-p256")])
-def test_large_arrays_are_placed(isa, preset):
+def cells_of(engine):
+    """DSPs and block RAMs, with the names of the modules that they are in, and dots between."""
+    found, module = set(), None
+    for line in rtlil.convert(engine, name="engine").splitlines():
+        if line.startswith("module \\"):
+            module = line.split("\\", 1)[1].partition(".")[2]
+        elif cell := re.match(r"\s*cell \\(?:MULT18X18D|DP16KD) \\(\S+)", line):
+            found.add(f"{module}.{cell[1]}")
+    return found
+
+
+@pytest.mark.parametrize(("isa", "preset", "multipliers", "blocks"), [
+    ("opentpu", "85f-16x16", 128, 0), ("opu", "85f-p256", 128, 182), ("cherry", "85f", 32, 96), ("cherry", "85f-max", 64, 96)])
+def test_large_builds_are_placed(isa, preset, multipliers, blocks):
     room = open_room(isa)
     params = room.params.SPACE.resolve(preset)
     script = _scripts(room, open_board("ulx3s-85f"), params)["script_after_synth"]
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
-    assert len(placed) == len({place for place, _ in placed}) == len({cell for _, cell in placed}) == 128
-    assert {place for place, _ in placed} <= set(sum(dsp_rows("LFE5U-85F"), []))
+    places = {place for place, _ in placed}
+    assert len(placed) == len(places) == len({cell for _, cell in placed}) == multipliers + blocks
+    assert len(places & set(sum(dsp_rows("LFE5U-85F"), []))) == multipliers
+    assert len(places & set(sum(ram_rows("LFE5U-85F"), []))) == blocks
     engine = room.core.Engine(params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5")
-    cells = set(re.findall(r"cell \\MULT18X18D \\(dsp_\d+)\n", rtlil.convert(engine)))
-    assert {cell.rsplit(".", 1)[1] for _, cell in placed} <= cells
+    assert {cell for _, cell in placed} <= cells_of(engine)
+
+
+def test_weights_lie_below_their_multipliers():
+    room = open_room("opu")
+    placed = room.core.Engine.floorplan("LFE5U-85F", room.params.SPACE.resolve("85f-p256"))
+    for pair in range(8):
+        columns = [places(placed[f"compute.lanes.multipliers.dsp_{8 * k + pair}"])[0] for k in range(16)]
+        for lane in (2 * pair, 2 * pair + 1):
+            for bit in range(0, 128, 36):
+                assert min(columns) - 4 <= ram_places(placed[f"compute.ker.lane_{lane}.block_0_{bit}"])[0] <= max(columns) + 4
 
 
 @pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])
@@ -101,24 +124,6 @@ def test_blocks_of_a_large_array_are_placed(board, preset, count):
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
     assert len(placed) == len({place for place, _ in placed}) == len({cell for _, cell in placed}) == count
     assert {place for place, _ in placed} <= set(sum(ram_rows(board.platform_class().device), []))
-
-
-@pytest.mark.parametrize(("preset", "multipliers", "blocks"), [("85f", 32, 96), ("85f-max", 64, 96)])
-def test_multipliers_and_block_rams_lie_along_the_tiles(preset, multipliers, blocks):
-    room = open_room("cherry")
-    params = room.params.SPACE.resolve(preset)
-    placed = room.core.Engine.floorplan("LFE5U-85F", params)
-    assert len(set(placed.values())) == len(placed) == multipliers + blocks
-    assert len(set(placed.values()) & set(sum(dsp_rows("LFE5U-85F"), []))) == multipliers
-    assert len(set(placed.values()) & set(sum(ram_rows("LFE5U-85F"), []))) == blocks
-    engine = room.core.Engine(params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5")
-    there, module = set(), None
-    for line in rtlil.convert(engine, name="engine").splitlines():
-        if line.startswith("module \\"):
-            module = line.split("\\", 1)[1]
-        elif found := re.match(r"\s*cell \\(MULT18X18D|DP16KD) \\(\S+)", line):
-            there.add(f"{module}.{found[2]}")
-    assert {f"engine.{cell}" for cell in placed} <= there
 
 
 @pytest.mark.parametrize(("device", "preset"), [("LFE5U-85F", "25f"), ("LFE5U-45F", "85f")])
