@@ -36,7 +36,8 @@ class ShiftQueue(wiring.Component):
             raise ValueError(f"Depth must be a positive integer, not {depth!r}")
         self.depth = depth
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
-        self._entries = [Signal(shape, name=f"entry_{i}") for i in range(depth)]
+        # Without reset, as in a StreamBuffer.
+        self._entries = [Signal(shape, name=f"entry_{i}", reset_less=True) for i in range(depth)]
         self._full = Signal(depth)  # thermometer: bit i is set when entry i holds something
         self.contents = list(zip(self._full, self._entries, strict=True))
 

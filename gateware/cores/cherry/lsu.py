@@ -207,8 +207,9 @@ class LoadStore(wiring.Component):
         # A load's rows come from cycle 1, a store's from cycle 3.
         writing = s.delay(hit, 2)
         for b, bank in enumerate(self.banks):
-            m.d.sync += [bank.row.eq(Mux(storing_3, row_3[b], rows[b])), bank.write.eq(writing[b] & storing_3 & ~self.clear)]
-            m.d.comb += bank.write_data.eq(crossbar.words[b])
+            row_there = Signal.like(bank.row, name=f"row_{b}", reset_less=True)
+            m.d.sync += [row_there.eq(Mux(storing_3, row_3[b], rows[b])), bank.write.eq(writing[b] & storing_3 & ~self.clear)]
+            m.d.comb += [bank.row.eq(row_there), bank.write_data.eq(crossbar.words[b])]
 
         # Cycle 5: the tile.
         result, wide = results.result, element_bits(params)

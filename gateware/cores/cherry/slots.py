@@ -46,7 +46,8 @@ class SlotWalk(wiring.Component):
         m.submodules.gate = gate = SlotGate(own=self._own)
         contexts = self.params["contexts"]
         busy, accept = Signal(), Signal()
-        held, slot, given = self.held, self.slot, self.op.payload
+        held, slot, given = Signal.like(self.held, reset_less=True), self.slot, self.op.payload
+        m.d.comb += self.held.eq(held)
         m.d.comb += [
             self.op.ready.eq(~busy | (self.take & self.last)), accept.eq(self.op.valid & self.op.ready),
             gate.progress.eq(self.progress), gate.slot.eq(slot), gate.waits.eq(held.waits), gate.first_waits.eq(given.waits),
