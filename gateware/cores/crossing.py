@@ -25,8 +25,10 @@ class CrossingFIFO(wiring.Component):
     ----------
     shape : ShapeLike
     depth : int
-        A power of two from 4 to 4096; one entry more waits at ``o``.
+        A power of two from 4 to 4096; of a quick one, one entry more waits at ``o``.
     w_domain, r_domain : str
+    small : bool
+        For chips of few and slow logic cells: 65 LUTs and 21 flip-flops less for two FIFOs of IMAGine's, but each side's flags and addresses hang on the other's count.
 
     Members
     -------
@@ -34,12 +36,12 @@ class CrossingFIFO(wiring.Component):
     level : Out, in ``r_domain``: entries that may be taken, at least
     room : Out, in ``w_domain``: entries that may be put, at least
 
-    Latency: an edge of ``w_domain`` and four or five of ``r_domain``.
+    Latency: an edge of ``w_domain`` and four or five of ``r_domain``; of a small one two or three.
     """
-    def __init__(self, *, shape, depth, w_domain, r_domain):
+    def __init__(self, *, shape, depth, w_domain, r_domain, small=False):
         if not isinstance(depth, int) or isinstance(depth, bool) or not 4 <= depth <= 4096 or depth & (depth - 1):
             raise ValueError(f"Depth must be a power of two from 4 to 4096, not {depth!r}")
-        self.depth, self._w, self._r = depth, w_domain, r_domain
+        self.depth, self._w, self._r, self._small = depth, w_domain, r_domain, small
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape)),
                           "level": Out(range(depth + 2)), "room": Out(range(depth + 1))})
 
@@ -49,41 +51,57 @@ class CrossingFIFO(wiring.Component):
         m.submodules.storage = storage = memory.Memory(shape=self.i.payload.shape(), depth=self.depth, init=[])
         put, get = storage.write_port(domain=self._w), storage.read_port(domain=self._r)
 
+        gray = {name: (Signal(bits, name=name), Signal(bits, name=f"{name}_there")) for name in ("written", "taken")}
+        m.submodules.written_sync = FFSynchronizer(*gray["written"], o_domain=self._r, reset_less=False)
+        m.submodules.taken_sync = FFSynchronizer(*gray["taken"], o_domain=self._w, reset_less=False)
+        came, decode = _binary(gray["written"][1])
+        back, decode_back = _binary(gray["taken"][1])
+        m.d.comb += [*decode, *decode_back, put.data.eq(self.i.payload), put.en.eq(self.i.valid & self.i.ready), self.o.payload.eq(get.data)]
+        # Full: as many written as taken, and once round.
+        sides = gray["written"][0], gray["taken"][1] ^ (0b11 << (bits - 2)), back, gray["taken"][0], gray["written"][1], came
+        (self._small_sides if self._small else self._quick_sides)(m, put, get, *sides)
+        return m
+
+    def _small_sides(self, m, put, get, written_gray, round_there, back, taken_gray, written_there, came):
+        bits = len(written_gray)
+        written, taken, next_written, next_taken = (Signal(bits, name=name) for name in ("written", "taken", "next_written", "next_taken"))
+        m.d.comb += [
+            self.i.ready.eq(written_gray != round_there), put.addr.eq(written[:-1]), next_written.eq(written + put.en),
+            self.room.eq((back + self.depth - written)[:bits]),
+            self.level.eq((came - taken)[:bits]), self.o.valid.eq(written_there != taken_gray),
+            next_taken.eq(taken + (self.o.valid & self.o.ready)),
+            # What is read now is what comes out after the next edge.
+            get.addr.eq(next_taken[:-1]), get.en.eq(1)]
+        m.d[self._w] += [written.eq(next_written), written_gray.eq(next_written ^ (next_written >> 1))]
+        m.d[self._r] += [taken.eq(next_taken), taken_gray.eq(next_taken ^ (next_taken >> 1))]
+
+    def _quick_sides(self, m, put, get, written_gray, round_there, back, taken_gray, written_there, came):
         # Each side counts one ahead: what its Gray code will be is there early, and so is whether that leaves it full or empty. What it sees of the
         # other side only ever makes room or brings entries, so that a flag from a flip-flop is late, never wrong.
-        written, written_gray, written_there = Signal(bits, init=1), Signal(bits), Signal(bits)
-        taken, taken_gray, taken_there = Signal(bits, init=1), Signal(bits), Signal(bits)
+        bits = len(written_gray)
+        written, taken = Signal(bits, init=1), Signal(bits, init=1)
         next_gray, next_taken_gray = Signal(bits), Signal(bits)
         full, there = Signal(), Signal()
-        m.submodules.written_sync = FFSynchronizer(written_gray, written_there, o_domain=self._r, reset_less=False)
-        m.submodules.taken_sync = FFSynchronizer(taken_gray, taken_there, o_domain=self._w, reset_less=False)
-
-        round_there = taken_there ^ (0b11 << (bits - 2))        # as many written as taken, and once round
-        m.d.comb += [
-            self.i.ready.eq(~full), put.addr.eq(written[:-1]), put.data.eq(self.i.payload), put.en.eq(self.i.valid & ~full),
-            next_gray.eq(written ^ (written >> 1))]
+        m.d.comb += [self.i.ready.eq(~full), put.addr.eq(written[:-1]), next_gray.eq(written ^ (written >> 1))]
         m.d[self._w] += full.eq(Mux(put.en, next_gray == round_there, written_gray == round_there))
         with m.If(put.en):
             m.d[self._w] += [written.eq(written + 1), written_gray.eq(next_gray)]
 
         # What comes out waits behind the memory: its address is a register then, and nothing but the enable hangs on who takes it.
-        came, decode = _binary(written_there)
-        back, decode_back = _binary(taken_there)
         # As the flags do, the numbers speak of the cycle before.
         came_then, back_then, moves, take = Signal(bits), Signal(bits), Signal(), Signal()
         m.d[self._r] += came_then.eq(came)
         m.d[self._w] += back_then.eq(back)
         m.d.comb += [
-            *decode_back, self.room.eq((back_then + self.depth + 1 - written)[:bits]),
-            *decode, self.level.eq(Mux(self.o.valid, (came_then + 2 - taken)[:bits], 0)),
+            self.room.eq((back_then + self.depth + 1 - written)[:bits]),
+            self.level.eq(Mux(self.o.valid, (came_then + 2 - taken)[:bits], 0)),
             moves.eq(~self.o.valid | self.o.ready), take.eq(there & moves), next_taken_gray.eq(taken ^ (taken >> 1)),
-            get.addr.eq(taken[:-1]), get.en.eq(moves), self.o.payload.eq(get.data)]
+            get.addr.eq(taken[:-1]), get.en.eq(moves)]
         m.d[self._r] += there.eq(Mux(take, next_taken_gray != written_there, taken_gray != written_there))
         with m.If(moves):
             m.d[self._r] += self.o.valid.eq(there)
         with m.If(take):
             m.d[self._r] += [taken.eq(taken + 1), taken_gray.eq(next_taken_gray)]
-        return m
 
 
 class CountCrossing(wiring.Component):

@@ -112,9 +112,10 @@ class Engine(wiring.Component):
         dispatch = Dispatch(mapping=mapping, family=self.family, address_bits=self._address_bits)
         m.submodules.dispatch = DomainRenamer(_FAR)(dispatch)
         inward = m.submodules.fifo_in = CrossingFIFO(
-            shape=WordLayout(), depth=_CROSSING if mapping.deep else params["fifo_in"], w_domain="sync", r_domain=_FAR)
+            shape=WordLayout(), depth=_CROSSING if mapping.deep else params["fifo_in"], w_domain="sync", r_domain=_FAR,
+            small=not mapping.deep)
         outward = m.submodules.fifo_out = CrossingFIFO(
-            shape=ItemLayout(), depth=max(2 * ROOM, params["fifo_out"]), w_domain=_FAR, r_domain="sync")
+            shape=ItemLayout(), depth=max(2 * ROOM, params["fifo_out"]), w_domain=_FAR, r_domain="sync", small=not mapping.deep)
         fetch = m.submodules.fetch = Fetch(beat_bytes=self.beat_bytes, depth=params["fifo_in"], address_bits=self._address_bits,
                                            lean=self._address_bits < 32)
         drain = m.submodules.drain = Drain(rows=mapping.rows, width=mapping.width, beat_bytes=self.beat_bytes,

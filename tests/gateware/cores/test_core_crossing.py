@@ -44,11 +44,12 @@ def test_every_event_counts_once_and_before_the_mark(ratio, bits):
     assert at_mark and at_mark[0] == sent
 
 
+@pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("ratio", [0.4, 1.0, 2.7])
 @pytest.mark.parametrize("taking", [1.0, 0.5])
-def test_fifo_keeps_order_and_pace(ratio, taking):
+def test_fifo_keeps_order_and_pace(ratio, taking, small):
     chance = random.Random(7)
-    dut = CrossingFIFO(shape=16, depth=16, w_domain="sync", r_domain="far")
+    dut = CrossingFIFO(shape=16, depth=16, w_domain="sync", r_domain="far", small=small)
     sent, got, cycles = [chance.randrange(1 << 16) for _ in range(300)], [], []
 
     async def near(ctx):
@@ -65,7 +66,7 @@ def test_fifo_keeps_order_and_pace(ratio, taking):
             ctx.set(dut.o.ready, ready)
             _, _, valid, value, level = await ctx.tick("far").sample(dut.o.valid, dut.o.payload, dut.level)
             cycle += 1
-            assert valid == (level > 0) and level <= 16 + 1
+            assert valid == (level > 0) and level <= 16 + (not small)
             if valid and ready:
                 got.append(value)
                 cycles.append(cycle)

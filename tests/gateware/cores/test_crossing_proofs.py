@@ -12,17 +12,18 @@ class FifoProperty(Property):
     """Two clocks that tick as the solver likes, both at once too.
 
     * what is taken is what was put, in that order (of an entry whose number the solver chooses);
-    * no more is inside than ``depth`` entries and the one that waits;
+    * no more is inside than ``depth`` entries and, of a quick one, the one that waits;
     * what ``room`` and ``level`` promise can be put and taken: above zero, ``ready`` and ``valid`` are high.
 
     ``wrong``: that the entry taken is another.
     """
-    def __init__(self, wrong=0):
+    def __init__(self, small=False, wrong=0):
         super().__init__()
-        self.wrong = wrong
+        self.small, self.wrong = small, wrong
 
     def build(self, m):
-        fifo = CrossingFIFO(shape=2, depth=4, w_domain="w", r_domain="r")
+        fifo = CrossingFIFO(shape=2, depth=4, w_domain="w", r_domain="r", small=self.small)
+        most = fifo.depth + (not self.small)
         ticks = {name: Signal(name=f"tick_{name}") for name in "wr"}
         m.submodules.fifo = DomainRenamer({"w": "sync", "r": "sync"})(EnableInserter(ticks)(fifo))
         self.free(*ticks.values(), fifo.i.valid, fifo.i.payload, fifo.o.ready)
@@ -38,19 +39,21 @@ class FifoProperty(Property):
         m.d.comb += [
             Assume(~number_put.all()),
             Assert(~(taken & (number_taken == which)) | (fifo.o.payload == kept + self.wrong)),
-            Assert(~fifo.o.valid | (number_taken != number_put)), Assert(number_put - number_taken <= fifo.depth + 1),
+            Assert(~fifo.o.valid | (number_taken != number_put)), Assert(number_put - number_taken <= most),
             Assert((fifo.room == 0) | fifo.i.ready), Assert((fifo.level != 0) == fifo.o.valid),
-            Assert(fifo.level <= number_put - number_taken), Assert(fifo.room + number_put <= number_taken + fifo.depth + 1),
-            Cover((number_taken == 6) & taken), Cover(~fifo.i.ready & (number_put - number_taken == fifo.depth + 1))]
+            Assert(fifo.level <= number_put - number_taken), Assert(fifo.room + number_put <= number_taken + most),
+            Cover((number_taken == 6) & taken), Cover(~fifo.i.ready & (number_put - number_taken == most))]
 
 
+@pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("depth", [14, pytest.param(20, marks=pytest.mark.long)])
-def test_nothing_is_lost_between_clocks(depth, tmp_path):
-    check_bits(FifoProperty(), tmp_path, depth=depth)
+def test_nothing_is_lost_between_clocks(depth, small, tmp_path):
+    check_bits(FifoProperty(small), tmp_path, depth=depth)
 
 
-def test_entries_pass_and_it_fills(tmp_path):
-    cover(FifoProperty(), tmp_path, depth=20)
+@pytest.mark.parametrize("small", [False, True])
+def test_entries_pass_and_it_fills(small, tmp_path):
+    cover(FifoProperty(small), tmp_path, depth=20)
 
 
 def test_that_another_entry_comes_out_is_wrong(tmp_path):
