@@ -25,10 +25,10 @@ class CrossingFIFO(wiring.Component):
     ----------
     shape : ShapeLike
     depth : int
-        A power of two from 4 to 4096; of a quick one, one entry more waits at ``o``.
+        A power of two from 4 to 4096; one entry more waits at ``o``.
     w_domain, r_domain : str
     small : bool
-        For chips of few and slow logic cells: 65 LUTs and 21 flip-flops less for two FIFOs of IMAGine's, but each side's flags and addresses hang on the other's count.
+        For chips of few and slow logic cells: readiness and addresses of ``i`` hang on the other side's count.
 
     Members
     -------
@@ -36,7 +36,7 @@ class CrossingFIFO(wiring.Component):
     level : Out, in ``r_domain``: entries that may be taken, at least
     room : Out, in ``w_domain``: entries that may be put, at least
 
-    Latency: an edge of ``w_domain`` and four or five of ``r_domain``; of a small one two or three.
+    Latency: an edge of ``w_domain`` and four or five of ``r_domain``.
     """
     def __init__(self, *, shape, depth, w_domain, r_domain, small=False):
         if not isinstance(depth, int) or isinstance(depth, bool) or not 4 <= depth <= 4096 or depth & (depth - 1):
@@ -58,50 +58,41 @@ class CrossingFIFO(wiring.Component):
         back, decode_back = _binary(gray["taken"][1])
         m.d.comb += [*decode, *decode_back, put.data.eq(self.i.payload), put.en.eq(self.i.valid & self.i.ready), self.o.payload.eq(get.data)]
         # Full: as many written as taken, and once round.
-        sides = gray["written"][0], gray["taken"][1] ^ (0b11 << (bits - 2)), back, gray["taken"][0], gray["written"][1], came
-        (self._small_sides if self._small else self._quick_sides)(m, put, get, *sides)
+        (self._small_write if self._small else self._quick_write)(m, put, gray["written"][0], gray["taken"][1] ^ (0b11 << (bits - 2)), back)
+        self._read(m, get, gray["taken"][0], gray["written"][1], came)
         return m
 
-    def _small_sides(self, m, put, get, written_gray, round_there, back, taken_gray, written_there, came):
-        bits = len(written_gray)
-        written, taken, next_written, next_taken = (Signal(bits, name=name) for name in ("written", "taken", "next_written", "next_taken"))
-        m.d.comb += [
-            self.i.ready.eq(written_gray != round_there), put.addr.eq(written[:-1]), next_written.eq(written + put.en),
-            self.room.eq((back + self.depth - written)[:bits]),
-            self.level.eq((came - taken)[:bits]), self.o.valid.eq(written_there != taken_gray),
-            next_taken.eq(taken + (self.o.valid & self.o.ready)),
-            # What is read now is what comes out after the next edge.
-            get.addr.eq(next_taken[:-1]), get.en.eq(1)]
-        m.d[self._w] += [written.eq(next_written), written_gray.eq(next_written ^ (next_written >> 1))]
-        m.d[self._r] += [taken.eq(next_taken), taken_gray.eq(next_taken ^ (next_taken >> 1))]
+    # A side that counts one ahead knows early what its Gray code will be, and so whether that leaves it full or empty. What it sees of the other side
+    # only ever makes room or brings entries, so that a flag from a flip-flop is late, never wrong; the numbers speak of the cycle before, as it does.
+    # An entry lies at the address behind its number.
 
-    def _quick_sides(self, m, put, get, written_gray, round_there, back, taken_gray, written_there, came):
-        # Each side counts one ahead: what its Gray code will be is there early, and so is whether that leaves it full or empty. What it sees of the
-        # other side only ever makes room or brings entries, so that a flag from a flip-flop is late, never wrong.
-        bits = len(written_gray)
-        written, taken = Signal(bits, init=1), Signal(bits, init=1)
-        next_gray, next_taken_gray = Signal(bits), Signal(bits)
-        full, there = Signal(), Signal()
-        m.d.comb += [self.i.ready.eq(~full), put.addr.eq(written[:-1]), next_gray.eq(written ^ (written >> 1))]
-        m.d[self._w] += full.eq(Mux(put.en, next_gray == round_there, written_gray == round_there))
+    def _small_write(self, m, put, gray, round_there, back):
+        written, after = Signal.like(gray, name="written_bin"), Signal.like(gray, name="written_after")
+        m.d.comb += [self.i.ready.eq(gray != round_there), put.addr.eq(after[:-1]), after.eq(written + put.en),
+                     self.room.eq((back + self.depth - written)[:len(gray)])]
+        m.d[self._w] += [written.eq(after), gray.eq(after ^ (after >> 1))]
+
+    def _quick_write(self, m, put, gray, round_there, back):
+        ahead, ahead_gray, back_then = Signal(len(gray), init=1), Signal.like(gray, name="ahead_gray"), Signal.like(back, name="back_then")
+        full = Signal()
+        m.d.comb += [self.i.ready.eq(~full), put.addr.eq(ahead[:-1]), ahead_gray.eq(ahead ^ (ahead >> 1)),
+                     self.room.eq((back_then + self.depth + 1 - ahead)[:len(gray)])]
+        m.d[self._w] += [full.eq(Mux(put.en, ahead_gray == round_there, gray == round_there)), back_then.eq(back)]
         with m.If(put.en):
-            m.d[self._w] += [written.eq(written + 1), written_gray.eq(next_gray)]
+            m.d[self._w] += [ahead.eq(ahead + 1), gray.eq(ahead_gray)]
 
+    def _read(self, m, get, gray, there, came):
         # What comes out waits behind the memory: its address is a register then, and nothing but the enable hangs on who takes it.
-        # As the flags do, the numbers speak of the cycle before.
-        came_then, back_then, moves, take = Signal(bits), Signal(bits), Signal(), Signal()
-        m.d[self._r] += came_then.eq(came)
-        m.d[self._w] += back_then.eq(back)
+        ahead, ahead_gray, came_then = Signal(len(gray), init=1), Signal.like(gray, name="ahead_gray"), Signal.like(came, name="came_then")
+        some, moves, take = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.room.eq((back_then + self.depth + 1 - written)[:bits]),
-            self.level.eq(Mux(self.o.valid, (came_then + 2 - taken)[:bits], 0)),
-            moves.eq(~self.o.valid | self.o.ready), take.eq(there & moves), next_taken_gray.eq(taken ^ (taken >> 1)),
-            get.addr.eq(taken[:-1]), get.en.eq(moves)]
-        m.d[self._r] += there.eq(Mux(take, next_taken_gray != written_there, taken_gray != written_there))
+            moves.eq(~self.o.valid | self.o.ready), take.eq(some & moves), ahead_gray.eq(ahead ^ (ahead >> 1)),
+            get.addr.eq(ahead[:-1]), get.en.eq(moves), self.level.eq(Mux(self.o.valid, (came_then + 2 - ahead)[:len(gray)], 0))]
+        m.d[self._r] += [some.eq(Mux(take, ahead_gray != there, gray != there)), came_then.eq(came)]
         with m.If(moves):
-            m.d[self._r] += self.o.valid.eq(there)
+            m.d[self._r] += self.o.valid.eq(some)
         with m.If(take):
-            m.d[self._r] += [taken.eq(taken + 1), taken_gray.eq(next_taken_gray)]
+            m.d[self._r] += [ahead.eq(ahead + 1), gray.eq(ahead_gray)]
 
 
 class CountCrossing(wiring.Component):

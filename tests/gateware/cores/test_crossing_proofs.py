@@ -12,7 +12,7 @@ class FifoProperty(Property):
     """Two clocks that tick as the solver likes, both at once too.
 
     * what is taken is what was put, in that order (of an entry whose number the solver chooses);
-    * no more is inside than ``depth`` entries and, of a quick one, the one that waits;
+    * no more is inside than ``depth`` entries and the one that waits;
     * what ``room`` and ``level`` promise can be put and taken: above zero, ``ready`` and ``valid`` are high.
 
     ``wrong``: that the entry taken is another.
@@ -23,7 +23,6 @@ class FifoProperty(Property):
 
     def build(self, m):
         fifo = CrossingFIFO(shape=2, depth=4, w_domain="w", r_domain="r", small=self.small)
-        most = fifo.depth + (not self.small)
         ticks = {name: Signal(name=f"tick_{name}") for name in "wr"}
         m.submodules.fifo = DomainRenamer({"w": "sync", "r": "sync"})(EnableInserter(ticks)(fifo))
         self.free(*ticks.values(), fifo.i.valid, fifo.i.payload, fifo.o.ready)
@@ -39,10 +38,10 @@ class FifoProperty(Property):
         m.d.comb += [
             Assume(~number_put.all()),
             Assert(~(taken & (number_taken == which)) | (fifo.o.payload == kept + self.wrong)),
-            Assert(~fifo.o.valid | (number_taken != number_put)), Assert(number_put - number_taken <= most),
+            Assert(~fifo.o.valid | (number_taken != number_put)), Assert(number_put - number_taken <= fifo.depth + 1),
             Assert((fifo.room == 0) | fifo.i.ready), Assert((fifo.level != 0) == fifo.o.valid),
-            Assert(fifo.level <= number_put - number_taken), Assert(fifo.room + number_put <= number_taken + most),
-            Cover((number_taken == 6) & taken), Cover(~fifo.i.ready & (number_put - number_taken == most))]
+            Assert(fifo.level <= number_put - number_taken), Assert(fifo.room + number_put <= number_taken + fifo.depth + 1),
+            Cover((number_taken == 6) & taken), Cover(~fifo.i.ready & (number_put - number_taken == fifo.depth + 1))]
 
 
 @pytest.mark.parametrize("small", [False, True])
