@@ -88,10 +88,8 @@ class Engine(wiring.Component):
             "control": Out(EngineControl(registers=ISA.registers, retired_bits=COUNT, operations_bits=COUNT + _SIXTEEN, bytes_bits=8)),
             "memory": Out(MemoryPort(beat_bytes)).array(2)})
 
-    @staticmethod
-    def floorplan(device, params):
-        """Places of the multipliers and the block RAMs (:mod:`.places`)."""
-        return places(device, params)
+    #: Places of the multipliers and the block RAMs.
+    floorplan = staticmethod(places)
 
     def elaborate(self, platform):
         m = Module()
