@@ -47,6 +47,12 @@ def best_shape(family, width, depth):
     return min(_SHAPES[family].items(), key=cost)
 
 
+def block_names(family, width, depth):
+    """Blocks of a :class:`BlockRAM`, as submodules of it: ``(first bit, name)`` of each, those of the same bits together."""
+    rows, bits = best_shape(family, width, depth)
+    return [(offset, f"block_{part}_{offset}") for offset in range(0, width, bits) for part in range(-(-depth // rows))]
+
+
 class BlockRAM(wiring.Component):
     """Block RAM, ``depth`` words of ``width`` bits, one write and one read a cycle.
 

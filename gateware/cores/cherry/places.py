@@ -7,16 +7,14 @@ the banks; each of them over the whole width, in the order of the tile's element
 """
 from itertools import chain, zip_longest
 
+from ...primitives.bram import block_names
 from ...primitives.floorplan import across, dsp_rows, ram_rows
 from .dotlanes import Geometry
-from .ops import element_bits
+from .ops import element_bits, entries
 from .scratchpad import row_bits
 from .tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 
 __all__ = ["places"]
-
-#: Bits of a block of the tile file.
-_BLOCK = 36
 
 
 def places(device, params):
@@ -29,7 +27,7 @@ def places(device, params):
 
     def tiles(row, *registers):
         """Registers in one row of block RAMs, their blocks in turn."""
-        names = [[f"tiles.tiles_{reg}.block_0_{bit}" for bit in range(0, 16 * wide, _BLOCK)] for reg, wide in registers]
+        names = [[f"tiles.tiles_{reg}.{name}" for _, name in block_names("ecp5", 16 * wide, entries(params))] for reg, wide in registers]
         for *blocks, beside in zip_longest(*names, across(row, max(map(len, names)), len(names))):
             found.update((block, place) for block, place in zip(blocks, beside, strict=True) if block)
     tiles(rams[0], (INPUT, 18), (WEIGHTS, 18))

@@ -4,7 +4,7 @@
 Every cycle each lane takes its own weights, adds to its own partial sums and writes them back, while all of them share the activations. So
 below the multipliers of a pair of lanes lie the weights and the partial sums of both, and the activations in the rows that are left.
 """
-from ...primitives.bram import best_shape
+from ...primitives.bram import block_names
 from ...primitives.floorplan import dsp_clusters, dsp_rows, pair_places, ram_rows
 from .buffers import ifm_row_elements
 from .types import type_set
@@ -21,17 +21,11 @@ def places(device, params):
     return pair_places(device, "compute.lanes.multipliers", pairs, size) | _block_rams(device, params, dsp_clusters(device, pairs, size))
 
 
-def _blocks(width, depth):
-    """Of a memory: (first bit, name) of each of its blocks, those of the same bits together."""
-    rows, bits = best_shape("ecp5", width, depth)
-    return [(offset, f"block_{part}_{offset}") for offset in range(0, width, bits) for part in range(-(-depth // rows))]
-
-
 def _block_rams(device, params, clusters):
     rams, types = ram_rows(device), type_set(params)
     where = {place: (row, column) for row, places in enumerate(dsp_rows(device)) for column, place in enumerate(places)}
-    ofm = _blocks(params["po"] * types.ofm, params["ofm_lines"])
-    ker = _blocks(params["pi"] * types.ker, params["ker_rows"])
+    ofm = block_names("ecp5", params["po"] * types.ofm, params["ofm_lines"])
+    ker = block_names("ecp5", params["pi"] * types.ker, params["ker_rows"])
     found, taken = {}, set()
     for pair, cluster in enumerate(clusters):
         # A row of block RAMs has as many as one of DSPs, and at the same columns; below a pair's DSPs they are its own.
@@ -45,7 +39,7 @@ def _block_rams(device, params, clusters):
             return {}
         found |= dict(zip(mine, below, strict=False))
     row = ifm_row_elements(params)
-    ifm = [f"compute.ifm.bank_{bank}.{name}" for _, name in _blocks(row * types.ifm, -(-params["ifm_lines"] * 16 // row))
+    ifm = [f"compute.ifm.bank_{bank}.{name}" for _, name in block_names("ecp5", row * types.ifm, -(-params["ifm_lines"] * 16 // row))
            for bank in range(params["ifm_banks"])]
     free = [place for row in reversed(rams) for place in row if place not in taken]
     return found | dict(zip(ifm, free, strict=False)) if len(ifm) <= len(free) else {}
