@@ -135,7 +135,8 @@ class Engine(wiring.Component):
         wiring.connect(m, sequencer.table, front.table)
         m.d.comb += [
             front.start.eq(sequencer.program_start), front.stop.eq(sequencer.program_stop),
-            front.program.eq(sequencer.program), sequencer.program_finish.eq(front.finish), sequencer.program_fault.eq(front.fault_code),
+            front.program.eq(sequencer.program), front.prepared.eq(sequencer.prepared), front.next_slot.eq(sequencer.next_slot),
+            sequencer.program_finish.eq(front.finish), sequencer.program_fault.eq(front.fault_code),
             sequencer.program_index.eq(front.index), sequencer.program_detail.eq(front.detail)]
 
     def _dma(self, m, sequencer, mover, scratchpad):

@@ -59,7 +59,7 @@ class _Kind(enum.Enum, shape=4):
 def front_members():
     """Members of every front end; see :class:`FrontEnd`."""
     return {
-        "table": In(TableWrite()), "program": In(ProgramLayout()), "start": In(1), "stop": In(1), "finish": Out(1),
+        "table": In(TableWrite()), "program": In(ProgramLayout()), "prepared": In(1), "next_slot": In(1), "start": In(1), "stop": In(1), "finish": Out(1),
         "fault_code": Out(8), "index": Out(16), "detail": Out(32), "context": Out(32),
         "var_loop": In(3), "var_value": Out(32), "retired": Out(COUNT), "operations": Out(COUNT), "waiting": Out(1),
         "lsu": Out(stream.Signature(lsu_op())), "dot": Out(stream.Signature(dot_op())), "alu": Out(stream.Signature(alu_op())),
@@ -83,6 +83,7 @@ class FrontEnd(wiring.Component):
     -------
     table : In(TableWrite); a unit's words come in ascending order, all of them
     program : In, :class:`~.residents.ProgramLayout`, stable from ``start`` to ``finish``
+    prepared, next_slot : In, the program that starts next lies there; its first words are fetched while the units finish
     start : In, one cycle: runs the program; stop : In, level: ends it soon
     finish : Out, one cycle: the units are idle (after a fault or stop: cleared), and the following hold until the next ``start``
     fault_code : Out, 0: done, 8: stopped; detail : Out; index : Out, instruction that faulted, or would come next
@@ -112,7 +113,7 @@ class FrontEnd(wiring.Component):
         wiring.connect(m, units.result, issue.address)
         m.d.comb += [
             progress.fetched.eq(self.fetched), progress.finished.eq(self.finished), progress.clear.eq(self.clear),
-            self.progress.eq(progress.progress), issue.progress.eq(progress.progress), issue.clear.eq(self.clear), units.clear.eq(self.clear),
+            self.progress.eq(progress.progress), issue.progress.eq(progress.progress), issue.clear.eq(self.clear),
             units.request.valid.eq(issue.request_valid), units.request.payload.eq(issue.request), units.slot.eq(self.program.slot),
             units.rebase.eq(self.program.rebase), units.rebase_mask.eq(self.program.rebase_mask),
             loops.read_loop.eq(units.loop), loops.read_version.eq(units.version), units.iteration.eq(loops.iteration)]
@@ -136,7 +137,7 @@ class FrontEnd(wiring.Component):
         low = (self.params["imem"] - 1).bit_length()
         m.d.comb += [
             fetch.write.eq(self.table.en & (self.table.kind == TableKind.INSTRUCTION)), fetch.write_data.eq(self.table.data),
-            fetch.write_address.eq(Cat(self.table.address[:low], self.table.slot)), fetch.slot.eq(self.program.slot),
+            fetch.write_address.eq(Cat(self.table.address[:low], self.table.slot)),
             loops.write.eq(self.table.en & (self.table.kind == TableKind.LOOP)), loops.write_data.eq(self.table.data),
             loops.write_address.eq(Cat(self.table.address[:4], self.table.slot)), loops.slot.eq(self.program.slot),
             units.write.eq(self.table.en & (self.table.kind == TableKind.UNIT)), units.write_data.eq(self.table.data),
@@ -232,6 +233,7 @@ class FrontEnd(wiring.Component):
         count, body = Signal(18, reset_less=True), Signal(18, reset_less=True)
         self._wait = Signal(range(_SETTLE + 1))
         jump, target, pop = Signal(), Signal(INDEX), Signal()      # pop: the record is done with
+        ahead, primed = Signal(), Signal()                         # the first words of the next program are fetched
         crowded, renewable = Signal(), Signal()
         # Of a loop's start, worked out while its record is looked up: it is active, undeclared, has too many iterations, or none.
         active, undeclared_loop, many, none = Signal(), Signal(), Signal(), Signal()
@@ -244,7 +246,9 @@ class FrontEnd(wiring.Component):
             many.eq(record.independent & (program.contexts != 0) & (loops.count > program.contexts)), none.eq(loops.count == 0)]
         m.d.comb += [
             crowded.eq(self._instructions[-1] | self._operations[-1]),
-            fetch.jump.eq(jump), fetch.target.eq(target), fetch.record.ready.eq(pop | jump),
+            fetch.jump.eq(jump | ahead), fetch.target.eq(target), fetch.slot.eq(Mux(ahead, self.next_slot, program.slot)),
+            fetch.hold.eq(primed & ~self.start), fetch.record.ready.eq(pop | jump),
+            ahead.eq(self.prepared & ~primed & ~self.start & ((state == _State.IDLE) | (state == _State.DRAIN))),
             loops.look.eq(loop), loops.index.eq(index), loops.independent.eq(record.independent), loops.push_count.eq(count),
             loops.push_body.eq(body), loops.starts.eq(state == _State.START), loops.clear.eq(self.start)]
         with m.If(loops.push | loops.advance):
@@ -256,6 +260,11 @@ class FrontEnd(wiring.Component):
             m.d.sync += [index.eq(index + 1), ended.eq(index == last_index)]
         with m.If(jump):
             m.d.sync += [index.eq(target), ended.eq(0)]
+        # A program that did not start after all is written anew.
+        with m.If(ahead):
+            m.d.sync += primed.eq(1)
+        with m.Elif(self.start | self.table.en):
+            m.d.sync += primed.eq(0)
         one = Mux(top.independent, top.size, 1)
         beyond, too_far = Signal(20, reset_less=True), Signal(reset_less=True)
         m.d.sync += [beyond.eq(index + body + 2), too_far.eq(beyond > all_of_them)]
@@ -272,8 +281,8 @@ class FrontEnd(wiring.Component):
         with m.Switch(state.as_value()):
             with m.Case(_State.IDLE.value):
                 with m.If(self.start):
-                    m.d.comb += [jump.eq(1), target.eq(0)]
-                    m.d.sync += state.eq(_State.RUN)
+                    m.d.comb += jump.eq(~primed)
+                    m.d.sync += [state.eq(_State.RUN), index.eq(0), ended.eq(0)]
             with m.Case("1----"):
                 with m.If(ended):
                     m.d.sync += state.eq(_State.DRAIN)
@@ -324,7 +333,8 @@ class FrontEnd(wiring.Component):
                     m.d.comb += [jump.eq(1), target.eq(beyond), self._amount.eq(1)]
                     m.d.sync += state.eq(_State.RUN)
             with m.Case(_State.DRAIN.value):
-                with m.If(issue.idle & ~self._full & (self._instructions == 0) & (self._operations == 0)):
+                # What was counted since the last load or store leaves in this cycle.
+                with m.If(issue.idle & ~self._full):
                     m.d.sync += state.eq(_State.FINISH)
             with m.Case(_State.FAULT.value):
                 self._note_fault(m)
@@ -344,7 +354,9 @@ class FrontEnd(wiring.Component):
                 m.d.sync += state.eq(_State.IDLE)
         running = Signal()
         m.d.comb += running.eq(state.as_value()[4] | ((state != _State.IDLE) & (state.as_value()[:4] < _State.MEMORY.value)))
-        m.d.sync += self.clear.eq(((state == _State.IDLE) & self.start) | (state == _State.REPORT))
+        # What ended well left nothing to the address units; to forget takes them longer than the first load of the next program.
+        m.d.sync += [self._units.clear.eq(state == _State.REPORT),
+                     self.clear.eq(((state == _State.IDLE) & self.start) | (state == _State.REPORT))]
         m.d.comb += [self.finish.eq(state == _State.FINISH),
                      self.waiting.eq(issue.idle & ~self._full & running)]
         with m.If(self.stop & running):

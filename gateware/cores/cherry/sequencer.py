@@ -55,6 +55,7 @@ class Sequencer(wiring.Component):
     descriptor, mover_stop, mover_done, mover_error, mover_detail : as in :class:`~.listreader.ListReader`
     mover_read, mover_written : In, bytes that the mover counts
     table : Out(TableWrite), program : Out(ProgramLayout)
+    prepared, next_slot : Out, the image of the next step lies there, while a program runs
     program_start : Out, one cycle; program_stop : Out, level
     program_finish : In, one cycle: the program is over; with it and until the next start ``program_fault`` (code; 8: stopped),
         ``program_index``, ``program_detail``
@@ -70,7 +71,7 @@ class Sequencer(wiring.Component):
             "request": Out(stream.Signature(RequestLayout())), "answer": In(stream.Signature(ReadLayout(beat_bytes))),
             "descriptor": Out(stream.Signature(DescriptorLayout())), "mover_stop": Out(1), "mover_done": In(1), "mover_error": In(8),
             "mover_detail": In(32), "mover_read": In(8), "mover_written": In(8),
-            "table": Out(TableWrite()), "program": Out(ProgramLayout()), "program_start": Out(1), "program_stop": Out(1),
+            "table": Out(TableWrite()), "program": Out(ProgramLayout()), "prepared": Out(1), "next_slot": Out(1), "program_start": Out(1), "program_stop": Out(1),
             "program_finish": In(1), "program_fault": In(8), "program_index": In(16), "program_detail": In(32)})
 
     def elaborate(self, platform):
@@ -110,6 +111,7 @@ class Sequencer(wiring.Component):
         resident = Signal(kept)                     # that runs
         m.d.comb += resident.eq(Mux(self.program.slot, residents[-1], residents[0]))
         m.d.comb += [getattr(self.program, name).eq(getattr(resident, name)) for name in ("instructions", "loops", "units", "contexts")]
+        m.d.comb += [self.prepared.eq(ready), self.next_slot.eq(slot)]
         last, entry_address, address = Signal(), Signal(32), Signal(32)
         heading = Signal()                          # what kind of program it is is not known yet
         m.d.comb += [
@@ -285,19 +287,22 @@ class Sequencer(wiring.Component):
                     m.d.sync += [held.eq(1), ahead.eq(1), number.eq(self.step + 1)]
                     go("ENTRY")
             with m.State("WAIT"):
+                over = Signal()         # what follows a program that ended well does not wait for another cycle
                 m.d.comb += address.eq((base << 2) + out_list)
-                with m.If(~running):
+                m.d.comb += over.eq(~running | (self.program_finish & (self.program_fault == 0)))
+                with m.If(over):
                     with m.If(failed):
                         hold(self.program_fault, resident.code + (self.program_index << 2), self.program_detail)
                         m.d.sync += self.in_program.eq(1)
                         m.next = "END"
                     with m.Elif(self.abort):
                         leave(entry_address)
-                    with m.Elif(out_list == 0):
+                    with m.Elif((out_list == 0) & ~ready):
                         m.next = "NEXT"
-                    with m.Elif(defer & ready & ~self.sequential):
-                        m.d.sync += [pending.eq(1), pending_list.eq(address)]
-                        m.next = "NEXT"
+                    with m.Elif((out_list == 0) | (defer & ready & ~self.sequential)):
+                        # What is ready is not behind the last step.
+                        m.d.sync += [held.eq(0), number.eq(self.step + 1), pending.eq(out_list != 0), pending_list.eq(address)]
+                        m.next = "LAUNCH"
                     with m.Else():
                         go("OUT")
             with m.State("OUT"):

@@ -28,6 +28,7 @@ from .faults import RunEnd
 from .isa import EVENTS, ISA, REGISTERS_PER_CORE
 from .lmem_shared import in_spram
 from .load import Load
+from .places import places
 from .processor import CODE_PORT, DATA_PORT, Processor
 from .tree import PortTree
 from .weights import weights_in_spram
@@ -65,6 +66,7 @@ class Engine(wiring.Component):
     synth_opts = {"ecp5": "-nowidelut"}
     #: By family: ABC maps the netlist several ways and keeps the smallest of the fastest.
     synth_before = {"ecp5": "scratchpad -copy abc9.script.flow3 abc9.script"}
+    floorplan = staticmethod(places)
 
     def __init__(self, *, params, beat_bytes, memory_size, family=None):
         check_family(family)

@@ -78,6 +78,8 @@ class Load(wiring.Component):
         image = self.image
         image_bytes = Signal(32)
         core, number, groups = Signal(6), Signal(11), Signal(11)    # core, group of it, its groups
+        another = Signal()                              # there is a group behind this one; a cycle late, its table is still to be read then
+        m.d.sync += another.eq(number + 1 != groups)
         table = Array(Signal(26, name=f"table_{k}") for k in range(p["cores"]))     # group tables, in units of 64 bytes
         at = Signal(32)                                 # address of the chunk in the register
         take = Signal()
@@ -250,7 +252,7 @@ class Load(wiring.Component):
                 m.next = "ASK_ENTRY"
             with state("ASK_ENTRY"):
                 m.d.comb += offset.eq(Cat(Const(0, 5), following))
-                with m.If(number + 1 != groups):
+                with m.If(another):
                     m.d.comb += request(_GROUP_ENTRY // CHUNK_BYTES)
                 m.next = "WEIGHTS"
                 with m.If(~held.programs):
@@ -286,7 +288,7 @@ class Load(wiring.Component):
                 with m.If(held.has_bias):
                     m.d.sync += held.bias_total.eq(held.bias_total + held.cols)
                 m.next = "TABLE"
-                with m.If(number + 1 == groups):
+                with m.If(~another):
                     m.d.sync += core.eq(core + 1)
                     m.next = "CORE"
             with state("READY"):

@@ -55,7 +55,8 @@ def cells_of(engine):
 
 
 @pytest.mark.parametrize(("isa", "preset", "multipliers", "blocks"), [
-    ("opentpu", "85f-16x16", 128, 0), ("opu", "85f-p256", 128, 182), ("cherry", "85f", 32, 96), ("cherry", "85f-max", 64, 96)])
+    ("opentpu", "85f-16x16", 128, 0), ("opu", "85f-p256", 128, 182), ("cherry", "85f", 32, 96), ("cherry", "85f-max", 64, 96),
+    ("pim", "85f", 144, 168)])
 def test_large_builds_are_placed(isa, preset, multipliers, blocks):
     room = open_room(isa)
     params = room.params.SPACE.resolve(preset)
@@ -126,9 +127,18 @@ def test_blocks_of_a_large_array_are_placed(board, preset, count):
     assert {place for place, _ in placed} <= set(sum(ram_rows(board.platform_class().device), []))
 
 
-@pytest.mark.parametrize(("device", "preset"), [("LFE5U-85F", "25f"), ("LFE5U-45F", "85f")])
-def test_tiles_without_a_plan(device, preset):
-    room = open_room("cherry")
+def test_processors_have_quarters():
+    room = open_room("pim")
+    placed = room.core.Engine.floorplan("LFE5U-85F", room.params.SPACE.resolve("85f"))
+    for processor in range(4):
+        columns = [int(re.match(r"X(\d+)/", place)[1]) for name, place in placed.items() if name.startswith(f"processor_{processor}.")]
+        assert len(columns) == 78 and (max(columns) < 62 if processor % 2 == 0 else min(columns) >= 62)
+
+
+@pytest.mark.parametrize(("isa", "device", "preset"), [
+    ("cherry", "LFE5U-85F", "25f"), ("cherry", "LFE5U-45F", "85f"), ("pim", "LFE5U-85F", "25f"), ("pim", "LFE5U-45F", "85f")])
+def test_tiles_and_processors_without_a_plan(isa, device, preset):
+    room = open_room(isa)
     assert room.core.Engine.floorplan(device, room.params.SPACE.resolve(preset)) == {}
 
 

@@ -190,8 +190,9 @@ class Bench:
         self.cycle = 0
 
     def run(self, cases):
-        """``cases``: list of (image, options); options: ``rebase``, ``stop_at`` (cycle), ``slot``, ``speed``, ``latency``. Returns what the
-        front end reported of each."""
+        """``cases``: list of (image, options); options: ``rebase``, ``stop_at`` (cycle), ``slot``, ``speed``, ``latency``; ``follows``: (cycle from
+        which the front end knows of it, slot, image) of the program that comes next, which is then ``resident``. Returns what the front end
+        reported of each."""
         self.results, self.state = [], {}
 
         async def main(ctx):
@@ -240,14 +241,17 @@ class Bench:
                 op["reg"] = op["dst"]
         return op
 
-    async def _one(self, ctx, image, rebase=(0, 0), stop_at=None, slot=0, speed=(0.9,) * 4, latency=(6, 16, 8, 30)):
+    async def _one(self, ctx, image, rebase=(0, 0), stop_at=None, slot=0, speed=(0.9,) * 4, latency=(6, 16, 8, 30), follows=None, resident=False):
         dut = self.dut
         self.expected = expect(image, self.params, rebase)
         self.speed, self.latency = speed, latency
         self.tiles = [{("uniform", 0): ZERO_TOKEN, ("uniform", 1): ZERO_TOKEN} for _ in range(4)]
         for unit in self.units:
             unit.reset()
-        await self._load(ctx, image, slot)
+        if not resident:
+            await self._load(ctx, image, slot)
+        if follows:
+            await self._load(ctx, follows[2], follows[1])
         fields = {"slot": slot, "instructions": len(image.words), "loops": sum(1 << k for k in image.loops),
                             "units": sum(1 << k for k in image.units), "contexts": image.contexts, "rebase": rebase[0],
                             "rebase_mask": rebase[1]}
@@ -255,7 +259,8 @@ class Bench:
         self.set(ctx, dut.start, 1)
         await ctx.tick()
         self.set(ctx, dut.start, 0)
-        counts, cycles = [0, 0], 0
+        self.set(ctx, dut.prepared, 0)
+        counts, cycles, first = [0, 0], 0, None
         ready = [False] * 4
         while True:
             counts[0] += ctx.get(dut.retired)
@@ -285,6 +290,11 @@ class Bench:
                 break
             if stop_at is not None and cycles >= stop_at:
                 self.set(ctx, dut.stop, 1)
+            if follows and cycles == follows[0]:
+                self.set(ctx, dut.next_slot, follows[1])
+                self.set(ctx, dut.prepared, 1)
+            if first is None and any(ctx.get(s.valid) for s in self.streams):
+                first = cycles
             cycles += 1
             self.cycle += 1
             assert cycles < 60000
@@ -303,7 +313,7 @@ class Bench:
             await ctx.tick()
             values.append(ctx.get(dut.var_value))
         result = {name: ctx.get(getattr(dut, name)) for name in ("fault_code", "index", "detail", "context")}
-        return result | {"loop_vars": values, "instructions": counts[0], "operations": counts[1], "cycles": cycles,
+        return result | {"loop_vars": values, "instructions": counts[0], "operations": counts[1], "cycles": cycles, "first": first,
                          "taken": [u.number for u in self.units], "expected": self.expected}
 
 

@@ -109,6 +109,39 @@ def test_rebase_and_resident_programs():
         check(result)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_what_comes_next_is_fetched_while_the_units_finish(seed):
+    params = SPACE.resolve("sim", SIM)
+    rnd = random.Random(20 + seed)
+    images = [random_case(300 + 10 * seed + k, params, words=24).image for k in range(6)]
+    cases = []
+    for k, (one, following) in enumerate(zip(images, images[1:], strict=False)):
+        # Known from its first cycle on, in its midst, or not before its end.
+        options = {"slot": k % 2, "resident": k > 0, "follows": (rnd.choice((0, 40, 10_000)), 1 - k % 2, following)}
+        cases.append((one, timing(rnd) | options))
+    for result in Bench(params, seed).run(cases):
+        check(result)
+
+
+def test_a_prepared_program_begins_earlier():
+    params = SPACE.resolve("sim", SIM)
+    program = image([("zero", {"reg": 0}), ("exp", {})])
+    first = {}
+    for known in (0, 10_000):
+        _, result = Bench(params, 3).run([(program, {"follows": (known, 1, program)}), (program, {"slot": 1, "resident": True})])
+        check(result)
+        first[known] = result["first"]
+    assert first[0] == first[10_000] - 3
+
+
+def test_a_prepared_program_that_does_not_start_is_forgotten():
+    params = SPACE.resolve("sim", SIM)
+    first, second, third = (random_case(k, params, words=20).image for k in (81, 82, 83))
+    cases = [(first, {"follows": (0, 1, second)}), (third, {"slot": 1}), (second, {})]
+    for result in Bench(params, 5).run(cases):
+        check(result)
+
+
 def test_stop_ends_a_program_and_the_next_one_runs():
     params = SPACE.resolve("sim", SIM)
     rnd = random.Random(4)
