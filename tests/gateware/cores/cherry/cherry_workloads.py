@@ -24,15 +24,24 @@ class Workload:
 
 
 
-
-def _vector(*body):
+def _vector(before, loads, work, target, uniform=()):
+    """Sixteen tiles a turn; their results are stored in the next turn, behind its first ``before`` loads, so that no load waits for the result."""
     def make(m):
-        program = m.program()
-        i = program.loop(256)
-        names = {name: program.unit(address, 1, 4, **{i: 16}) for name, address in (("x", 0), ("y", 4100), ("z", 8200))}
-        names["a"] = program.unit(12300, 0, 0)
-        with program.independent(i):
-            program(*(line.format(**names) for line in body))
+        p = m.program(persistent=16)
+        turn, first, inner, last = p.loop(15), p.loop(16), p.loop(16), p.loop(16)
+        places = {"x": 0, "y": 4100, "z": 8200}
+
+        def line(text, loop, offset=0, **more):
+            at, register = text.split(", ")
+            return f"{at[:-2]} {p.unit(places[at[-1]] + offset, 1, 4, **more, **{loop: 16})}, {register}"
+        p(*(f"load {p.unit(12300, 0, 0)}, {register}" for register in uniform))
+        with p.independent(first):
+            p(*(line(load, first) for load in loads), work)
+        with p.ordered(turn), p.independent(inner):
+            following = [line(load, inner, 256, **{turn: 256}) for load in loads]
+            p(*following[:before], line(target, inner, 0, **{turn: 256}), *following[before:], work)
+        with p.independent(last):
+            p(line(target, last, 15 * 256))
     return make
 
 
@@ -61,10 +70,11 @@ def _reduction(op, axis):
 
 
 def _softmax(m):
-    """Rows of 64x64: tiles are loaded transposed, so that a context reduces four rows down its columns."""
+    """Rows of 64x64: tiles are loaded transposed, so that a context reduces four rows down its columns. Results are stored a turn later,
+    behind the loads of the next."""
     x, powers, tops, sums = Matrix(0, 64, 64, 68), Matrix(4352, 64, 64, 68), 8704, 8772
     first = m.program(persistent=16)
-    begin, walk, row, middle, again, beside, end = (first.loop(n) for n in (16, 15, 16, 16, 16, 16, 16))
+    begin, walk, row, middle, again, beside, end = (first.loop(n) for n in (16, 15, 16, 16, 15, 16, 16))
 
     def tile(program, matrix, across, down, offset=0):
         return program.unit(matrix.address + offset, matrix.stride_y, 1, **{across: 4, down: 4 * matrix.stride_y})
@@ -72,28 +82,30 @@ def _softmax(m):
         first(f"load {first.unit(x.address, 68, 1, **{begin: 272})}, OUTPUT", "max 0")
     with first.ordered(walk), first.independent(row):
         first(f"load {tile(first, x, walk, row, 4)}, OUTPUT", "max 1")
+    powered = "sub", "copy INPUT, OUTPUT", "exp"
     with first.independent(middle):
         first(f"store {first.unit(tops, 1, 0, **{middle: 4})}, ACC, 1, 4", f"load {first.unit(tops, 1, 0, **{middle: 4})}, WEIGHTS",
-              "zero ACC")
+              "zero ACC", f"load {first.unit(x.address, 68, 1, **{middle: 272})}, INPUT", *powered)
     with first.ordered(again), first.independent(beside):
-        first(f"load {tile(first, x, again, beside)}, INPUT", "sub", "copy INPUT, OUTPUT", "exp",
-              f"store {tile(first, powers, again, beside)}, OUTPUT", "sum 1")
+        first(f"load {tile(first, x, again, beside, 4)}, INPUT", f"store {tile(first, powers, again, beside)}, OUTPUT", "sum 1", *powered)
     with first.independent(end):
-        first(f"store {first.unit(sums, 1, 0, **{end: 4})}, ACC, 1, 4")
+        first(f"store {first.unit(powers.address + 60, 68, 1, **{end: 272})}, OUTPUT", "sum 1",
+              f"store {first.unit(sums, 1, 0, **{end: 4})}, ACC, 1, 4")
     second = m.program(persistent=16)
-    begin, walk, row = (second.loop(16) for _ in range(3))
+    begin, walk, row, end = (second.loop(n) for n in (16, 15, 16, 16))
     with second.independent(begin):
-        second(f"load {second.unit(sums, 1, 0, **{begin: 4})}, WEIGHTS")
+        second(f"load {second.unit(sums, 1, 0, **{begin: 4})}, WEIGHTS", f"load {second.unit(powers.address, 68, 1, **{begin: 272})}, INPUT", "div")
     with second.ordered(walk), second.independent(row):
-        both = tile(second, powers, walk, row)
-        second(f"load {both}, INPUT", "div", f"store {both}, OUTPUT")
+        second(f"load {tile(second, powers, walk, row, 4)}, INPUT", f"store {tile(second, powers, walk, row)}, OUTPUT", "div")
+    with second.independent(end):
+        second(f"store {second.unit(powers.address + 60, 68, 1, **{end: 272})}, OUTPUT")
 
 
 _SUMS = (272, 272, 1040), (281, 281, 1049)
 WORKLOADS = (
-    Workload("vector add 4096", _vector("load {x}, INPUT", "load {y}, WEIGHTS", "add", "store {z}, OUTPUT"),
+    Workload("vector add 4096", _vector(2, ("load x, INPUT", "load y, WEIGHTS"), "add", "store z, OUTPUT"),
              (768, 768, 3072), (1078, 822, 3078)),
-    Workload("saxpy 4096", _vector("load {a}, WEIGHTS", "load {y}, ACC", "load {x}, INPUT", "mulacc", "store {y}, ACC"),
+    Workload("saxpy 4096", _vector(1, ("load x, INPUT", "load y, ACC"), "mulacc", "store y, ACC", uniform=("WEIGHTS",)),
              (769, 769, 3073), (1079, 823, 3079)),
     Workload("matmul 16", _product(16), (128, 96, 384), (306, 278, 432), 4096),
     Workload("matmul 64", _product(64), (8192, 4608, 18432), (8526, 4668, 18444), 262144),
