@@ -8,19 +8,9 @@ from measure_cherry import image_of
 from quintet.gateware.cores.cherry.image import Step, list_bytes
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.cores.cherry.transfers import from_words, to_words
 
 _LIST_AT = 0x1000
-
-
-def elements(values):
-    """Numbers of at most ten significant bits: the upper 18 bits of float32."""
-    bits = np.asarray(values, np.float32).view(np.uint32)
-    assert not (bits & 0x3FFF).any()
-    return (bits >> 14).astype(np.int64)
-
-
-def floats(found):
-    return (np.asarray(found).astype(np.uint32) << 14).view(np.float32)
 
 
 def run(name, preset, mem):
@@ -31,9 +21,9 @@ def run(name, preset, mem):
     model = Model(SPACE.resolve(preset), np.zeros(1 << 16, np.uint8))
     model.memory[_LIST_AT:_LIST_AT + len(data)] = np.frombuffer(data, np.uint8)
     for address, values in mem.items():
-        model.mem[address:address + values.size] = elements(values.ravel())
+        model.mem[address:address + values.size] = from_words("fp32", values.ravel().view("<u4"), values.size)
     assert model.run({"program_address": _LIST_AT, "window_limit": 1 << 16}).status == "done"
-    return floats(model.mem)
+    return to_words("fp32", model.mem).astype("<u4").view(np.float32)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
