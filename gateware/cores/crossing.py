@@ -14,6 +14,11 @@ def _binary(gray):
     return value, [value[bit].eq(gray[bit:].xor()) for bit in range(len(gray))]
 
 
+def _chosen(choice, yes, no):
+    """A choice of two comparisons that synthesis does not turn into one comparison of what was chosen, behind the choice."""
+    return (choice & yes) | (~choice & no)
+
+
 class CrossingFIFO(wiring.Component):
     """An asynchronous FIFO that a core reset empties: one entry a cycle of either clock.
 
@@ -77,7 +82,7 @@ class CrossingFIFO(wiring.Component):
         full = Signal()
         m.d.comb += [self.i.ready.eq(~full), put.addr.eq(ahead[:-1]), ahead_gray.eq(ahead ^ (ahead >> 1)),
                      self.room.eq((back_then + self.depth + 1 - ahead)[:len(gray)])]
-        m.d[self._w] += [full.eq(Mux(put.en, ahead_gray == round_there, gray == round_there)), back_then.eq(back)]
+        m.d[self._w] += [full.eq(_chosen(put.en, ahead_gray == round_there, gray == round_there)), back_then.eq(back)]
         with m.If(put.en):
             m.d[self._w] += [ahead.eq(ahead + 1), gray.eq(ahead_gray)]
 
@@ -88,7 +93,7 @@ class CrossingFIFO(wiring.Component):
         m.d.comb += [
             moves.eq(~self.o.valid | self.o.ready), take.eq(some & moves), ahead_gray.eq(ahead ^ (ahead >> 1)),
             get.addr.eq(ahead[:-1]), get.en.eq(moves), self.level.eq(Mux(self.o.valid, (came_then + 2 - ahead)[:len(gray)], 0))]
-        m.d[self._r] += [some.eq(Mux(take, ahead_gray != there, gray != there)), came_then.eq(came)]
+        m.d[self._r] += [some.eq(_chosen(take, ahead_gray != there, gray != there)), came_then.eq(came)]
         with m.If(moves):
             m.d[self._r] += self.o.valid.eq(some)
         with m.If(take):
