@@ -76,10 +76,11 @@ class Issue(wiring.Component):
         m = Module()
         mapping, ops = self.mapping, self.ops
         m.submodules.gates = gates = self.gates
+        layout = OpLayout(mapping)
+        # For small arrays the iCE40 has block RAMs left, and no logic: enough for all of an operation or, beside more than eight of the array's, for 64 bits.
+        split = 64 if mapping.small and not mapping.tiny else 0
         m.submodules.rest_disjoint = rest = memory.Memory(
-            shape=OpLayout(mapping), depth=_DEPTH, init=[],
-            # Of so small an array, the iCE40 has block RAMs left, and no logic.
-            attrs={"ram_style": "block"} if mapping.small and mapping.banks * mapping.cols <= 8 else {})
+            shape=split or layout, depth=_DEPTH, init=[], attrs={"ram_style": "block"} if mapping.small else {})
         put, get = rest.write_port(), rest.read_port()
         tail, head = Signal(range(_DEPTH)), Signal(range(_DEPTH))
         gate, said = Signal(GateLayout()), Signal(GateLayout())
@@ -95,6 +96,13 @@ class Issue(wiring.Component):
             put.addr.eq(tail), put.data.eq(ops.op), put.en.eq(ops.put & gates.i.ready),
             get.addr.eq(head), get.en.eq(1),
         ]
+        kept = get.data
+        if split:
+            m.submodules.further_disjoint = further = memory.Memory(shape=layout.size - split, depth=_DEPTH, init=[])
+            put_further, get_further = further.write_port(), further.read_port()
+            m.d.comb += [put_further.addr.eq(tail), put_further.data.eq(ops.op.as_value()[split:]), put_further.en.eq(put.en),
+                         get_further.addr.eq(head), get_further.en.eq(1)]
+            kept = Cat(get.data, get_further.data)
         with m.If(put.en):
             m.d.sync += tail.eq(tail + 1)
         if mapping.small:
@@ -121,7 +129,7 @@ class Issue(wiring.Component):
             self.go.eq(go), self.emits.eq(allowed["emit"]), self.modes.eq(allowed["emit"] | allowed["mode"]), started.eq(starts),
             self.stopped.eq(said.stop), self.ended.eq(said.end), self.blocked.eq(said.emit & ~may["emit"]),
             self.empty.eq(~gates.o.valid)]
-        m.d.comb += self.op.eq(get.data)
+        m.d.comb += self.op.eq(kept)
         self._state(m, of_array, starts, allowed["emit"], said)
         return m
 

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Delay lines in block RAM; what the core asks of synthesis."""
+import json
 import random
+import re
 
 import pytest
 from amaranth import Module, Signal
+from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
+from quintet.gateware.cores.imagine.bounds import Bounds
+from quintet.gateware.cores.imagine.issue import Issue
 from quintet.gateware.cores.imagine.line import Line
-from quintet.tools.build import _scripts, _synthesis
+from quintet.gateware.cores.imagine.mapping import Mapping
+from quintet.tools.build import _scripts, _synthesis, synthesise
 
 
 @pytest.mark.parametrize("delay", (2, 3, 8))
@@ -57,3 +63,22 @@ def test_fast_modules_are_mapped_apart_on_an_ecp5():
 
 def test_few_enables_on_an_ice40():
     assert _synthesis(open_room("imagine"), "ice40") == "-dffe_min_ce_use 4" and _synthesis(open_room("imagine"), "ecp5") == ""
+
+
+@pytest.mark.parametrize(("preset", "family", "memories"), [
+    ("up5k", "ice40", {"rest_disjoint": (96, True)}), ("hx8k", "ice40", {"rest_disjoint": (64, True), "further_disjoint": (32, False)}),
+    ("25f", "ecp5", {"rest_disjoint": (102, False)})])
+def test_what_waits_lies_in_the_block_rams_that_are_left(preset, family, memories):
+    text = rtlil.convert(Issue(mapping=Mapping.of(open_room("imagine").params.SPACE.resolve(preset)), family=family))
+    found = re.findall(r"((?: *attribute .*\n)*) *memory width (\d+) size 4 \\(\S+)\n", text)
+    assert {name: (int(width), '\\ram_style "block"' in marks) for marks, width, name in found} == memories
+
+
+def test_no_carry_of_an_ice40_takes_one_net_twice(tmp_path, monkeypatch):
+    """nextpnr's routers do not end there."""
+    monkeypatch.chdir(tmp_path)
+    synthesise(Bounds(bits=18, rows=4), "ice40", "area")
+    cells = [cell for module in json.loads((tmp_path / "area" / "top.json").read_text())["modules"].values() for cell in module["cells"].values()]
+    carries = [cell["connections"] for cell in cells if cell["type"] == "SB_CARRY"]
+    assert len(carries) >= 18
+    assert not [c for c in carries if c["I0"] == c["I1"] and isinstance(c["I0"][0], int)]
