@@ -32,6 +32,8 @@ BUILDS = {
     "own": ("sim", {"rows": 2, "cols": 6, "depth": 1024, "own_clock": True, "fifo_in": 64}, 8, "shell"),
     # The iCE40's mapping.
     "sdp1": ("up5k", {"own_clock": False}, 2, "shell"),
+    # And with twice the blocks, whose waiting operations lie in two memories.
+    "hx8k": ("hx8k", {"own_clock": False}, 4, "shell"),
     # Two blocks in a RAM, an odd number of rows.
     "sdp2": ("sim", {"rows": 5, "cols": 2, "depth": 512, "ram": "sdp2"}, 4, "bare"),
     # A fifth level.

@@ -19,6 +19,8 @@ _BASE, _OUT, _SIZE = 0x1000, 0x8000, 1 << 16
     ({"rows": 4, "cols": 2, "depth": 256}, 4),
     ({"rows": 3, "cols": 3, "reg_width": 8, "depth": 128, "ram": "sdp2", "own_clock": True, "clock_ratio": 10}, 2),
     ({"rows": 1, "cols": 5, "reg_width": 4, "depth": 64, "ram": "sdp1", "own_clock": True, "fifo_in": 16, "fifo_out": 16}, 8),
+    # More than eight blocks: waiting operations in two memories.
+    ({"rows": 2, "cols": 5, "depth": 128, "ram": "sdp1"}, 4),
 ])
 def test_random_programs(overrides, beat_bytes):
     bench = CoreBench("imagine", preset="sim", overrides=overrides, beat_bytes=beat_bytes, memory_size=_SIZE)
