@@ -71,7 +71,7 @@ class Bounds(wiring.Component):
         carry_in, carry = Signal(reset_less=True), Signal(reset_less=True)
         total = Signal(bits, reset_less=True)
         both = Signal(bits + 2)
-        # Not the carry twice: nextpnr's routers do not end where a carry of an iCE40 wants one net at both of its inputs.
+        # Not the carry twice: nextpnr's router1 does not end where a carry of an iCE40 wants one net at both of its inputs.
         m.d.comb += both.eq(Cat(Const(1), x) + Cat(carry_in, y))
         m.d.sync += [total.eq(both[1:bits + 1]), carry.eq(both[bits + 1])]
         first, second, op, asks = Signal(_X), Signal(_Y), Signal(_Op), Signal()

@@ -75,7 +75,7 @@ def test_what_waits_lies_in_the_block_rams_that_are_left(preset, family, memorie
 
 
 def test_no_carry_of_an_ice40_takes_one_net_twice(tmp_path, monkeypatch):
-    """nextpnr's routers do not end there."""
+    """nextpnr's router1 does not end there."""
     monkeypatch.chdir(tmp_path)
     synthesise(Bounds(bits=18, rows=4), "ice40", "area")
     cells = [cell for module in json.loads((tmp_path / "area" / "top.json").read_text())["modules"].values() for cell in module["cells"].values()]
