@@ -1,25 +1,48 @@
 .program p0
 .needs contexts=8
-.loop l0 135
-.loop l1 16
+.loop l0 16
+.loop l1 8
 .loop l2 8
+.apu a0 0 1 68 l0:4
+.apu a1 36720 1 36 l0:144 l2:4
 .loop l3 8
-.apu a0 0 1 68 l0:272 l1:4
-.apu a1 36720 1 36 l1:144 l2:4
-.apu a2 39408 1 36 l0:144 l3:4
-start_loop l0
+.loop l4 134
+.loop l5 15
+.apu a2 272 1 68 l4:272
+.apu a3 36720 1 36 l3:4
+.apu a4 39408 1 36 l4:144 l3:4
+.apu a5 276 1 68 l4:272 l5:4
+.apu a6 36864 1 36 l5:144 l2:4
+.apu a7 58704 1 36 l1:4
+start_independent_loop l1
   zero ACC
-  start_loop l1
+end_loop l1
+start_loop l0
+  start_independent_loop l2
+    load a0, INPUT
+    load a1, WEIGHTS
+    matmul
+  end_loop l2
+end_loop l0
+start_loop l4
+  start_independent_loop l3
+    load a2, INPUT
+    load a3, WEIGHTS
+    store a4, ACC
+    zero ACC
+    matmul
+  end_loop l3
+  start_loop l5
     start_independent_loop l2
-      load a0, INPUT
-      load a1, WEIGHTS
+      load a5, INPUT
+      load a6, WEIGHTS
       matmul
     end_loop l2
-  end_loop l1
-  start_independent_loop l3
-    store a2, ACC
-  end_loop l3
-end_loop l0
+  end_loop l5
+end_loop l4
+start_independent_loop l1
+  store a7, ACC
+end_loop l1
 .program p1
 .loop l0 8
 .loop l1 135
@@ -33,26 +56,49 @@ start_loop l0
 end_loop l0
 .program p2
 .needs contexts=3
-.loop l0 135
-.loop l1 8
+.loop l0 8
+.loop l1 3
 .loop l2 3
+.apu a0 39408 1 36 l0:4
+.apu a1 39024 1 12 l0:48 l2:4
 .loop l3 3
-.apu a0 39408 1 36 l0:144 l1:4
-.apu a1 39024 1 12 l1:48 l2:4
-.apu a2 58848 1 12 l0:48 l3:4
-start_loop l0
+.loop l4 134
+.loop l5 7
+.apu a2 39552 1 36 l4:144
+.apu a3 39024 1 12 l3:4
+.apu a4 58848 1 12 l4:48 l3:4
+.apu a5 39556 1 36 l4:144 l5:4
+.apu a6 39072 1 12 l5:48 l2:4
+.apu a7 65280 1 12 l1:4
+start_independent_loop l1
   zero ACC
-  start_loop l1
+end_loop l1
+start_loop l0
+  start_independent_loop l2
+    load a0, INPUT
+    load a1, WEIGHTS
+    matmul
+  end_loop l2
+end_loop l0
+start_loop l4
+  start_independent_loop l3
+    load a2, INPUT
+    load a3, WEIGHTS
+    store a4, ACC
+    zero ACC
+    matmul
+  end_loop l3
+  start_loop l5
     start_independent_loop l2
-      load a0, INPUT
-      load a1, WEIGHTS
+      load a5, INPUT
+      load a6, WEIGHTS
       matmul
     end_loop l2
-  end_loop l1
-  start_independent_loop l3
-    store a2, ACC
-  end_loop l3
-end_loop l0
+  end_loop l5
+end_loop l4
+start_independent_loop l1
+  store a7, ACC
+end_loop l1
 .step p0
 .in bf16 0x100000 0 540 64 mem_pitch=68
 .in fp32 0x110e00 36720 64 32 mem_pitch=36

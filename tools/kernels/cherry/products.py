@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Matrix products and convolutions."""
+from dataclasses import replace
+
 from .errors import KernelError
 from .stored import Stored
 
@@ -28,28 +30,47 @@ class ProductOps:
         return out
 
     def _product_into(self, make, a, b, out, accumulate):
-        """The loops of :meth:`matmul` as the program that ``make`` gives, on matrices in the scratchpad."""
-        from .module import divisor, tiles
-        side = divisor(tiles(b.cols), self.contexts)
-        program = make(persistent=side)
-        down, along = program.outer(tiles(a.rows)), program.outer(tiles(b.cols) // side)
-        inner, beside, end = program.outer(tiles(a.cols)), program.loop(side), program.loop(side)
+        """The loops of :meth:`matmul` as the program that ``make`` gives, on matrices in the scratchpad.
 
-        def result(loop):
-            return self.access(program, out, down, loop, **program.along(along, 4 * side))
-        with program.ordered(down), program.ordered(along):
-            if accumulate:
-                begin = program.loop(side)
-                with program.independent(begin):
-                    program(f"load {result(begin)}, ACC")
-            else:
-                program("zero ACC")         # for all contexts at once
-            with program.ordered(inner):
-                with program.independent(beside):
-                    program(f"load {self.access(program, a, down, inner)}, INPUT",
-                            f"load {self.access(program, b, inner, beside, **program.along(along, 4 * side * b.stride_x))}, WEIGHTS", "matmul")
-            with program.independent(end):
-                program(f"store {result(end)}, ACC")
+        A row of tiles is stored in the first step of the next row, behind its loads, which so do not wait for the last sums.
+        """
+        from .module import TILE, divisor, tiles
+        rows, steps, side = tiles(a.rows), tiles(a.cols), divisor(tiles(b.cols), self.contexts)
+        program = make(persistent=side)
+        along, every = program.outer(tiles(b.cols) // side), program.outer(steps)
+
+        def access(matrix, row, col, *loops, **coefficients):
+            """Tiles of ``matrix`` from tile (``row``, ``col``) on."""
+            start = replace(matrix, address=matrix.address + TILE * (row * matrix.stride_y + col * matrix.stride_x))
+            return self.access(program, start, *loops, **coefficients)
+
+        def loads(beside, row, row_loop, step, step_loop):
+            return (f"load {access(a, row, step, row_loop, step_loop)}, INPUT",
+                    f"load {access(b, step, 0, step_loop, beside, **program.along(along, TILE * side * b.stride_x))}, WEIGHTS")
+
+        def result(beside, row, row_loop=None):
+            return access(out, row, 0, row_loop, beside, **program.along(along, TILE * side))
+
+        def begin(beside, row, row_loop=None):
+            return f"load {result(beside, row, row_loop)}, ACC" if accumulate else "zero ACC"
+
+        # A loop for each length of its body.
+        edge, step = program.loop(side), program.loop(side)
+        with program.ordered(along):
+            with program.independent(edge):
+                program(begin(edge, 0))
+            with program.ordered(every), program.independent(step):
+                program(*loads(step, 0, None, 0, every), "matmul")
+            if rows > 1:
+                turn, down, others = program.loop(side), program.outer(rows - 1), program.outer(steps - 1)
+                with program.ordered(down):
+                    with program.independent(turn):
+                        program(*loads(turn, 1, down, 0, None), f"store {result(turn, 0, down)}, ACC", begin(turn, 1, down), "matmul")
+                    if steps > 1:
+                        with program.ordered(others), program.independent(step):
+                            program(*loads(step, 1, down, 1, others), "matmul")
+            with program.independent(edge):
+                program(f"store {result(edge, rows - 1)}, ACC")
         return program
 
     def conv3x3(self, x, weights, channels, height, width, filters):
