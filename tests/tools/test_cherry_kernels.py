@@ -82,6 +82,30 @@ def test_maximum_and_transposed_copy():
     assert (found["turned"] == rounded(A).T).all()
 
 
+@pytest.mark.parametrize("rows, cols", [(4, 400), (400, 4), (3, 63), (68, 68), (30, 130), (128, 12), (20, 52), (5, 3)])
+@pytest.mark.parametrize("contexts", [1, 4, 16])
+@pytest.mark.parametrize("flip", [False, True])
+def test_tiles_in_every_order(rows, cols, contexts, flip):
+    """Results are stored a turn late where contexts are well used, and in their own turn where a way has a size that no divisor suits."""
+    rng = np.random.default_rng(rows)
+    x, y = rng.normal(size=(rows, cols)), rng.normal(size=(1, cols))
+    m = module(contexts=contexts)
+    left = m.input("x", *(x.T if flip else x).shape)
+    m.output("z", m.maximum(left.transposed if flip else left, m.input("y", 1, cols)))
+    m.output("again", m.unary("gtz", left, left))
+    found = run(m, {"x": x.T if flip else x, "y": y}, shuffle=3)
+    np.testing.assert_allclose(found["z"], np.maximum(x, y), atol=2 ** -7)
+    assert (found["again"] == ((x.T if flip else x) > 0)).all()
+
+
+def test_a_chain_of_more_operands_than_half_the_address_units():
+    m = module()
+    x, y = m.input("x", 8, 64), m.input("y", 8, 64)
+    m.output("z", m.chain(8, 64, [("INPUT", x), *[part for _ in range(20) for part in (("WEIGHTS", y), "add", "copy INPUT, OUTPUT")]]))
+    ones = np.ones((8, 64))
+    assert (run(m, {"x": 3 * ones, "y": ones})["z"] == 23).all()
+
+
 @pytest.mark.parametrize("rows, inner, cols", [(4, 4, 4), (16, 16, 16), (13, 22, 9), (1, 70, 1), (20, 5, 33)])
 @pytest.mark.parametrize("turn", ["", "a", "b", "ab"])
 @pytest.mark.parametrize("contexts", [4, 16])

@@ -44,15 +44,31 @@ start_independent_loop l1
   store a7, ACC
 end_loop l1
 .program p1
-.loop l0 8
-.loop l1 135
-.apu a0 39408 1 36 l1:144 l0:4
+.needs contexts=15
+.loop l0 9
+.loop l1 7
+.loop l2 15
+.loop l3 15
+.loop l4 15
+.apu a0 39408 1 36 l2:144 l0:2160
+.apu a1 39412 1 36 l3:144 l0:2160 l1:4
+.apu a2 39408 1 36 l3:144 l0:2160 l1:4
+.apu a3 39436 1 36 l4:144 l0:2160
 start_loop l0
-  start_independent_loop l1
+  start_independent_loop l2
     load a0, INPUT
     relu
-    store a0, OUTPUT
+  end_loop l2
+  start_loop l1
+    start_independent_loop l3
+      load a1, INPUT
+      store a2, OUTPUT
+      relu
+    end_loop l3
   end_loop l1
+  start_independent_loop l4
+    store a3, OUTPUT
+  end_loop l4
 end_loop l0
 .program p2
 .needs contexts=3

@@ -149,8 +149,7 @@ class BlockOps:
             result = self._block(start + sum(sizes[:-1]), height, width)
             key = result, tuple(named)
             if key not in programs:
-                programs[key] = self._new_program()
-                self._chain_into(programs[key], named, result)
+                programs[key] = self._chain_into(self._new_program, named, result)
             steps.append((programs[key], lines, self._keep(out, row, col, result)))
         self._sequence(steps)
         return out

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations element by element, with broadcasting."""
+from ....gateware.cores.cherry.isa import UNITS
 from .errors import KernelError
 from .stored import Stored
 
@@ -36,25 +37,65 @@ class ElementwiseOps:
         out = self.matrix(rows, cols) if out is None else out
         if out.shape != (rows, cols):
             raise KernelError(f"a result of {rows}x{cols} does not fit a matrix of {out.rows}x{out.cols}")
-        self._chain_into(self.program(), parts, out)
+        self._chain_into(self.program, parts, out)
         return out
 
-    def _chain_into(self, program, parts, out):
-        """The loops of :meth:`chain` as ``program``, on matrices in the scratchpad."""
-        from .module import tiles
-        rows, cols = out.shape
+    def _chain_into(self, make, parts, out):
+        """The loops of :meth:`chain` as the program that ``make`` gives, on matrices in the scratchpad.
+
+        Results are stored a turn late, behind the loads of the next tiles, which so do not wait for them; each context keeps its own until then.
+        """
+        from .module import TILE, divisor, tiles
+        rows, cols = (tiles(size) for size in out.shape)
         # The longer way is the one that runs in any order.
-        across = tiles(cols) >= tiles(rows)
-        outer, inner = program.loop(tiles(rows if across else cols)), program.loop(tiles(cols if across else rows))
-        row, col = (outer, inner) if across else (inner, outer)
-        with program.ordered(outer), program.independent(inner):
-            for part in parts:
-                if isinstance(part, str):
-                    program(part)
-                else:
-                    register, matrix = part
-                    program(f"load {self.access(program, matrix.broadcast(rows, cols), row, col)}, {register}")
-            program(f"store {self.access(program, out, row, col)}, OUTPUT")
+        across = cols >= rows
+        long, short = (cols, rows) if across else (rows, cols)
+        side = divisor(long, self.contexts)
+        # Where hardly more than one tile fits a turn, or address units are few, iterations run in groups of as many as there are contexts, as they come.
+        units = 2 * (1 + sum(not isinstance(part, str) for part in parts))
+        late = side > 1 and 2 * side >= min(long, self.contexts) and short * long > side and units <= UNITS
+        if not late:
+            side, blocks, turns = long, 1, short
+        elif short > 1:
+            blocks, turns = long // side, short
+        else:
+            blocks, turns = 1, long // side
+        # What a turn walks along: the short way, or the long one where that is all there is.
+        step = (0, side) if short == 1 else (1, 0)
+        program = make(persistent=side if late else 0)
+        over, turn = program.outer(blocks), program.outer(turns - late)
+
+        def access(matrix, beside, start, loop):
+            """Tiles of ``matrix`` from turn ``start`` on; ``loop``: that over turns, where it is under way."""
+            def elements(down, right):
+                down, right = (down, right) if across else (right, down)
+                return TILE * (down * matrix.stride_y + right * matrix.stride_x)
+            return program.unit(matrix.address + start * elements(*step), matrix.stride_x, matrix.stride_y, **{
+                beside: elements(0, 1), **program.along(over, elements(0, side)), **program.along(loop, elements(*step))})
+
+        def lines(parts, beside, start, loop=None):
+            return [part if isinstance(part, str) else f"load {access(part[1].broadcast(*out.shape), beside, start, loop)}, {part[0]}"
+                    for part in parts]
+
+        def store(beside, start, loop=None):
+            return f"store {access(out, beside, start, loop)}, OUTPUT"
+
+        with program.ordered(over):
+            if not late:
+                beside = program.loop(side)
+                with program.ordered(turn), program.independent(beside):
+                    program(*lines(parts, beside, 0, turn), store(beside, 0, turn))
+                return program
+            first, beside, last = (program.loop(side) for _ in range(3))
+            # Loads that leave OUTPUT alone go before the store of the turn before.
+            ahead = next(k for k, part in enumerate([*parts, ""]) if isinstance(part, str) or part[0] == "OUTPUT")
+            with program.independent(first):
+                program(*lines(parts, first, 0))
+            with program.ordered(turn), program.independent(beside):
+                program(*lines(parts[:ahead], beside, 1, turn), store(beside, 0, turn), *lines(parts[ahead:], beside, 1, turn))
+            with program.independent(last):
+                program(store(last, turns - 1))
+        return program
 
     def copy(self, x, out=None):
         """The same elements; with ``x.transposed`` the transposed matrix."""

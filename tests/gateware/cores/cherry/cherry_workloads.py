@@ -24,11 +24,8 @@ class Workload:
 
 
 
-def _vector(order, work, uniform=()):
-    """Sixteen tiles a turn. ``order`` has the loads and the store of a turn: the store is of the turn before, so that no load waits for a result."""
-    loads = [line for line in order if line.startswith("load")]
-    (target,) = set(order) - set(loads)
-
+def _vector(before, loads, work, target, uniform=()):
+    """Sixteen tiles a turn; their results are stored in the next turn, behind its first ``before`` loads, so that no load waits for the result."""
     def make(m):
         p = m.program(persistent=16)
         turn, first, inner, last = p.loop(15), p.loop(16), p.loop(16), p.loop(16)
@@ -41,17 +38,11 @@ def _vector(order, work, uniform=()):
         with p.independent(first):
             p(*(line(load, first) for load in loads), work)
         with p.ordered(turn), p.independent(inner):
-            p(*(line(access, inner, 256 if access in loads else 0, **{turn: 256}) for access in order), work)
+            following = [line(load, inner, 256, **{turn: 256}) for load in loads]
+            p(*following[:before], line(target, inner, 0, **{turn: 256}), *following[before:], work)
         with p.independent(last):
             p(line(target, last, 15 * 256))
     return make
-
-
-def _saxpy(m):
-    """In place on ACC, to which loads and the sums of products are written: where both fill all cycles they take turns, the loads of x between them.
-    Where a product takes two cycles of three, it begins as soon as its operand is there."""
-    x, y, target = "load x, INPUT", "load y, ACC", "store y, ACC"
-    _vector((x, target, y) if m.macs == 32 else (target, y, x), "mulacc", uniform=("WEIGHTS",))(m)
 
 
 def _product(size, flip=None):
@@ -112,9 +103,10 @@ def _softmax(m):
 
 _SUMS = (272, 272, 1040), (281, 281, 1049)
 WORKLOADS = (
-    Workload("vector add 4096", _vector(("load x, INPUT", "load y, WEIGHTS", "store z, OUTPUT"), "add"),
+    Workload("vector add 4096", _vector(2, ("load x, INPUT", "load y, WEIGHTS"), "add", "store z, OUTPUT"),
              (768, 768, 3072), (1078, 822, 3078)),
-    Workload("saxpy 4096", _saxpy, (769, 769, 3073), (1079, 823, 3079)),
+    Workload("saxpy 4096", _vector(1, ("load x, INPUT", "load y, ACC"), "mulacc", "store y, ACC", uniform=("WEIGHTS",)),
+             (769, 769, 3073), (1079, 823, 3079)),
     Workload("matmul 16", _product(16), (128, 96, 384), (306, 278, 432), 4096),
     Workload("matmul 64", _product(64), (8192, 4608, 18432), (8526, 4668, 18444), 262144),
     Workload("matmul 64, A transposed", _product(64, "a"), (8192, 4608, 18432), (8526, 4668, 18444), 262144),
