@@ -36,7 +36,7 @@ SPACE = ParameterSpace("cherry", (
     Parameter("slots", int, (1, 2), 2, doc="programs resident at a time"),
 ), (
     Preset("85f", {}, default=True, clock_mhz=70, doc="32 MACs a cycle, 65,536 elements in 16 banks"),
-    Preset("85f-max", {"macs": 64}, doc="64 MACs a cycle"),
+    Preset("85f-max", {"macs": 64}, clock_mhz=60, doc="64 MACs a cycle"),
     Preset("25f", {"macs": 16, "banks": 4, "log_mem": 14, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
            doc="16 MACs a cycle, 16,384 elements in 4 banks"),
     Preset("up5k", {"macs": 4, "banks": 1, "log_mem": 11, "contexts": 1, "sfu_lanes": 0, "alu_lanes": 1, "reduce_axes": 0,
