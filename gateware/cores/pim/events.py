@@ -136,12 +136,16 @@ class Events(wiring.Component):
         for k, (file, port) in enumerate(zip(files, self.port, strict=True)):
             m.submodules[f"file_{k}"] = file
             m.d.comb += [
-                file.wait.eq(port.wait), file.wait_event.eq(port.wait_event), file.wait_value.eq(port.wait_value),
-                file.wait_count.eq(port.wait_count), port.granted.eq(file.granted), file.clear.eq(self.clear),
-                file.look.eq(self.look), file.sync.eq(Cat(p.sync & (p.sync_core == k) for p in self.port)),
+                file.wait_value.eq(port.wait_value), file.wait_count.eq(port.wait_count), port.granted.eq(file.granted),
+                file.clear.eq(self.clear), file.look.eq(self.look),
+            ]
+            # Requests come from everywhere: they are looked at a cycle late, and no more once they are answered.
+            m.d.sync += [
+                file.wait.eq(port.wait & ~file.granted), file.wait_event.eq(port.wait_event),
+                file.sync.eq(Cat(p.sync & (p.sync_core == k) for p in self.port) & ~file.synced),
             ]
             for i, source in enumerate(self.port):
-                m.d.comb += file.event[i].eq(source.sync_event)
+                m.d.sync += file.event[i].eq(source.sync_event)
             with m.If(self.look_core == k):
                 m.d.comb += chosen.eq(file.value)
         m.d.sync += self.value.eq(chosen)

@@ -152,6 +152,20 @@ class Load(wiring.Component):
                 with m.Else():
                     yield
 
+        # What a core starts with lies far away, beside its core: registers of their own say when it changes.
+        wipe, enter, code_at = Signal(), Signal(p["cores"]), Signal(32, reset_less=True)
+        m.d.sync += [wipe.eq(0), enter.eq(0)]
+        for k, start in enumerate(self.starts):
+            with m.If(enter[k]):
+                m.d.sync += [
+                    start.code.eq(code_at), start.code_bytes.eq(held.code_bytes), start.count.eq(held.count),
+                    start.mode.eq(held.mode), start.wait_count.eq(held.wait_count), start.ibiw.eq(held.ibiw),
+                    start.obiw.eq(held.obiw), start.fi.eq(held.fi), start.fo.eq(held.fo), start.groups.eq(held.groups),
+                    table[k].eq(held.table),
+                ]
+            with m.If(wipe):
+                m.d.sync += start.as_value().eq(0)
+
         # A word is looked at in one cycle; what comes of it is done in the next.
         looking, sees = Signal(), Signal()
         was_wrong, was_held, was_where = Signal(reset_less=True), Signal(reset_less=True), Signal.like(where, reset_less=True)
@@ -161,7 +175,7 @@ class Load(wiring.Component):
                 with m.If(self.start):
                     m.d.sync += [
                         image.eq(Mux(self.core_table != 0, self.core_table, self.program_address)), self.fault.eq(0), code.eq(0),
-                        detail.eq(0), self.entries.eq(0), core.eq(0), *(s.as_value().eq(0) for s in self.starts),
+                        detail.eq(0), self.entries.eq(0), core.eq(0), wipe.eq(1),
                     ]
                     m.next = "CLEAR"
             with state("CLEAR"):
@@ -192,7 +206,7 @@ class Load(wiring.Component):
                             with m.Case(_Table.HEADER):
                                 m.next = "CORES"
                             with m.Case(_Table.CORE):
-                                m.next = "NEXT"
+                                m.next = "ENTRY"
                             with m.Case(_Table.GROUP):
                                 m.next = "ENTER"
             with state("CORES"):
@@ -200,18 +214,12 @@ class Load(wiring.Component):
                 m.d.comb += [offset.eq(held.table << 6), *request(self.entries << exact_log2(_CORE_ENTRY // CHUNK_BYTES))]
                 m.d.sync += [kind.eq(_Table.CORE), entry_offset.eq(held.table << 1), at.eq(spot)]
                 m.next = "TABLE"
-            with state("NEXT"):
+            with state("ENTRY"):
                 m.d.comb += offset.eq(held.code)
+                m.d.sync += [code_at.eq(spot), enter.eq(Cat(core == k for k in range(p["cores"])))]
+                m.next = "NEXT"
+            with state("NEXT"):
                 m.d.sync += [core.eq(core + 1), entry_offset.eq(entry_offset + 1)]
-                with m.Switch(core):
-                    for k, start in enumerate(self.starts):
-                        with m.Case(k):
-                            m.d.sync += [
-                                start.code.eq(spot), start.code_bytes.eq(held.code_bytes), start.count.eq(held.count),
-                                start.mode.eq(held.mode), start.wait_count.eq(held.wait_count), start.ibiw.eq(held.ibiw),
-                                start.obiw.eq(held.obiw), start.fi.eq(held.fi), start.fo.eq(held.fo), start.groups.eq(held.groups),
-                                table[k].eq(held.table),
-                            ]
                 m.next = "TABLE"
                 with m.If(core + 1 == self.entries):
                     m.d.sync += core.eq(0)
