@@ -14,7 +14,7 @@ class DeadlockDetector(wiring.Component):
     """Finds that every core that is not finished is blocked and none of them can go on.
 
     A core that is blocked asks for nothing but its rendezvous or its wait. Two that can meet do so in the cycle after both are there
-    (``moving``), and a wait that holds is granted within 4 cycles when nobody syncs. So a state without ``moving`` in which all are blocked
+    (``moving``), and a wait that holds is granted within 5 cycles when nobody syncs. So a state without ``moving`` in which all are blocked
     for :data:`PATIENCE` cycles stays as it is.
 
     Parameters
