@@ -62,12 +62,13 @@ class Parameter:
 @dataclass(frozen=True)
 class Preset:
     """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults. ``clock_mhz``: main clock that
-    a SoC with it is built for, where that is not the board's own."""
+    a SoC with it is built for, where that is not the board's own. ``too_large``: FPGAs that were found not to hold such a SoC."""
     name: str
     values: dict = field(default_factory=dict)
     default: bool = False
     doc: str = ""
     clock_mhz: float | None = None
+    too_large: tuple = ()
 
     @property
     def fpga(self):
@@ -111,7 +112,7 @@ class ParameterSpace:
         return None
 
     def presets_for(self, fpga):
-        """Names of all presets that ``fpga`` can hold: its own first, then those of smaller ones of its family."""
+        """Names of all presets meant for ``fpga``: its own first, then those of smaller ones of its family."""
         names = []
         while fpga is not None:
             names += [p.name for p in self.presets.values() if p.fpga == fpga]

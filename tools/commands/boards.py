@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""List the boards: FPGA, memory, main clock, link, and the presets of each core that fit."""
+"""List the boards: FPGA, memory, main clock, link, and the presets of each core for it."""
 from ..errors import Exit
 
 
@@ -17,21 +17,23 @@ def run(args, console):
     if args.board:
         _show_one(boards[0], console)
         return Exit.OK
-    console.table(("board", "title", "FPGA", "memory", ">MHz", "cores that fit (default preset)"),
+    console.table(("board", "title", "FPGA", "memory", ">MHz", "cores (default preset)"),
                   [(b["name"], b["title"], b["part"], _memory(b), f"{b['clock_mhz']:g}",
-                    ", ".join(f"{c['core']} ({c['default']})" for c in b["cores"])) for b in boards])
+                    ", ".join(f"{c['core']} ({c['default']}{': too large' * (c['default'] in c['too_large'])})" for c in b["cores"])) for b in boards])
     console.out("quintet boards BOARD says more of one.")
     return Exit.OK
 
 
 def describe(board, rooms):
-    """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets that fit."""
+    """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets for it, with those that were found too large."""
     cores = []
     for room in rooms:
         space = room.params.SPACE
         preset = space.preset_for(board.fpga)
         if preset is not None:
-            cores.append({"core": room.name, "default": preset, "presets": space.presets_for(board.fpga)})
+            presets = space.presets_for(board.fpga)
+            cores.append({"core": room.name, "default": preset, "presets": presets,
+                          "too_large": [name for name in presets if board.fpga in space.presets[name].too_large]})
     return {
         "name": board.name, "title": board.title, "fpga": board.fpga, "part": board.part, "family": board.family,
         "memory": {"kind": board.memory.kind, "size": board.memory.size,
@@ -59,5 +61,5 @@ def _show_one(board, console):
         console.out(f"{name:12} {value}")
     for note in board["notes"]:
         console.out(f"{'note':12} {note}")
-    console.table(("core", "preset", ""), [(c["core"], p, "default" if p == c["default"] else "")
+    console.table(("core", "preset", ""), [(c["core"], p, ", ".join(["default"] * (p == c["default"]) + ["too large"] * (p in c["too_large"])))
                                            for c in board["cores"] for p in c["presets"]])

@@ -46,10 +46,10 @@ SPACE = ParameterSpace("pim", (
     Preset("25f", {"cores": 1, "lanes": 16, "arrays": 8}, doc="1 core, 16 MACs a cycle"),
     Preset("up5k", {"cores": 1, "lanes": 4, "lmem_bytes": 32768, "groups": 16, "bias_words": 64, "max_biw": 16,
                     "vec_bytes": 2, "act_unit": 0, "prefetch_words": 64},
-           doc="1 core, 4 MACs a cycle; weights in two SPRAM, LMem in one"),
+           too_large=("up5k", "hx8k"), doc="1 core, 4 MACs a cycle; weights in two SPRAM, LMem in one"),
     Preset("hx8k", {"cores": 1, "lanes": 2, "xb_rows": 32, "xb_cols": 32, "arrays": 1, "lmem_bytes": 2048, "groups": 4,
                     "bias_words": 0, "max_biw": 16, "x_bits": 8, "vec_bytes": 2, "act_unit": 0, "prefetch_words": 32},
-           doc="1 core, 2 MACs a cycle in logic; a demonstration"),
+           too_large=("hx8k",), doc="1 core, 2 MACs a cycle in logic; a demonstration"),
     Preset("sim", {"cores": 2, "lanes": 4, "arrays": 2, "lmem_bytes": 4096, "groups": 16, "bias_words": 64,
                    "vec_bytes": 4, "prefetch_words": 64}, doc="small, for tests"),
 ), _check)
