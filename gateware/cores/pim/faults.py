@@ -68,6 +68,7 @@ class RunEnd(wiring.Component):
             with m.If(which[k]):
                 m.d.comb += first.eq(k)
         culprit = Array(self.core)[self.fault_core]
+        offset = Signal(32)                             # still to be added to `pc`: choice and sum are a cycle each
         own = Signal()                                  # the core's own fault
         settle = Signal(range(_SETTLE + 1))
         with m.FSM():
@@ -90,12 +91,13 @@ class RunEnd(wiring.Component):
                                  self.stuck.eq(0)]
                     m.next = "STOP"
             with m.State("CATCH"):
-                m.d.sync += [self.pc.eq(culprit.base + culprit.offset), self.done.eq(self.finished), self.stuck.eq(blocked)]
+                m.d.sync += [self.pc.eq(culprit.base), offset.eq(culprit.offset), self.done.eq(self.finished), self.stuck.eq(blocked)]
                 with m.If(own):
                     m.d.sync += [self.code.eq(culprit.code), self.detail.eq(culprit.detail)]
                 m.next = "STOP"
             with m.State("STOP"):
                 m.d.comb += self.stop.eq(1)
+                m.d.sync += [self.pc.eq(self.pc + offset), offset.eq(0)]
                 m.d.sync += settle.eq(Mux(self.quiet.all() & self.settled, settle + 1, 0))
                 with m.If(settle == _SETTLE):
                     m.d.comb += self.finish.eq(1)

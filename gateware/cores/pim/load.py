@@ -98,17 +98,23 @@ class Load(wiring.Component):
         m.submodules.asks = asks = ShiftQueue(shape=reader.ask.payload.shape(), depth=3)
         connect(m, asks.o, reader.ask)
         chunk, chunk_valid, bad_beat, chunk_error = self._chunks(m, reader, take)
-        ask, ask_chunks = asks.i.payload, Signal(BEATS_BITS)
+        # One adder for all addresses: `spot`, what lies at `offset` in the image; which it is, is decided a cycle before.
+        offset, spot = Signal(32, reset_less=True), Signal(32)
+        asking, moves = Signal(), Signal()
+        chunks = Signal(BEATS_BITS, reset_less=True)
         per_chunk = exact_log2(CHUNK_BYTES // self.beat_bytes)
-        m.d.comb += ask.beats.eq(ask_chunks << per_chunk)
+        m.d.comb += [
+            spot.eq(image + offset), asks.i.valid.eq(asking), asks.i.payload.address.eq(spot), asks.i.payload.beats.eq(chunks << per_chunk),
+        ]
+        m.d.sync += [asking.eq(0), moves.eq(0)]
 
-        # One adder for all addresses: `spot`, what lies at `offset` in the image.
-        offset, spot = Signal(32), Signal(32)
-        m.d.comb += [spot.eq(image + offset), ask.address.eq(spot)]
+        def request(place, count):
+            """So many chunks at ``place`` of the image. The queue has always room: three at most are asked for at once."""
+            return [offset.eq(place), chunks.eq(count), asking.eq(1)]
 
-        def request(chunks):
-            """The range of so many chunks at ``spot``. The queue has always room: three at most are asked for at once."""
-            return [asks.i.valid.eq(1), ask_chunks.eq(chunks)]
+        def move(place):
+            """``at`` goes there, by the end of the next cycle."""
+            return [offset.eq(place), moves.eq(1)]
 
         # The entry that is looked at
         kind, index, step = Signal(_Table), Signal(4), Signal(1)
@@ -153,8 +159,8 @@ class Load(wiring.Component):
                     yield
 
         # What a core starts with lies far away, beside its core: registers of their own say when it changes.
-        wipe, enter, code_at = Signal(), Signal(p["cores"]), Signal(32, reset_less=True)
-        m.d.sync += [wipe.eq(0), enter.eq(0)]
+        wipe, entering, enter, code_at = Signal(), Signal(p["cores"]), Signal(p["cores"]), Signal(32, reset_less=True)
+        m.d.sync += [wipe.eq(0), entering.eq(0), enter.eq(entering), code_at.eq(spot)]
         for k, start in enumerate(self.starts):
             with m.If(enter[k]):
                 m.d.sync += [
@@ -187,7 +193,7 @@ class Load(wiring.Component):
                 with m.If(~inside):
                     refuse("table", 0)
                 with m.Else():
-                    m.d.comb += request(_HEADER // CHUNK_BYTES)
+                    m.d.sync += request(0, _HEADER // CHUNK_BYTES)
                     m.next = "TABLE"
             with state("TABLE"):
                 m.d.sync += [sees.eq(chunk_valid & ~sees), was_wrong.eq(wrong), was_where.eq(where), was_held.eq(hold)]
@@ -211,19 +217,21 @@ class Load(wiring.Component):
                                 m.next = "ENTER"
             with state("CORES"):
                 # The whole core table at once.
-                m.d.comb += [offset.eq(held.table << 6), *request(self.entries << exact_log2(_CORE_ENTRY // CHUNK_BYTES))]
-                m.d.sync += [kind.eq(_Table.CORE), entry_offset.eq(held.table << 1), at.eq(spot)]
+                table_at = held.table << 6
+                m.d.sync += [*move(table_at), *request(table_at, self.entries << exact_log2(_CORE_ENTRY // CHUNK_BYTES)),
+                             kind.eq(_Table.CORE), entry_offset.eq(held.table << 1)]
                 m.next = "TABLE"
             with state("ENTRY"):
-                m.d.comb += offset.eq(held.code)
-                m.d.sync += [code_at.eq(spot), enter.eq(Cat(core == k for k in range(p["cores"])))]
+                m.d.sync += [offset.eq(held.code), entering.eq(Cat(core == k for k in range(p["cores"])))]
                 m.next = "NEXT"
             with state("NEXT"):
                 m.d.sync += [core.eq(core + 1), entry_offset.eq(entry_offset + 1)]
                 m.next = "TABLE"
                 with m.If(core + 1 == self.entries):
                     m.d.sync += core.eq(0)
-                    m.next = "PRIME"
+                    m.next = "ENTERED"
+            with state("ENTERED"):                  # the last core's
+                m.next = "PRIME"
             with state("PRIME"):
                 m.d.comb += self.prime.eq(1)
                 m.next = "CORE"
@@ -234,13 +242,12 @@ class Load(wiring.Component):
                 with m.If(core == self.entries):
                     m.next = "READY"
             with state("GROUPS"):
-                m.d.comb += offset.eq(held.table << 6)
-                m.d.sync += [entry_offset.eq(held.table << 1), at.eq(spot)]
+                m.d.sync += [*move(held.table << 6), entry_offset.eq(held.table << 1)]
                 with m.If(groups == 0):
                     m.d.sync += core.eq(core + 1)
                     m.next = "CORE"
                 with m.Else():
-                    m.d.comb += request(_GROUP_ENTRY // CHUNK_BYTES)
+                    m.d.sync += request(held.table << 6, _GROUP_ENTRY // CHUNK_BYTES)
                     m.next = "TABLE"
             with state("ENTER"):
                 m.d.comb += self.group.valid.eq(1)
@@ -248,20 +255,18 @@ class Load(wiring.Component):
                 m.next = "ASK_WEIGHTS"
             with state("ASK_WEIGHTS"):
                 programs = (held.weights != 0) & ~self.run_flags[0]
-                m.d.comb += offset.eq(held.weights)
+                m.d.sync += move(held.weights)
                 with m.If(programs):
-                    m.d.comb += request(held.weight_rows << exact_log2(p["xb_cols"] // CHUNK_BYTES))
-                m.d.sync += [at.eq(spot), held.programs.eq(programs), held.biased.eq(held.has_bias & ~self.run_flags[0])]
+                    m.d.sync += request(held.weights, held.weight_rows << exact_log2(p["xb_cols"] // CHUNK_BYTES))
+                m.d.sync += [held.programs.eq(programs), held.biased.eq(held.has_bias & ~self.run_flags[0])]
                 m.next = "ASK_BIAS"
             with state("ASK_BIAS"):
-                m.d.comb += offset.eq(held.bias)
                 with m.If(held.biased):
-                    m.d.comb += request((held.cols + 1) >> 1)
+                    m.d.sync += request(held.bias, (held.cols + 1) >> 1)
                 m.next = "ASK_ENTRY"
             with state("ASK_ENTRY"):
-                m.d.comb += offset.eq(Cat(Const(0, 5), following))
                 with m.If(another):
-                    m.d.comb += request(_GROUP_ENTRY // CHUNK_BYTES)
+                    m.d.sync += request(Cat(Const(0, 5), following), _GROUP_ENTRY // CHUNK_BYTES)
                 m.next = "WEIGHTS"
                 with m.If(~held.programs):
                     m.next = "BEFORE_BIAS"
@@ -275,24 +280,22 @@ class Load(wiring.Component):
                         with m.If(held.ends):
                             m.next = "BEFORE_BIAS"
             with state("BEFORE_BIAS"):
-                m.d.comb += offset.eq(held.bias)
-                m.d.sync += [at.eq(spot), held.column.eq(0)]
+                m.d.sync += [*move(held.bias), held.column.eq(0)]
                 m.next = "BIAS"
                 with m.If(~held.biased):
                     m.next = "AFTER_GROUP"
             with state("BIAS"):
                 last = Signal()
                 m.d.comb += last.eq(held.column == held.cols - 1)
-                with m.If(chunk_valid & chunk_error):
+                with m.If(chunk_valid & chunk_error & ~moves):
                     refuse("bus_error", at | bad_beat)
-                with m.Elif(chunk_valid):
+                with m.Elif(chunk_valid & ~moves):
                     m.d.comb += [self.bias.valid.eq(1), take.eq(last | held.column[0])]
                     m.d.sync += held.column.eq(held.column + 1)
                     with m.If(last):
                         m.next = "AFTER_GROUP"
             with state("AFTER_GROUP"):
-                m.d.comb += offset.eq(Cat(Const(0, 5), following))
-                m.d.sync += [number.eq(number + 1), entry_offset.eq(following), at.eq(spot)]
+                m.d.sync += [*move(Cat(Const(0, 5), following)), number.eq(number + 1), entry_offset.eq(following)]
                 with m.If(held.has_bias):
                     m.d.sync += held.bias_total.eq(held.bias_total + held.cols)
                 m.next = "TABLE"
@@ -304,10 +307,12 @@ class Load(wiring.Component):
                     m.d.comb += self.go.eq(1)
                     m.next = "IDLE"
             with m.State("STOP"):
-                with m.If(reader.idle & ~asks.o.valid):
+                with m.If(reader.idle & ~asks.o.valid & ~asking):
                     m.d.sync += stopping.eq(0)
                     m.next = "IDLE"
-        with m.If(take & chunk_valid):
+        with m.If(moves):
+            m.d.sync += at.eq(spot)
+        with m.Elif(take & chunk_valid):
             m.d.sync += at.eq(at + CHUNK_BYTES)
 
         # What the words mean
