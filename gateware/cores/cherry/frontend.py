@@ -410,14 +410,17 @@ class FrontEnd(wiring.Component):
     def _report(self, m):
         """Registers ``fault_context`` and ``loop_var`` from what stands since the end."""
         loops = self._loops
-        reports = Signal()          # a cycle late, nothing changes meanwhile
-        m.d.sync += reports.eq(self._state == _State.REPORT)
+        # A cycle late, nothing changes meanwhile; the sum a cycle later, so that a look at ``loop_var`` goes through no adder.
+        reports, adds, first = Signal(), Signal(), Signal(18, reset_less=True)
+        m.d.sync += [reports.eq(self._state == _State.REPORT), adds.eq(reports & self._inside), first.eq(loops.report)]
         loop = Mux(reports, self._along, self.var_loop)
-        inside = Signal()
-        m.d.comb += [loops.report_loop.eq(loop), loops.report_version.eq(self._versions[loop]), inside.eq(self._inside & (loop == self._along))]
-        iteration = (loops.report + Mux(inside, self._context, 0))[:18]
-        m.d.sync += self.var_value.eq(Mux(self._active.bit_select(loop, 1), iteration, 0xFFFF_FFFF))
-        with m.If(reports & self._inside):
-            m.d.sync += self.context.eq(Cat(self._context, Const(0, 8), iteration))
+        with m.If(adds):
+            m.d.sync += self.context.eq(Cat(self._context, Const(0, 8), (first + self._context)[:18]))
+        inside, value = Signal(), Signal(18)
+        m.d.comb += [
+            loops.report_loop.eq(loop), loops.report_version.eq(self._versions[loop]), inside.eq(self._inside & (loop == self._along)),
+            value.eq(Mux(inside, self.context[14:], loops.report)),
+        ]
+        m.d.sync += self.var_value.eq(Mux(self._active.bit_select(loop, 1), value, 0xFFFF_FFFF))
         with m.If(self.start):
             m.d.sync += [self.context.eq(0xFFFF_FFFF), self._active.eq(0), self.fault_code.eq(0), self.detail.eq(0)]
