@@ -38,8 +38,8 @@ def transfer_progress_layout():
 
 
 class TransferUnit(wiring.Component):
-    """One command a cycle at most. From the cycle in which a command is taken, when nothing is in the way: lmv ``words`` + 7 cycles to
-    its ``done``, lldi ``words`` + 2; two lmv follow each other at the larger of ``words`` + 1 and 2 cycles.
+    """One command a cycle at most. From the cycle in which a command is taken, when nothing is in the way: lmv ``words`` + 6 cycles to
+    its ``done``, lldi ``words`` + 1; two lmv follow each other at the larger of ``words`` + 1 and 2 cycles.
 
     Parameters
     ----------
@@ -272,12 +272,9 @@ class TransferUnit(wiring.Component):
                 detail.eq(Mux(over & differs, Cat(peer_size, gap, now.size),
                               Mux(loads.done & loads.error, loads.error_address, bursts.error_address))),
             ]
-        # A register: whether LMem takes a word is known last in a cycle, and scoreboard and faults look at much.
-        told = Signal(layout, name="told")
-        m.d.sync += told.eq(Cat(
-            Mux(load.done, written, store.done | sink.done & written),
-            Mux(load.done, Cat(load.tag, load.error), Mux(store.done, Cat(store.tag, store.error), Cat(sink.tag, sink.error)))))
         m.d.comb += [
-            self.progress.done.eq(told.done), self.progress.tag.eq(told.tag), self.progress.error.eq(told.error),
             self.progress.code.eq(code), self.progress.detail.eq(detail),
+            Cat(self.progress.tag, self.progress.error).eq(Mux(load.done, Cat(load.tag, load.error), Mux(
+                store.done, Cat(store.tag, store.error), Cat(sink.tag, sink.error)))),
+            self.progress.done.eq(Mux(load.done, written, store.done | sink.done & written)),
         ]
