@@ -287,6 +287,7 @@ class Load(wiring.Component):
             with state("BIAS"):
                 last = Signal()
                 m.d.comb += last.eq(held.column == held.cols - 1)
+                # Not while ``at`` is still on its way.
                 with m.If(chunk_valid & chunk_error & ~moves):
                     refuse("bus_error", at | bad_beat)
                 with m.Elif(chunk_valid & ~moves):
