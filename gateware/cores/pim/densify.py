@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rewrites streams to fewer instructions with the same effect: registers keep their values, offsets reach other addresses,
-ReLU and bias go into the multiplication.
+ReLU and bias go into the multiplication, copies are not made where the original can be read, and units wait less for each other.
 
-The effect of a program is what it leaves in global memory, local memories and event registers, and in which order the cores
-meet; scalar registers and widths at the end are not part of it. Compiled streams are fully unrolled and two thirds of them set
-registers: that is what goes.
+The effect of a program that runs to its end is what it leaves in global memory, local memories and event registers; scalar registers and
+widths at the end are not part of it. Compiled streams are fully unrolled and two thirds of them set registers: that is what goes.
 """
 from dataclasses import replace
 
 import numpy as np
 
 from .codes import code_of, words_of
+from .forward import drop_dead, forward
 from .merge import Contents, merge
+from .reorder import Draft, completes, meetings, reorder
 from .resolve import Unresolved, resolve
 from .storage import narrow
 
@@ -22,6 +23,8 @@ _LOW32, _LOW64 = (1 << 32) - 1, (1 << 64) - 1
 _PAIRS = (30, 28, 26)
 _SINGLES = 26
 _NEVER = 1 << 60
+#: Products in a cycle where no build is known.
+_LANES = 32
 #: Opcodes -> which widths their meaning depends on: bit 0 ibiw, bit 1 obiw.
 _WIDTHS = {9: 3, 10: 1, 11: 1, 12: 3, 13: 3, 14: 1, 15: 3, 16: 3, 17: 3, 18: 1, 19: 3, 20: 3, 22: 1, 23: 3, 24: 3}
 
@@ -172,21 +175,30 @@ class _Writer:
         self.words.append(word)
 
 
-def _one_core(core, params, size, constants):
-    """The core with a denser program; itself if that is no shorter. Raises :class:`Unresolved`."""
+def _draft(core, params, size, constants):
+    """The core's steps and groups, ReLU and biases merged, without needless copies. Raises :class:`Unresolved`."""
     words, offsets = words_of(core.code, core.mode, core.count)
     if len(words) < core.count or offsets[len(words)] < len(core.code):
         raise Unresolved("its code does not end with its last instruction")
     steps = resolve(words, core.ibiw, core.obiw)
     groups = list(core.groups)
     steps = merge(steps, groups, Contents(size, constants), params)
+    forward(steps, groups, _lanes(params))
+    return Draft(drop_dead(steps, groups, _lanes(params), size), groups)
+
+
+def _lanes(params):
+    return _LANES if params is None else params["lanes"]
+
+
+def _written(core, draft, steps):
+    """The core with the program of ``steps``; itself if that is no shorter."""
     writer = _Writer(core.mode, (core.ibiw, core.obiw), steps)
     for index, step in enumerate(steps):
         writer.put(step, index)
     if len(writer.words) >= core.count:
         return core
-    code = code_of(np.array(writer.words, np.uint64), core.mode)
-    return replace(core, code=code, count=len(writer.words), groups=groups)
+    return replace(core, code=code_of(np.array(writer.words, np.uint64), core.mode), count=len(writer.words), groups=draft.groups)
 
 
 def densify(image, params=None, constants=()):
@@ -206,14 +218,22 @@ def densify(image, params=None, constants=()):
         Notes say which cores were left as they are, and why: programs that load registers from memory, or are not legal.
     """
     size = 65536 if params is None else params["lmem_bytes"]
-    cores, notes = [], []
+    drafts, notes = [], []
     for number, core in enumerate(image.cores):
         try:
-            cores.append(_one_core(core, params, size, constants))
+            drafts.append(_draft(core, params, size, constants))
         except Unresolved as reason:
-            cores.append(core)
+            drafts.append(None)
             notes.append(f"core {number} is left as it is: {reason}")
-    return replace(image, cores=cores), notes
+    for kept in (False, True):
+        orders = reorder(drafts, _lanes(params), size, kept)
+        cores = [core if draft is None else _written(core, draft, order)
+                 for core, draft, order in zip(image.cores, drafts, orders, strict=True)]
+        # A core whose program became no shorter has kept it, and with it the order in which it meets others.
+        found = [None if draft is None else meetings(draft.steps if core is before else order)
+                 for core, before, draft, order in zip(cores, image.cores, drafts, orders, strict=True)]
+        if kept or completes(found):
+            return replace(image, cores=cores), notes
 
 
 def densify_program(isa, program, params=None):
