@@ -49,8 +49,8 @@ class Issue(wiring.Component):
     ready : Out, low for 32 cycles after a reset, which every run begins with: registers become 0
     words : In(stream) of :func:`~.prefetch.fetched_layout`; ended : In, the code is at its end
     group : Out; entry : In, one cycle later
-    matrix, vector, transfer : Out(streams) of commands; matrix_ends, vector_ends : In, what is done in the next cycle; transfer_progress : In,
-        what is done
+    matrix, vector, transfer : Out(streams) of commands; matrix_ends, vector_ends : In, what is done in the next cycle; matrix_reads : In, whose source has
+        been read; transfer_progress : In, what is done
     late, late_code, late_detail : In, with the transfer's ``done``: it failed
     waits : In, the transfer at hand waits for its peer
     multiply : Out(stream); product_valid, product : In
@@ -71,7 +71,7 @@ class Issue(wiring.Component):
             "group": Out(group_bits(params)), "entry": In(group_layout()),
             "matrix": Out(stream.Signature(matrix_layout(params))), "vector": Out(stream.Signature(vector_layout(params))),
             "transfer": Out(stream.Signature(transfer_layout(params))),
-            "matrix_ends": In(progress_layout()), "vector_ends": In(progress_layout()), "transfer_progress": In(progress_layout()),
+            "matrix_ends": In(progress_layout()), "matrix_reads": In(progress_layout()), "vector_ends": In(progress_layout()), "transfer_progress": In(progress_layout()),
             "late": In(1), "late_code": In(8), "late_detail": In(32), "waits": In(1),
             "multiply": Out(stream.Signature(multiply_layout())), "product_valid": In(1), "product": In(32),
             "load": Out(1), "main": Out(32), "load_busy": In(1), "load_done": In(1), "load_word": In(32), "load_error": In(1),
@@ -202,6 +202,7 @@ class Issue(wiring.Component):
                 m.d.sync += risky[k].eq(ready_one.meets | ready_one.has_g & operands.risky)
         for k, done in enumerate((self.matrix_ends, self.vector_ends, self.transfer_progress)):
             m.d.comb += board.done[k].eq(done)
+        m.d.comb += board.read.eq(self.matrix_reads)
         matrix_done, vector_done = Signal(), Signal()
         m.d.sync += [matrix_done.eq(self.matrix_ends.done), vector_done.eq(self.vector_ends.done)]
         commands(m, self, ready_one, operands, entry)

@@ -32,7 +32,8 @@ class MatrixUnit(wiring.Component):
     Members
     -------
     command : In(stream of :func:`~.commands.matrix_layout`)
-    progress : Out, see :func:`~.commands.progress_layout`; ends : Out, the same a cycle earlier
+    progress : Out, see :func:`~.commands.progress_layout`; ends : Out, the same a cycle earlier; reads : Out, likewise: the command's source has been
+        read, and may be overwritten
     busy : Out: a command is under way (from the cycle after it was taken until ``done``)
     read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the matrix unit
     weights_write : In(stream of :func:`~.commands.weights_layout`)
@@ -43,7 +44,7 @@ class MatrixUnit(wiring.Component):
         self.params, self.family = params, family
         self.weights = WeightMemory(params=params, family=family)
         super().__init__({
-            "command": In(stream.Signature(matrix_layout(params))), "progress": Out(progress_layout()), "ends": Out(progress_layout()),
+            "command": In(stream.Signature(matrix_layout(params))), "progress": Out(progress_layout()), "ends": Out(progress_layout()), "reads": Out(progress_layout()),
             "busy": Out(1),
             "read": Out(LMemRead(params)), "write": Out(LMemWrite(params)),
             "weights_write": In(self.weights.write.signature.flip()),
@@ -85,6 +86,10 @@ class MatrixUnit(wiring.Component):
             addends.start.eq(start), addends.cols.eq(cols), addends.half.eq(half),
             addends.has_bias.eq(command.has_bias if params["bias_words"] else 0),
         ]
+        # All words have been asked for: what is written from now on comes behind them.
+        reading = Signal()
+        m.d.sync += reading.eq(reader.active)
+        m.d.comb += [self.reads.done.eq(reading & ~reader.active), self.reads.tag.eq(front.tag)]
         with m.If(command.shift >= SHIFT_MOST):
             m.d.comb += half[SHIFT_MOST - 1].eq(command.round)
         with m.If(steps.taken):

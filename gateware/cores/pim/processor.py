@@ -106,7 +106,7 @@ class Processor(wiring.Component):
             connect(m, unit.write, local.write[place])
         progress = transfer.progress
         m.d.comb += [
-            issue.matrix_ends.eq(matrix.ends), issue.vector_ends.eq(vector.ends),
+            issue.matrix_ends.eq(matrix.ends), issue.matrix_reads.eq(matrix.reads), issue.vector_ends.eq(vector.ends),
             issue.transfer_progress.done.eq(progress.done), issue.transfer_progress.tag.eq(progress.tag),
             issue.late.eq(progress.done & progress.error), issue.late_code.eq(progress.code), issue.late_detail.eq(progress.detail),
             issue.waits.eq(transfer.waiting),

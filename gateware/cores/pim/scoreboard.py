@@ -9,7 +9,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from .commands import TAG_BITS, address_bits
+from .commands import TAG_BITS, address_bits, progress_layout
 
 __all__ = ["Scoreboard", "UNITS", "at_most", "range_layout", "ranges_layout", "slots_of"]
 
@@ -54,6 +54,7 @@ class Scoreboard(wiring.Component):
     free_matrix, free_vector, free_transfer : Out, the unit has a free slot; tag_matrix ...: Out, which
     push_matrix, push_vector, push_transfer : In, one cycle, one of them: the command with these ranges goes to that unit
     done : In, array of matrix, vector, transfer: one cycle, the command with ``tag`` is complete: it is in nobody's way from the next cycle on
+    read : In, one cycle, the matrix command with ``tag`` has read its source: it may be overwritten from the next cycle on
     active : Out(8), a bit a slot: there is a command in flight
     """
     def __init__(self, *, params):
@@ -64,7 +65,7 @@ class Scoreboard(wiring.Component):
             "ranges": In(ranges_layout(params)), "look": In(1), "more": In(1), "clear": Out(1), "active": Out(8),
             **{f"free_{unit}": Out(1) for unit in UNITS}, **{f"tag_{unit}": Out(TAG_BITS) for unit in UNITS},
             **{f"push_{unit}": In(1) for unit in UNITS},
-            "done": In(data.ArrayLayout(data.StructLayout({"done": 1, "tag": TAG_BITS}), 3)),
+            "done": In(data.ArrayLayout(progress_layout(), 3)), "read": In(progress_layout()),
         })
         # What is in flight: the proof looks at it.
         # ``first`` is held inverted.
@@ -72,6 +73,9 @@ class Scoreboard(wiring.Component):
         self.held = [Signal(layout, name=f"held_{slot}", reset_less=True) for slot in range(self.count)]
         self.crosses = [Signal(name=f"crosses_{slot}", reset_less=True) for slot in range(self.count)]
         self.valid = [Signal(name=f"valid_{slot}") for slot in range(self.count)]
+        # Of the matrix unit's slots: the command at hand writes what this one reads, and it still reads.
+        self.spoils = [Signal(name=f"spoils_{slot}", reset_less=True) for slot in self.slots["matrix"]]
+        self.reads = [Signal(name=f"reads_{slot}", reset_less=True) for slot in self.slots["matrix"]]
 
     def elaborate(self, platform):
         m = Module()
@@ -104,10 +108,22 @@ class Scoreboard(wiring.Component):
                         m.d.sync += held.read_2.eq(new["read_2"])
                 with m.If(over):
                     m.d.sync += valid.eq(0)
-                reads = [held.read_1] + [held.read_2] * (unit == "vector")
-                crossing = Cat([overlap(written, r) for r in (held.written, *reads)] + [overlap(read, held.written)]).any()
-                with m.If(self.look | self.more):
-                    m.d.sync += crosses.eq(crossing | crosses & self.more)
+                sources = [held.read_1] + [held.read_2] * (unit == "vector")
+                crossing = overlap(written, held.written) | overlap(read, held.written)
+                spoiling = Cat(overlap(written, source) for source in sources).any()
+                compared = self.look | self.more
+                if unit == "matrix":
+                    spoils, reads = self.spoils[slot], self.reads[slot]
+                    with m.If(compared):
+                        m.d.sync += [crosses.eq(crossing | crosses & self.more), spoils.eq(spoiling)]
+                    with m.If(push & (getattr(self, f"tag_{unit}") == slot)):
+                        m.d.sync += reads.eq(1)
+                    with m.If(self.read.done & (self.read.tag == slot)):
+                        m.d.sync += reads.eq(0)
+                    in_way.append((crosses | spoils & reads) & valid)
+                    continue
+                with m.If(compared):
+                    m.d.sync += crosses.eq(crossing | spoiling | crosses & self.more)
                 in_way.append(crosses & valid)
         m.d.comb += [self.clear.eq(~Cat(in_way).any()), self.active.eq(Cat(self.valid))]
         return m

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vector unit: one instruction at a time, as many elements a cycle as LMem has bytes for (specification, sections 4.3 and 9)."""
+"""The vector unit: as many elements a cycle as LMem has bytes for (specification, sections 4.3 and 9)."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...primitives.bram import check_family
 from .activation import Activation
-from .commands import LMemRead, LMemWrite, multiply_layout, progress_layout, vector_layout
+from .commands import LMemRead, LMemWrite, VectorOp, multiply_layout, progress_layout, vector_layout
 from .divider import AverageDivider
 from .lmem_shared import in_spram
 from .saturation import gathered
+from .scoreboard import slots_of
 from .serial_multiply import SerialMultiply
 from .vector_fetch import VectorFetch
 from .vector_lanes import VectorAdders, VectorUnpack
@@ -19,12 +20,17 @@ from .vector_store import VectorStore, result_bits
 
 __all__ = ["VectorUnit"]
 
+#: Whose results take the same way in the same time, with no other operand than vectors.
+_IN_A_ROW = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VRELU, VectorOp.VVMUL, VectorOp.VVSLL, VectorOp.VVSRA)
+
 
 class VectorUnit(wiring.Component):
     """All vector instructions, with the result of capture where ranges overlap as section 4.4 allows.
 
     Words of the sources are read in order and in turns, each before a result of its elements is written, and results are written in order: so
     no element is overwritten before it is read where the destination begins at or below the sources and advances no faster.
+
+    A command like the one before, of those in :data:`_IN_A_ROW`, begins while results of that are still to come.
 
     ``vtanh`` and ``vsigm`` must not be sent where ``act_unit`` is 0.
 
@@ -35,7 +41,7 @@ class VectorUnit(wiring.Component):
 
     Members
     -------
-    command : In(stream of :func:`~.commands.vector_layout`), taken when the one before is done
+    command : In(stream of :func:`~.commands.vector_layout`), taken when the one before is done, or all its words are asked for
     progress : Out, see :func:`~.commands.progress_layout`; ends : Out, the same a cycle earlier; busy : Out: a command is under way
     read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the vector unit
     multiply : In(stream of :func:`~.commands.multiply_layout`), product_valid, product : Out: scalar products modulo 2**32, in order; they go
@@ -68,15 +74,17 @@ class VectorUnit(wiring.Component):
         planned, plan = Signal(plan_layout(params)), Signal(plan_layout(params), reset_less=True)
         one_by_one = in_spram(params, self.family)
         plan_command(m, params, self.command.payload, planned, twice=not one_by_one)
+        follows = self._in_a_row(m, start, busy, fetch, store) if not one_by_one and len(slots_of(params)["vector"]) > 1 else 0
         m.d.comb += [
-            self.command.ready.eq(~busy), start.eq(self.command.valid & ~busy), self.busy.eq(busy | self.progress.done),
+            self.command.ready.eq(~busy | follows), start.eq(self.command.valid & self.command.ready), self.busy.eq(busy | self.progress.done),
             fetch.start.eq(start), fetch.command.eq(self.command.payload), fetch.next_plan.eq(planned), fetch.plan.eq(plan),
-            store.start.eq(start), store.dst.eq(self.command.payload.dst), store.plan.eq(plan),
+            store.start.eq(start), store.dst.eq(self.command.payload.dst), store.tag.eq(self.command.payload.tag), store.plan.eq(plan),
+            store.joins.eq(busy & ~store.ends.done),
             unpack.plan.eq(plan), adders.plan.eq(plan), products.plan.eq(plan), self.progress.eq(store.progress),
             self.ends.eq(store.ends),
         ]
         with m.If(store.ends.done):
-            m.d.sync += busy.eq(0)
+            m.d.sync += busy.eq(store.waiting)
         with m.If(start):
             m.d.sync += [busy.eq(1), plan.eq(planned)]
 
@@ -117,7 +125,7 @@ class VectorUnit(wiring.Component):
             after = Signal(name=f"valid_{k}"), Signal(name=f"last_{k}", reset_less=True), \
                 Signal(count_bits(params), name=f"count_{k}", reset_less=True)
             m.d.sync += [now.eq(value) for now, value in zip(after, before, strict=True)]
-            with m.If(start):                       # what left the pipeline by a nearer tap
+            with m.If(start & ~busy):               # what left the pipeline by a nearer tap
                 m.d.sync += after[0].eq(0)
             along.append(after)
             before = after
@@ -178,3 +186,16 @@ class VectorUnit(wiring.Component):
             waits = waits | fetch.outstanding | Cat(valid for valid, _, _ in along).any() | store.valid | store.busy
         m.d.comb += fetch.hold.eq(waits)
         return m
+
+    def _in_a_row(self, m, start, busy, fetch, store):
+        """Whether the command at hand may begin although the one before is under way."""
+        command = self.command.payload
+        kind = Cat(command.op, command.ibiw, command.obiw)
+        last = Signal.like(kind, reset_less=True)
+        # The command stands still until it is taken: compared a cycle before.
+        alike, follows = Signal(), Signal()
+        m.d.sync += alike.eq(self.command.valid & ~start & Cat(command.op == one for one in _IN_A_ROW).any() & (kind == last))
+        with m.If(start):
+            m.d.sync += last.eq(kind)
+        m.d.comb += follows.eq(busy & alike & ~fetch.reading & ~store.waiting)
+        return follows

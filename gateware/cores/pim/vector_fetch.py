@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Words of the vector unit's sources: read from LMem in turns, put side by side, step by step."""
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,7 +11,7 @@ __all__ = ["VectorFetch"]
 
 
 class VectorFetch(wiring.Component):
-    """Reads the sources of one command at a time.
+    """Reads the sources of one command after another.
 
     Where there is one source, it is the second operand.
 
@@ -21,10 +21,11 @@ class VectorFetch(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, while not ``active``; command : In, with it; next_plan : In, with it: its plan
+    start : In, one cycle, while not ``reading``; command : In, with it; next_plan : In, with it: its plan, the same as the one before if steps
+        of that are still to be made, which may be said of one command
     plan : In, from the next cycle on
     hold : In: begin no other fetch
-    active : Out: something is still to be read, or a step to be made
+    reading : Out: something is still to be read
     outstanding : Out: words are on their way, or a step is made now
     read : Out(LMemRead)
     step : Out; a, b : Out: the words, elements from bit 0 on; count : Out: elements of this step; last : Out: the command's last step
@@ -35,7 +36,7 @@ class VectorFetch(wiring.Component):
         super().__init__({
             "start": In(1), "command": In(vector_layout(params)), "next_plan": In(plan_layout(params)),
             "plan": In(plan_layout(params)), "hold": In(1),
-            "active": Out(1), "outstanding": Out(1), "read": Out(LMemRead(params)),
+            "reading": Out(1), "outstanding": Out(1), "read": Out(LMemRead(params)),
             "step": Out(1), "a": Out(word), "b": Out(word), "count": Out(count_bits(params)), "last": Out(1),
         })
 
@@ -43,7 +44,7 @@ class VectorFetch(wiring.Component):
         m = Module()
         plan, request = self.plan, self.read.request
         first, second = Signal(address_bits(self.params), reset_less=True), Signal(address_bits(self.params), reset_less=True)
-        reading, of_second = Signal(), Signal()
+        reading, of_second = self.reading, Signal()
         left = Signal(11, reset_less=True)
         asked = Signal()
 
@@ -72,8 +73,9 @@ class VectorFetch(wiring.Component):
             with m.If(~have_first):
                 m.d.sync += kept.eq(self.read.data)
 
-        # Steps
+        # Steps; of a command that began meanwhile, the number of its elements waits.
         undone, again = Signal(11, reset_less=True), Signal()
+        following, follows, stepping = Signal(11, reset_less=True), Signal(), Signal()
         final = Signal()
         m.d.comb += [
             final.eq(undone <= plan.elements), self.last.eq(final), self.count.eq(Mux(final, undone, plan.elements)),
@@ -83,8 +85,14 @@ class VectorFetch(wiring.Component):
         m.d.sync += [self.step.eq(arrives | again & ~second_half), second_half.eq(again & ~second_half)]
         with m.If(self.step):
             m.d.sync += undone.eq(undone - plan.elements)
+            with m.If(final):
+                m.d.sync += [undone.eq(following), stepping.eq(follows), follows.eq(0)]
         with m.If(self.start):
-            m.d.sync += undone.eq(self.command.len)
+            m.d.sync += stepping.eq(1)
+            with m.If(stepping & ~(self.step & final)):
+                m.d.sync += [following.eq(self.command.len), follows.eq(1)]
+            with m.Else():
+                m.d.sync += undone.eq(self.command.len)
         size = len(self.a)
         with m.If(arrives):
             m.d.sync += [self.a.eq(kept), self.b.eq(self.read.data)]
@@ -95,7 +103,5 @@ class VectorFetch(wiring.Component):
 
         on_the_way = Signal(3)
         m.d.sync += on_the_way.eq(on_the_way + asked - self.read.valid)
-        m.d.comb += [
-            self.outstanding.eq(on_the_way.any() | have_first | self.step), self.active.eq(Cat(reading, self.outstanding).any()),
-        ]
+        m.d.comb += self.outstanding.eq(on_the_way.any() | have_first | self.step)
         return m

@@ -9,7 +9,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, enum
 from amaranth.utils import exact_log2
 
-from .commands import TAG_BITS, VectorOp, address_bits, lmem_word_bytes
+from .commands import VectorOp, address_bits, lmem_word_bytes
 from .saturation import above, thermometer
 
 __all__ = ["Result", "VectorClass", "accumulator_bits", "count_bits", "lane_bits", "multipliers", "operand_bits", "plan_command", "plan_layout"]
@@ -83,7 +83,6 @@ def plan_layout(params):
         "way": VectorClass, "chosen": len(Result), "two": 1, "long": 1, "minus": 1, "least": 1, "most": 1, "subtract": 1, "extreme": 1, "multiply": 1, "left": 1, "average": 1, "sigmoid": 1,
         "ib": 2, "ob": 2, "keep": bits, "sign": bits, "upper": bits, "top": bits, "constant": signed(bits),
         "elements": count, "fetched": count, "again": 1, "stride": address, "advance": count + 1, "fi": 5, "fo": 5, "len": 11,
-        "tag": TAG_BITS,
     })
 
 
@@ -169,5 +168,5 @@ def plan_command(m: Module, params, command, plan, *, twice=True):
         plan.keep.eq(thermometer(m, command.ibiw, bits, "ibiw")), plan.sign.eq(Cat(command.ibiw == b + 1 for b in range(bits))),
         plan.upper.eq(above(m, obiw, bits, "obiw")), plan.top.eq(Cat(obiw == b + 1 for b in range(bits))), plan.elements.eq(1 << step), plan.fetched.eq(1 << fetch), plan.again.eq(again),
         plan.stride.eq(stride), plan.advance.eq((ob + 1) << step), plan.fi.eq(command.fi), plan.fo.eq(command.fo),
-        plan.len.eq(command.len), plan.tag.eq(command.tag),
+        plan.len.eq(command.len),
     ]

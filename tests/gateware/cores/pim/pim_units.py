@@ -126,15 +126,16 @@ class UnitBench:
     """Loads groups and LMem, runs commands in order of each unit, compares LMem.
 
     ``traffic``: cycles of a hundred in which the transfer faces read, and write (the same bytes again), elsewhere.
+    ``spoilt``: sources of ``mvmul`` in whole words: pairs (command, bytes that come in their place once it has read them).
     """
     def __init__(self, preset="sim", family=None, parts=("matrix", "vector"), **overrides):
         self.params = SPACE.resolve(preset, overrides)
         self.dut = Units(self.params, family, parts)
 
-    def run(self, groups, memory, commands, *, rng=None, traffic=0, limit=200_000):
+    def run(self, groups, memory, commands, *, rng=None, traffic=0, spoilt=(), limit=200_000):
         dut, params = self.dut, self.params
         result = Result(bytearray(len(memory)))
-        state = {"loaded": False, "done": 0, "cycle": 0}
+        state = {"loaded": False, "done": 0, "cycle": 0, "to_spoil": len(spoilt)}
         units = {"matrix": dut.matrix, "vector": dut.vector}
 
         async def load(ctx):
@@ -193,7 +194,7 @@ class UnitBench:
                 await ctx.tick()
 
         async def finish(ctx):
-            while state["done"] < len(commands):
+            while state["done"] < len(commands) or state["to_spoil"]:
                 await ctx.tick()
                 state["cycle"] += 1
                 assert state["cycle"] < limit, f"the units have not finished: {state['done']} commands done"
@@ -214,6 +215,15 @@ class UnitBench:
                 else:
                     await ctx.tick()
 
+        async def spoil(ctx):
+            for command, data in spoilt:
+                reads = dut.matrix.reads
+                while not (ctx.get(reads.done) and ctx.get(reads.tag) == commands.index(command) % 8):
+                    await ctx.tick()
+                await ctx.tick()
+                await self._store(ctx, data, command.fields["src"])
+                state["to_spoil"] -= 1
+
         sim = Simulator(dut)
         sim.add_clock(1e-8)
         sim.add_testbench(load)
@@ -223,14 +233,16 @@ class UnitBench:
         sim.add_testbench(finish)
         if traffic:
             sim.add_testbench(disturb)
+        if spoilt:
+            sim.add_testbench(spoil)
         sim.run()
         return result
 
-    async def _store(self, ctx, memory):
+    async def _store(self, ctx, memory, place=0):
         face, step = self.dut.lmem.write[TRANSFER].request, self.params["vec_bytes"]
         ctx.set(face.payload.mask, (1 << step) - 1)
         for at in range(0, len(memory), step):
-            await send(ctx, face, {"address": at, "data": int.from_bytes(memory[at:at + step], "little")})
+            await send(ctx, face, {"address": place + at, "data": int.from_bytes(memory[at:at + step], "little")})
 
     async def _fetch(self, ctx, memory):
         face, step = self.dut.lmem.read[TRANSFER], self.params["vec_bytes"]
@@ -253,6 +265,9 @@ class UnitBench:
         expected = bytearray(memory)
         for command in commands:
             command.apply(expected)
+            for one, data in how.get("spoilt", ()):
+                if one is command:
+                    expected[command.fields["src"]:command.fields["src"] + len(data)] = data
         got = self.run(groups, memory, commands, **how).memory
         wrong = [k for k in range(len(memory)) if got[k] != expected[k]]
         assert not wrong, f"byte {wrong[0]:#x} is {got[wrong[0]]:#04x}, expected {expected[wrong[0]]:#04x} ({len(wrong)} differ)"

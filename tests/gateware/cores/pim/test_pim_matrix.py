@@ -87,3 +87,14 @@ def test_cycles_of_64_by_64():
     bench.check([group], memory_of(rng, bench), commands)
     assert commands[0].done - commands[0].taken <= 148
     assert all(later.done - sooner.done <= 132 for sooner, later in zip(commands, commands[1:], strict=False))
+
+
+@pytest.mark.parametrize(("preset", "cols"), [("sim", 8), ("sim", 40), ("85f", 64), ("85f", 32), ("up5k", 16)])
+def test_a_source_may_be_overwritten_once_it_is_read(preset, cols):
+    """Long before the results are there."""
+    rng = random.Random(f"{preset} {cols}")
+    bench = UnitBench(preset, parts=("matrix",), **({"arrays": 4, "lmem_bytes": 4096} if preset == "85f" else {}))
+    group = random_group(rng, 0, 16, cols, [0], shift=6)
+    commands = [mvmul(group, 64 * k + k, 1024 + 128 * k, 16, 16, 0) for k in range(4)]
+    bench.check([group], memory_of(rng, bench), commands, spoilt=[(command, rng.randbytes(32)) for command in commands])
+    assert all(command.done is not None for command in commands)

@@ -53,7 +53,10 @@ class NoConflict(Property):
             done = board.done[k]
             slots = slots_of(board.params)[unit]
             m.d.comb += Assume(~done.done | Cat((done.tag == s) & board.valid[s] for s in slots).any())
-        # What induction needs to know: what was compared stands in ``crosses``.
+        # A matrix command reads its source once, then says so.
+        self.free(board.read.as_value())
+        m.d.comb += Assume(~board.read.done | Cat((board.read.tag == s) & board.valid[s] for s in slots_of(board.params)["matrix"]).any())
+        # What induction needs to know: what was compared stands in ``crosses`` and ``spoils``.
         kept = data.View(board.ranges.shape(), before)
         for s in range(board.count):
             held = board.held[s]
@@ -62,9 +65,11 @@ class NoConflict(Property):
                 return one.used & other.used & (one.first <= other.last) & (~other.first <= one.last)
 
             second = [held.read_2] if s in slots_of(board.params)["vector"] else []
-            found = Cat([overlap(kept.written, r) for r in (held.written, held.read_1, *second)] + [overlap(kept.read_1, held.written)]).any()
+            spoils = Cat(overlap(kept.written, r) for r in (held.read_1, *second)).any()
+            crosses = overlap(kept.written, held.written) | overlap(kept.read_1, held.written)
             m.d.comb += [
-                Assert(~(looked & board.valid[s] & found) | board.crosses[s]),
+                Assert(~(looked & board.valid[s] & spoils) | (board.spoils[s] if s in slots_of(board.params)["matrix"] else board.crosses[s])),
+                Assert(~(looked & board.valid[s] & crosses) | board.crosses[s]),
                 Assert(~(looked_more & board.valid[s] & overlap(kept.read_2, held.written)) | board.crosses[s]),
             ]
         byte = Signal(len(board.ranges.written.first))
@@ -78,7 +83,8 @@ class NoConflict(Property):
 
             writes.append(inside(held.written))
             second = [inside(held.read_2)] if s in slots_of(board.params)["vector"] else []
-            reads.append(Cat(inside(held.read_1), *second).any())
+            still = board.reads[s] if s in slots_of(board.params)["matrix"] else 1
+            reads.append(Cat(inside(held.read_1) & still, *second).any())
         for s in range(board.count):
             others = [writes[t] | reads[t] for t in range(board.count) if t != s]
             conflict = writes[s] & Cat(others).any()

@@ -4,8 +4,8 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
-from pim_units import UnitBench, put
-from pim_vector_oracle import OPS, random_vector, vector
+from pim_units import UnitBench, byw, put
+from pim_vector_oracle import OPS, SAME_WIDTH, random_vector, vector
 
 from quintet.gateware.cores.pim.commands import LMemRead, VectorOp
 from quintet.gateware.cores.pim.params import SPACE
@@ -75,6 +75,42 @@ def test_named_values():
     one("vsigm", -32768, 0, 16, 16, fi=12, fo=15)
     in_turn(commands)
     bench.check([], memory, commands)
+
+
+def touched(command):
+    """Bytes of a command without a stride: (read, written)."""
+    f = command.fields
+    count, step = range(f["len"]), byw(f["ibiw"])
+    wide = step if f["op"].name.lower() in SAME_WIDTH else byw(f["obiw"])
+    return {f[source] + k for source in ("src1", "src2") for k in range(len(count) * step)}, {f["dst"] + k for k in range(len(count) * wide)}
+
+
+@pytest.mark.parametrize(("preset", "vec_bytes"), [("sim", 4), ("sim", 8), ("hx8k", 2), ("up5k", 2)])
+def test_commands_in_a_row(preset, vec_bytes):
+    """Given as the scoreboard gives them: two that have nothing to do with each other may be under way. Alike ones overlap, others do not."""
+    rng = random.Random(f"{preset} {vec_bytes}")
+    bench = make(preset, vec_bytes=vec_bytes, **({"lmem_bytes": 16384} if preset == "up5k" else {}))
+    within, commands = {**bench.params, "lmem_bytes": 1024}, []
+    plain = [op for op in OPS if op not in ("vavg", "vmv", "vvdmul", "vtanh", "vsigm")]
+    while len(commands) < 120:
+        if not commands or rng.random() < 0.2:
+            op, widths = rng.choice(plain), [rng.choice((8, 16, bench.params["max_biw"]))]
+        command = random_vector(rng, within, op, longest=rng.choice((3, 12)), widths=widths)
+        if commands:
+            (read, written), (read_before, written_before) = touched(command), touched(commands[-1])
+            if written & (read_before | written_before) or read & written_before:
+                command.after = (len(commands) - 1,)
+        commands.append(command)
+    bench.check([], bytearray(rng.randbytes(1024)), commands, rng=rng, traffic=20)
+
+
+def test_cycles_of_commands_in_a_row():
+    """What a command waits for is the words of the one before, not its results; only two may be under way."""
+    bench = make("85f", lmem_bytes=4096)
+    for op, most in (("vvmax", 6), ("vvmul", 7), ("vrelu", 5)):
+        commands = [vector(op, 64 * k, 64 * k + 16, 2048 + 16 * k, 8, 0, 16, 16) for k in range(20)]
+        bench.check([], bytearray(random.Random(op).randbytes(4096)), commands)
+        assert commands[-1].done - commands[0].taken <= 16 + 20 * most, (op, commands[-1].done - commands[0].taken)
 
 
 def test_cycles_of_section_10():
