@@ -111,19 +111,19 @@ class Scoreboard(wiring.Component):
                 sources = [held.read_1] + [held.read_2] * (unit == "vector")
                 crossing = overlap(written, held.written) | overlap(read, held.written)
                 spoiling = Cat(overlap(written, source) for source in sources).any()
-                compared = self.look | self.more
                 if unit == "matrix":
                     spoils, reads = self.spoils[slot], self.reads[slot]
-                    with m.If(compared):
-                        m.d.sync += [crosses.eq(crossing | crosses & self.more), spoils.eq(spoiling)]
+                    with m.If(self.look):
+                        m.d.sync += spoils.eq(spoiling)
                     with m.If(push & (getattr(self, f"tag_{unit}") == slot)):
                         m.d.sync += reads.eq(1)
                     with m.If(self.read.done & (self.read.tag == slot)):
                         m.d.sync += reads.eq(0)
                     in_way.append((crosses | spoils & reads) & valid)
-                    continue
-                with m.If(compared):
-                    m.d.sync += crosses.eq(crossing | spoiling | crosses & self.more)
-                in_way.append(crosses & valid)
+                else:
+                    crossing = crossing | spoiling
+                    in_way.append(crosses & valid)
+                with m.If(self.look | self.more):
+                    m.d.sync += crosses.eq(crossing | crosses & self.more)
         m.d.comb += [self.clear.eq(~Cat(in_way).any()), self.active.eq(Cat(self.valid))]
         return m

@@ -77,9 +77,9 @@ class VectorUnit(wiring.Component):
         follows = self._in_a_row(m, start, busy, fetch, store) if not one_by_one and len(slots_of(params)["vector"]) > 1 else 0
         m.d.comb += [
             self.command.ready.eq(~busy | follows), start.eq(self.command.valid & self.command.ready), self.busy.eq(busy | self.progress.done),
-            fetch.start.eq(start), fetch.command.eq(self.command.payload), fetch.next_plan.eq(planned), fetch.plan.eq(plan),
+            fetch.start.eq(start), fetch.joins.eq(follows), fetch.command.eq(self.command.payload), fetch.next_plan.eq(planned), fetch.plan.eq(plan),
             store.start.eq(start), store.dst.eq(self.command.payload.dst), store.tag.eq(self.command.payload.tag), store.plan.eq(plan),
-            store.joins.eq(busy & ~store.ends.done),
+            store.joins.eq(follows & ~store.ends.done),
             unpack.plan.eq(plan), adders.plan.eq(plan), products.plan.eq(plan), self.progress.eq(store.progress),
             self.ends.eq(store.ends),
         ]

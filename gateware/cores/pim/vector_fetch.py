@@ -21,8 +21,8 @@ class VectorFetch(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, while not ``reading``; command : In, with it; next_plan : In, with it: its plan, the same as the one before if steps
-        of that are still to be made, which may be said of one command
+    start : In, one cycle, while not ``reading``; command : In, with it; next_plan : In, with it: its plan
+    joins : In, with ``start``: steps of the command before, whose plan is the same, may still be to be made; of that before it none are
     plan : In, from the next cycle on
     hold : In: begin no other fetch
     reading : Out: something is still to be read
@@ -34,7 +34,7 @@ class VectorFetch(wiring.Component):
         self.params = params
         word = 8 * lmem_word_bytes(params)
         super().__init__({
-            "start": In(1), "command": In(vector_layout(params)), "next_plan": In(plan_layout(params)),
+            "start": In(1), "joins": In(1), "command": In(vector_layout(params)), "next_plan": In(plan_layout(params)),
             "plan": In(plan_layout(params)), "hold": In(1),
             "reading": Out(1), "outstanding": Out(1), "read": Out(LMemRead(params)),
             "step": Out(1), "a": Out(word), "b": Out(word), "count": Out(count_bits(params)), "last": Out(1),
@@ -89,7 +89,7 @@ class VectorFetch(wiring.Component):
                 m.d.sync += [undone.eq(following), stepping.eq(follows), follows.eq(0)]
         with m.If(self.start):
             m.d.sync += stepping.eq(1)
-            with m.If(stepping & ~(self.step & final)):
+            with m.If(self.joins & stepping & ~(self.step & final)):
                 m.d.sync += [following.eq(self.command.len), follows.eq(1)]
             with m.Else():
                 m.d.sync += undone.eq(self.command.len)
