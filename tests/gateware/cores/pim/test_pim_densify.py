@@ -5,7 +5,9 @@ import numpy as np
 import pim_programs
 import pim_workloads
 import pytest
-from pim_dense import SIM, case_of, dense_text, group, image_of_text, same_effect
+from measure_pim import digits_case
+from pim_dense import SIM, case_of, dense_text, group, image_of_text, same_effect, words_in
+from pim_scratch import make_case
 
 from quintet.gateware.cores.pim.densify import densify
 from quintet.gateware.cores.pim.isa import ISA
@@ -94,3 +96,10 @@ def test_packed_and_short_code():
 @pytest.mark.parametrize("name, before, after", [("A", 509, 190), ("B", 710, 358), ("C", 532, 262), ("D", 29, 20), ("E", 41, 25)])
 def test_streams_of_the_workloads(name, before, after, mode):
     assert same_effect(pim_workloads.case_of(pim_workloads.WORKLOADS[name], mode=mode)) == (before, after, [])
+
+
+@pytest.mark.parametrize("network, cores", [("mlp", 1), ("mlp", 4), ("cnn", 4)])
+def test_shipped_networks(network, cores):
+    case = digits_case(network, cores, 9 * cores)
+    before, after, notes = same_effect(make_case(case.name, case.params, case.image, words_in(case.image), case.memory, 0))
+    assert after < 0.9 * before and not notes
