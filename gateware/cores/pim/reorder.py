@@ -59,12 +59,12 @@ def _depends(late, early, kept):
     """0: ``late`` may overtake ``early``; 1: it must not, but need not wait for its result; 2: it needs what ``early`` does to be done.
     ``kept``: sends and receives stay in order even where they are with different cores."""
     a, b = early.access, late.access
+    # What another core is told of must have happened; and one that waits for an exact count may miss an event that comes too soon.
+    if "event" in (a.unit, b.unit):
+        return 2
     if any(crosses(a.write, r) for r in b.reads) or crosses(a.write, b.write) or crosses(a.far, b.far) and (a.stores or b.stores):
         return 2
     meets = a.peer is not None, b.peer is not None
-    if "event" in (a.unit, b.unit):
-        # What another core is told of must have happened, and not too soon.
-        return 2 if a.unit == b.unit or any(meets) or a.far is not None or b.far is not None else 0
     if all(meets) and (kept or a.peer == b.peer) or any(crosses(r, b.write) for r in a.reads):
         return 1
     # How long another core lets it wait is not known, and what is behind would wait with it.

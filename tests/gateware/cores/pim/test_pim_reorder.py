@@ -90,6 +90,14 @@ def test_what_another_core_reads_is_stored_before_it_is_told():
     assert told("event", 64) == (["mvmul", "st", "sync"], ["wait", "ld"])
 
 
+def test_nothing_moves_past_an_event():
+    """Core 1 waits for a count of one, twice: were both events told at once, it might see two and wait for ever."""
+    text = SET + "sync 3, 1\nvvadd $4, $0, $6, 32\nvvadd $4, $4, $6, 32\nsync 3, 1\nvrelu $5, $0, 16"
+    image = image_of_text(text, "wait 3, 1\nlldi $0, 5, 4\nwait 3, 1\nlldi $0, 6, 4")
+    same_effect(case_of(image))
+    assert mnemonics(image) == ["sync", "vvadd", "vvadd", "sync", "vrelu"] and mnemonics(image, 1) == ["wait", "wait", "lldi"]
+
+
 def test_a_core_that_cannot_be_followed_may_touch_everything():
     image = image_of_text(SET + "mvmul $4, $0, 8, 0, 0\nst $2, $4, 32\nsend $0, 1, 8\nsldi $1, 0", "recv $6, 0, 8\nsld $1, $2\n", groups=[group(16, 16)])
     same_effect(case_of(image))
