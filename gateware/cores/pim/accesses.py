@@ -2,12 +2,13 @@
 """What the instructions of a resolved program read and write, and how long they take (for ``densify``)."""
 from typing import NamedTuple
 
-from .model_elements import bytes_of
+from .model_core import TWO_SOURCES
+from .model_elements import ELEMENTWISE, bytes_of
 
 __all__ = ["Access", "Range", "access_of", "crosses"]
 
-#: Element-wise instructions: those with two vectors as sources; those whose results are as wide as their sources; one element a cycle.
-_TWO, _SAME, _SINGLY = frozenset((10, 11, 12, 14, 15, 16)), frozenset((10, 11, 14, 18, 22)), frozenset((19, 20))
+#: Instructions with one element a cycle.
+_SINGLY = frozenset((19, 20))
 
 
 class Range(NamedTuple):
@@ -39,6 +40,10 @@ class Access(NamedTuple):
     busy: int = 1
     takes: int = 1
 
+    def inside(self, size):
+        """Whether all that it touches lies in local memory of ``size`` bytes."""
+        return all(0 <= r.low <= r.high <= size for r in (*self.reads, self.write) if r is not None)
+
 
 def crosses(a, b):
     """Whether two ranges have a byte in common; ``None`` has none."""
@@ -62,17 +67,17 @@ def _vector(step):
     if op in (17, 22):
         size = outwards if op == 17 else count * inwards
         return Access("vector", (_strided(step, inwards),), Range(values[0], values[0] + size, 0), busy=count + 10, takes=count + 50)
-    two = op in _TWO or op == 13
+    two = op in TWO_SOURCES or op == 13
     reads = tuple(Range(values[k], values[k] + count * inwards, k) for k in ((1, 2) if two else (1,)))
-    size = outwards if op == 13 else count * (inwards if op in _SAME else outwards)
+    size = outwards if op == 13 else count * (inwards if ELEMENTWISE[op][0] else outwards)
     busy = count if op in _SINGLY else len(reads) * _words(count * inwards)
     return Access("vector", reads, Range(values[0], values[0] + size, 0), busy=busy + 2, takes=busy + (36 if op == 13 else 12))
 
 
-def access_of(step, groups, lanes):
+def access_of(step, groups, lanes=32):
     """The :class:`Access` of a :class:`~.resolve.Step`, or ``None`` for a matrix group that does not exist.
 
-    ``groups`` are the core's; ``lanes`` products are made in a cycle.
+    ``groups`` are the core's; ``lanes`` products are made in a cycle, which ranges do not depend on.
     """
     op = step.op
     if op == 9:

@@ -23,8 +23,6 @@ _LOW32, _LOW64 = (1 << 32) - 1, (1 << 64) - 1
 _PAIRS = (30, 28, 26)
 _SINGLES = 26
 _NEVER = 1 << 60
-#: Products in a cycle where no build is known.
-_LANES = 32
 #: Opcodes -> which widths their meaning depends on: bit 0 ibiw, bit 1 obiw.
 _WIDTHS = {9: 3, 10: 1, 11: 1, 12: 3, 13: 3, 14: 1, 15: 3, 16: 3, 17: 3, 18: 1, 19: 3, 20: 3, 22: 1, 23: 3, 24: 3}
 
@@ -183,12 +181,8 @@ def _draft(core, params, size, constants):
     steps = resolve(words, core.ibiw, core.obiw)
     groups = list(core.groups)
     steps = merge(steps, groups, Contents(size, constants), params)
-    forward(steps, groups, _lanes(params))
-    return Draft(drop_dead(steps, groups, _lanes(params), size), groups)
-
-
-def _lanes(params):
-    return _LANES if params is None else params["lanes"]
+    forward(steps, groups)
+    return Draft(drop_dead(steps, groups, size), groups)
 
 
 def _written(core, draft, steps):
@@ -217,7 +211,7 @@ def densify(image, params=None, constants=()):
     (Image, list of str)
         Notes say which cores were left as they are, and why: programs that load registers from memory, or are not legal.
     """
-    size = 65536 if params is None else params["lmem_bytes"]
+    size, lanes = (65536, 32) if params is None else (params["lmem_bytes"], params["lanes"])
     drafts, notes = [], []
     for number, core in enumerate(image.cores):
         try:
@@ -226,7 +220,7 @@ def densify(image, params=None, constants=()):
             drafts.append(None)
             notes.append(f"core {number} is left as it is: {reason}")
     for kept in (False, True):
-        orders = reorder(drafts, _lanes(params), size, kept)
+        orders = reorder(drafts, lanes, size, kept)
         cores = [core if draft is None else _written(core, draft, order)
                  for core, draft, order in zip(image.cores, drafts, orders, strict=True)]
         # A core whose program became no shorter has kept it, and with it the order in which it meets others.

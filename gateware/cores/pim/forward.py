@@ -10,14 +10,14 @@ __all__ = ["drop_dead", "forward"]
 _MOST = 16
 
 
-def forward(steps, groups, lanes):
+def forward(steps, groups):
     """Turns the sources of ``steps`` to what was copied to where they read, as long as neither copy nor original is overwritten.
 
     An instruction whose result lies on either keeps its source: order within one instruction matters there.
     """
     copies = []                 # (Range of the copy, bytes from there to the original)
     for step in steps:
-        access = access_of(step, groups, lanes)
+        access = access_of(step, groups)
         if access is None:
             copies.clear()
             continue
@@ -33,16 +33,16 @@ def forward(steps, groups, lanes):
             copies = [(copy, way) for copy, way in copies
                       if not crosses(copy, written) and not crosses(copy._replace(low=copy.low + way, high=copy.high + way), written)]
         if step.op == 28:
-            source = access_of(step, groups, lanes).reads[0]
+            source = access_of(step, groups).reads[0]
             if not crosses(source, written):
                 copies = [(written, source.low - written.low), *copies[:_MOST - 1]]
 
 
-def drop_dead(steps, groups, lanes, size):
+def drop_dead(steps, groups, size):
     """``steps`` without the ``lmv`` and ``lldi`` whose bytes are all overwritten before they are read; ``size``: bytes of local memory, all
     of which are looked at in the end. Ranges outside it, or a group that does not exist: nothing is left out."""
-    accesses = [access_of(step, groups, lanes) for step in steps]
-    if any(a is None or any(not 0 <= r.low <= r.high <= size for r in (*a.reads, a.write) if r is not None) for a in accesses):
+    accesses = [access_of(step, groups) for step in steps]
+    if not all(a is not None and a.inside(size) for a in accesses):
         return steps
     wanted, kept = np.ones(size, bool), []
     for step, access in zip(reversed(steps), reversed(accesses), strict=True):

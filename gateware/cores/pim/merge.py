@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import model_elements as elements
+from .accesses import access_of
 from .model_elements import bytes_of
 from .resolve import Unresolved
 
@@ -24,29 +25,25 @@ class Contents:
         if data is not None:
             self.bytes[address:address + size] = data
 
-    def after(self, step):
-        """Follows a step."""
-        op, o = step.op, step.operands
-        inwards, outwards = (bytes_of(w) for w in step.widths)
+    def after(self, step, access):
+        """Follows a step with its :class:`~.accesses.Access`."""
+        op, written = step.op, access.write
+        if written is None:
+            return
+        size = written.high - written.low
         if op == 27:
-            self._write(o[0].value, step.count, step.word >> 11 & 255)
+            self._write(written.low, size, step.word >> 11 & 255)
         elif op == 28:
-            source = slice(o[1].value, o[1].value + step.count)
+            source = slice(access.reads[0].low, access.reads[0].high)
             known, data = self.known[source].copy(), self.bytes[source].copy()
-            if known.size < step.count:
-                raise Unresolved(f"it reads at {o[1].value:#x}, outside local memory")
-            self._write(o[0].value, step.count, data)
-            self.known[o[0].value:o[0].value + step.count] = known
+            if known.size < size:
+                raise Unresolved(f"it reads at {source.start:#x}, outside local memory")
+            self._write(written.low, size, data)
+            self.known[written.low:written.high] = known
         elif op == 25:
-            self._write(o[0].value, step.count, self._constant(o[1].value, step.count))
-        elif op == 30:
-            self._write(o[0].value, step.count)
-        elif op in (13, 17):
-            self._write(o[0].value, outwards)
-        elif op in (10, 11, 14, 18, 22):
-            self._write(o[0].value, step.count * inwards)
-        elif op in (12, 15, 16, 19, 20, 23, 24):
-            self._write(o[0].value, step.count * outwards)
+            self._write(written.low, size, self._constant(access.far.low, size))
+        else:
+            self._write(written.low, size)
 
     def _constant(self, address, size):
         for at, data in self.constants:
@@ -124,8 +121,8 @@ def merge(steps, groups, contents, params):
                 if number is not None:
                     last.word = last.word & ~(1023 << 21) | number << 21
                     continue
-        if step.op == 9 and _group_of(step) < len(groups):
-            contents._write(step.operands[0].value, groups[_group_of(step)].cols * bytes_of(step.widths[1]))
-        contents.after(step)
+        access = access_of(step, groups)
+        if access is not None:
+            contents.after(step, access)
         found.append(step)
     return found

@@ -9,7 +9,7 @@ from .codes import words_of
 from .isa import EVENTS, ISA, REGISTERS_PER_CORE, kind_of
 from .model_elements import ELEMENTWISE, bytes_of
 
-__all__ = ["Blocked", "Core", "PimFault", "zero_masks"]
+__all__ = ["TWO_SOURCES", "Blocked", "Core", "PimFault", "zero_masks"]
 
 _LOW = 0xFFFF_FFFF
 
@@ -216,7 +216,7 @@ class Core:
         regs, inwards = self.regs, bytes_of(self.ibiw)
         same, function = ELEMENTWISE[op]
         width = self.ibiw if same else self.obiw
-        outwards, offset, two = bytes_of(width), high >> 3, op in _TWO
+        outwards, offset, two = bytes_of(width), high >> 3, op in TWO_SOURCES
         first = regs[a] + (offset * outwards if high & 1 else 0) & _LOW
         destination = self._inside(first, d * outwards)
         sources = [self._inside(regs[b] + (offset * inwards if high & 2 else 0) & _LOW, d * inwards)]
@@ -334,7 +334,7 @@ class Core:
 
 
 #: Element-wise instructions with two vectors as sources.
-_TWO = frozenset((10, 11, 12, 14, 15, 16))
+TWO_SOURCES = frozenset((10, 11, 12, 14, 15, 16))
 _RUN = {0: Core._nop, 1: Core._sldi, 2: Core._sld, **dict.fromkeys((3, 4, 5), Core._scalar),
         **dict.fromkeys((6, 7), Core._immediate), 8: Core._setbw, 9: Core._mvmul, **dict.fromkeys(ELEMENTWISE, Core._vector),
         13: Core._vvdmul, 17: Core._vavg, 22: Core._vmv, 25: Core._ld, 26: Core._st, 27: Core._lldi, 28: Core._lmv,

@@ -73,10 +73,6 @@ def _depends(late, early, kept):
     return 2 if meets[0] and b.far is not None and not late.free or meets[1] and a.far is not None and not early.free else 0
 
 
-def _inside(access, size):
-    return access is not None and all(0 <= r.low <= r.high <= size for r in (*access.reads, access.write) if r is not None)
-
-
 class _Machine:
     """What the units of a core do, by the cycles of :class:`~.accesses.Access`."""
     def __init__(self):
@@ -168,7 +164,7 @@ def reorder(drafts, lanes, size, kept):
     touched = [[everything] if a is None else [x for x in a if x is not None and x.far is not None] for a in accesses]
     orders = []
     for number, (draft, mine) in enumerate(zip(drafts, accesses, strict=True)):
-        if mine is None or not all(_inside(a, size) for a in mine):
+        if mine is None or not all(a is not None and a.inside(size) for a in mine):
             orders.append(None if draft is None else draft.steps)
             continue
         foreign = [x for k, them in enumerate(touched) if k != number for x in them]

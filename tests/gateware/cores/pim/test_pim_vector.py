@@ -80,9 +80,9 @@ def test_named_values():
 def touched(command):
     """Bytes of a command without a stride: (read, written)."""
     f = command.fields
-    count, step = range(f["len"]), byw(f["ibiw"])
+    step = byw(f["ibiw"])
     wide = step if f["op"].name.lower() in SAME_WIDTH else byw(f["obiw"])
-    return {f[source] + k for source in ("src1", "src2") for k in range(len(count) * step)}, {f["dst"] + k for k in range(len(count) * wide)}
+    return {f[source] + k for source in ("src1", "src2") for k in range(f["len"] * step)}, {f["dst"] + k for k in range(f["len"] * wide)}
 
 
 @pytest.mark.parametrize(("preset", "vec_bytes"), [("sim", 4), ("sim", 8), ("hx8k", 2), ("up5k", 2)])
