@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import QuintetError
+from .mapping import FILES, mapped, steps
 from .toolchain import find_tool, tool_environment
 
 __all__ = ["BuildError", "NoRoomError", "build", "synthesise", "verilog", "verilog_core"]
@@ -126,9 +127,11 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = _platform(board).prepare(
-        top, TOP, do_build=False, **_scripts(room, board, soc.params), synth_opts=_synthesis(room, board.family),
+        top, TOP, do_build=False, **_mapped_scripts(room, board, soc.params), synth_opts=mapped(board.family, _synthesis(room, board.family)),
         nextpnr_opts=f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
+    for name, text in FILES[board.family].items():
+        plan.add_file(name, text)
     plan.extract(folder)
     for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", "report.json"):
         (folder / old).unlink(missing_ok=True)
@@ -179,6 +182,13 @@ def _scripts(room, board, params):
     for cell, place in places.items():
         after += [f"select -assert-count 1 c:*.engine.{cell}", f'setattr -set BEL "{place}" c:*.engine.{cell}']
     return {"script_after_read": "\n".join(before)} | ({"script_after_synth": "\n".join(after)} if after else {})
+
+
+def _mapped_scripts(room, board, params):
+    """:func:`_scripts`, behind what the family's own mapping adds to the synthesis."""
+    scripts = _scripts(room, board, params)
+    after = [*steps(board.family, _synthesis(room, board.family), TOP), *filter(None, [scripts.get("script_after_synth")])]
+    return {**scripts, "script_after_synth": "\n".join(after)} if after else scripts
 
 
 def _run_script(name, folder, environment, limit=None):
@@ -302,9 +312,12 @@ def synthesise(component, family, dir, name=TOP, options=""):
     folder = Path(dir)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.il").write_text(rtlil.convert(component, name=name))
-    (folder / f"{name}.ys").write_text(
-        f"read_rtlil {name}.il\n{_AFTER_READ}\nsynth_{family} {options or _SYNTH[family]} -top {name} -json {name}.json\n"
-        f"tee -q -o {name}.stat stat -json\n")
+    for file, text in FILES[family].items():
+        (folder / file).write_text(text)
+    options = options or _SYNTH[family]
+    (folder / f"{name}.ys").write_text("\n".join([
+        f"read_rtlil {name}.il", _AFTER_READ, f"synth_{family} {mapped(family, options)} -top {name}", *steps(family, options, name),
+        f"write_json {name}.json", f"tee -q -o {name}.stat stat -json", ""]))
     # The tools of YoWASP see their working directory only.
     _tool(folder, [find_tool("yosys"), "-q", "-l", f"{name}.rpt", f"{name}.ys"])
     cells = json.loads((folder / f"{name}.stat").read_text())["design"]["num_cells_by_type"]
