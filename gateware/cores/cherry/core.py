@@ -128,7 +128,7 @@ class Engine(wiring.Component):
         for bank, face in enumerate(lsu.banks):
             wiring.connect(m, face, scratchpad.banks[bank])
         m.d.comb += [
-            tiles.clear.eq(front.clear), alu.soon.eq(dot.soon), lsu.others.eq(dot.writes | alu.writes), lsu.refused.eq(tiles.refused),
+            tiles.clear.eq(front.clear), alu.soon.eq(dot.soon), tiles.follows.eq(dot.follows), lsu.others.eq(dot.writes | alu.writes), lsu.refused.eq(tiles.refused),
             front.mem_fault.eq(lsu.fault), front.mem_address.eq(lsu.fault_address), front.mem_slot.eq(lsu.fault_slot)]
 
     def _programs(self, m, front, sequencer):

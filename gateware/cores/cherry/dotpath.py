@@ -48,6 +48,7 @@ class DotPath(wiring.Component):
     soon : Out, 2 bits: OUTPUT, ACC is written in exactly ``notice`` cycles; writes : Out, 4 bits, registers written in the next cycle
     op : In, stream of :func:`~.ops.dot_op`
     progress : In, :class:`~.ops.ProgressLayout`
+    follows : Out, the operation at hand overwrites tiles that loads or stores before it read
     fetched, finished : Out, pulses: a slot's operands are read; its result is written in the next cycle, and can be read from the one after
     working : Out, the lanes are at work
     clear : In, pulse: all operations are forgotten; nothing is written from the next cycle on
@@ -67,7 +68,7 @@ class DotPath(wiring.Component):
         self._info = data.StructLayout({"kind": DotKind, "acc": 1, "axis": 2, "count": 3, "target": 2, "entry": range(entries(params))})
         super().__init__({
             "op": In(stream.Signature(dot_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-            "soon": Out(2), "writes": Out(4), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
+            "follows": Out(1), "soon": Out(2), "writes": Out(4), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
 
     def elaborate(self, platform):
         m = Module()
@@ -85,8 +86,8 @@ class DotPath(wiring.Component):
         """Requests; returns whether the last word of a tile is there, and the tile's operation."""
         walk, request, geometry = self._walk, self.tiles_read.request, self.geometry
         wiring.connect(m, wiring.flipped(self.op), walk.op)
-        m.d.comb += [walk.progress.eq(self.progress), walk.clear.eq(self.clear)]
         held = walk.held
+        m.d.comb += [walk.progress.eq(self.progress), walk.clear.eq(self.clear), self.follows.eq(held.waits[Unit.LSU.value].fetched.valid)]
         total = held.kind == DotKind.SUM
         accumulates = (held.kind == DotKind.MATMUL) | (held.kind == DotKind.MULACC)
         word, sent, last = Signal(range(max(2, self._words))), Signal(), Signal()

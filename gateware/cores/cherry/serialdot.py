@@ -49,7 +49,7 @@ class SerialDot(wiring.Component):
         self._sum = SerialSum(frac=params["acc_frac"], multiplier=multiplier, family=family)
         super().__init__({
             "op": In(stream.Signature(dot_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-            "soon": Out(2), "writes": Out(4), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
+            "follows": Out(1), "soon": Out(2), "writes": Out(4), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
 
     def elaborate(self, platform):
         m = Module()
@@ -72,7 +72,7 @@ class SerialDot(wiring.Component):
         taken = self._taken(held, place)
         to_output = (held.kind == DotKind.ADD) | (held.kind == DotKind.SUB) | (held.kind == DotKind.MUL)
         m.d.comb += [
-            walk.progress.eq(self.progress), total.narrow.eq(to_output | first), writer.reg.eq(Mux(to_output, OUTPUT, ACC)),
+            walk.progress.eq(self.progress), self.follows.eq(held.waits[Unit.LSU.value].fetched.valid), total.narrow.eq(to_output | first), writer.reg.eq(Mux(to_output, OUTPUT, ACC)),
             writer.entry.eq(walk.target), writer.value.eq(Mux(to_output, result[wide - 18:], result)),
             reader.ask.payload.entry.eq(walk.entry[reader.ask.payload.reg])]
         needed = self._steps(m, reader.ask.payload, held, place, step, taken, column, first, second)

@@ -36,14 +36,15 @@ class TileFile(wiring.Component):
     read : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileRead`
     write : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileWrite`; those of dot unit and comparators are always accepted
         (with one multiplier, only the dot unit's)
-    refused : Out, in the cycle before, a unit was refused what the load/store unit read
+    follows : In, the dot unit's operation overwrites what loads or stores before it read
+    refused : Out, in the cycle before, a unit was refused what the load/store unit read (not the dot unit, if it follows that anyway)
     clear : In, pulse: the uniform tiles become 0 in the following cycles, in which no request is accepted (at most 32)
     """
     def __init__(self, *, params, family=None):
         self.params, self.family = params, family
         self.shared = params["macs"] == 1 and params["sfu_lanes"] == 0
         super().__init__({"read": In(TileRead(params)).array(4), "write": In(TileWrite(params)).array(4), "clear": In(1),
-                          "refused": Out(1)})
+                          "follows": In(1), "refused": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
@@ -98,8 +99,8 @@ class TileFile(wiring.Component):
 
     def _grant(self, m, zeroing):
         lsu = self.read[_LSU].request
-        m.d.sync += self.refused.eq(lsu.valid & Cat(ask.valid & (ask.payload.mask & lsu.payload.mask).any()
-                                                    for ask in (self.read[v].request for v in (_DOT, _ALU, _SFU))).any())
+        m.d.sync += self.refused.eq(lsu.valid & Cat(ask.valid & counts & (ask.payload.mask & lsu.payload.mask).any() for ask, counts in (
+            (self.read[_DOT].request, ~self.follows), (self.read[_ALU].request, 1), (self.read[_SFU].request, 1))).any())
         waitless = (_DOT, _ALU) if self.params["macs"] > 1 else (_DOT,)
 
         def before(unit, order):

@@ -36,10 +36,10 @@ def _vector(before, loads, work, target, uniform=()):
             return f"{at[:-2]} {p.unit(places[at[-1]] + offset, 1, 4, **more, **{loop: 16})}, {register}"
         p(*(f"load {p.unit(12300, 0, 0)}, {register}" for register in uniform))
         with p.independent(first):
-            p(*(line(load, first) for load in loads), work)
+            p(*(line(load, first) for load in loads), *work)
         with p.ordered(turn), p.independent(inner):
             following = [line(load, inner, 256, **{turn: 256}) for load in loads]
-            p(*following[:before], line(target, inner, 0, **{turn: 256}), *following[before:], work)
+            p(*following[:before], line(target, inner, 0, **{turn: 256}), *following[before:], *work)
         with p.independent(last):
             p(line(target, last, 15 * 256))
     return make
@@ -103,9 +103,9 @@ def _softmax(m):
 
 _SUMS = (272, 272, 1040), (281, 281, 1049)
 WORKLOADS = (
-    Workload("vector add 4096", _vector(2, ("load x, INPUT", "load y, WEIGHTS"), "add", "store z, OUTPUT"),
+    Workload("vector add 4096", _vector(2, ("load x, INPUT", "load y, WEIGHTS"), ("add",), "store z, OUTPUT"),
              (768, 768, 3072), (1078, 822, 3078)),
-    Workload("saxpy 4096", _vector(1, ("load x, INPUT", "load y, ACC"), "mulacc", "store y, ACC", uniform=("WEIGHTS",)),
+    Workload("saxpy 4096", _vector(2, ("load x, INPUT", "load y, OUTPUT"), ("copy ACC, OUTPUT", "mulacc"), "store y, ACC", uniform=("WEIGHTS",)),
              (769, 769, 3073), (1079, 823, 3079)),
     Workload("matmul 16", _product(16), (128, 96, 384), (306, 278, 432), 4096),
     Workload("matmul 64", _product(64), (8192, 4608, 18432), (8526, 4668, 18444), 262144),
