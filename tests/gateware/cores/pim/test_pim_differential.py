@@ -15,7 +15,7 @@ from comparing import bench_fixture
 from quintet.boards.virtual.bench import IDEAL
 
 #: Random legal programs, and into how many tests they are cut; programs of each fault.
-COUNT, PARTS, FAULTS = 400, 8, 8
+COUNT, PARTS, FAULTS = 500, 10, 8
 
 bench = bench_fixture(compare.open_build, compare.QUICK)
 
