@@ -29,9 +29,10 @@ from .frontend import FrontEnd
 from .isa import ISA
 from .issue import COUNT
 from .lsu_serial import load_store_unit
+from .micro_core import MicroEngine
 from .mover import Mover, dma_lanes
 from .ops import Unit
-from .params import cap_feature, cap_size
+from .params import cap_feature, cap_size, microcoded
 from .places import places
 from .scratchpad import Scratchpad
 from .sequencer import Phase, Sequencer
@@ -39,14 +40,38 @@ from .sfupath import SfuPath
 from .smallfront import SmallFrontEnd
 from .tilefile import TileFile
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "PipelinedEngine"]
 
 #: Element operations are counted in sixteens on their way here.
 _SIXTEEN = 4
 
 
-class Engine(wiring.Component):
-    """Cherry engine (docs/isa/cherry.md, section 9).
+def Engine(*, params, beat_bytes, memory_size, family=None):
+    """The engine of a build: :class:`~.micro_core.MicroEngine` where everything is serial, else :class:`PipelinedEngine`, whose arguments
+    these are.
+
+    Raises
+    ------
+    ValueError
+        An argument out of range; the message names it.
+    """
+    check_family(family)
+    if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8):
+        raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
+    if not isinstance(memory_size, int) or isinstance(memory_size, bool) or memory_size < 1:
+        raise ValueError(f"Memory size must be a positive number of bytes, not {memory_size!r}")
+    kind = MicroEngine if microcoded(params) else PipelinedEngine
+    return kind(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+
+
+#: By family: multiplexers of wide LUTs cost an ECP5 more here than those of plain ones.
+Engine.synth_opts = {"ecp5": "-nowidelut"}
+#: Places of the multipliers and the block RAMs.
+Engine.floorplan = places
+
+
+class PipelinedEngine(wiring.Component):
+    """Cherry engine (docs/isa/cherry.md, section 9); its arguments are checked by :func:`Engine`.
 
     Parameters
     ----------
@@ -68,28 +93,12 @@ class Engine(wiring.Component):
 
     Counting (section 7.6): instructions and element operations count when nothing that comes before them can fault any more; bytes when
     they have passed, those of a step that is prepared beside a program when its turn comes.
-
-    Raises
-    ------
-    ValueError
-        An argument out of range; the message names it.
     """
-    #: By family: multiplexers of wide LUTs cost an ECP5 more here than those of plain ones.
-    synth_opts = {"ecp5": "-nowidelut"}
-
     def __init__(self, *, params, beat_bytes, memory_size, family=None):
-        check_family(family)
-        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8):
-            raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
-        if not isinstance(memory_size, int) or isinstance(memory_size, bool) or memory_size < 1:
-            raise ValueError(f"Memory size must be a positive number of bytes, not {memory_size!r}")
         self.params, self.beat_bytes, self.memory_size, self.family = params, beat_bytes, memory_size, family
         super().__init__({
             "control": Out(EngineControl(registers=ISA.registers, retired_bits=COUNT, operations_bits=COUNT + _SIXTEEN, bytes_bits=8)),
             "memory": Out(MemoryPort(beat_bytes)).array(2)})
-
-    #: Places of the multipliers and the block RAMs.
-    floorplan = staticmethod(places)
 
     def elaborate(self, platform):
         m = Module()

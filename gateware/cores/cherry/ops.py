@@ -10,6 +10,8 @@ from amaranth import unsigned
 from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out, Signature
 
+from .params import microcoded
+
 __all__ = ["POSITION", "DotKind", "AluKind", "ProgressLayout", "SfuKind", "TileRead", "TileWrite", "Unit", "Waits", "alu_op", "dot_op",
            "element_bits", "entries", "header", "lsu_op", "sfu_op", "tile_elements"]
 
@@ -53,8 +55,8 @@ class SfuKind(enum.Enum, shape=2):
 
 
 def tile_elements(params):
-    """Elements of a word of the tile file: a whole tile, or a row of one."""
-    return 16 if params["macs"] >= 32 else 4
+    """Elements of a word of the tile file: a whole tile, a row of one, or in the small engine one."""
+    return 16 if params["macs"] >= 32 else 1 if microcoded(params) else 4
 
 
 def element_bits(params):

@@ -2,7 +2,7 @@
 """Sizes and presets of the Cherry core (specification, section 8). Pure Python."""
 from ..parameters import Parameter, ParameterError, ParameterSpace, Preset
 
-__all__ = ["SPACE", "cap_feature", "cap_size"]
+__all__ = ["SPACE", "cap_feature", "cap_size", "microcoded"]
 
 
 def _check(values):
@@ -21,6 +21,14 @@ def cap_feature(params, overlap):
     return (params["sfu_lanes"] | params["reduce_axes"] << 4 | (params["acc_frac"] == 17) << 5 | bool(overlap) << 6
             | params["imem"] << 16)
 
+
+def microcoded(params):
+    """Whether a build has the small engine (:mod:`.micro_core`): everything in it is serial."""
+    return all(params[name] == least for name, least in _LEAST.items())
+
+
+#: The least of what can be built in parallel, and the ACC of the published ISA.
+_LEAST = {"macs": 1, "banks": 1, "contexts": 1, "sfu_lanes": 0, "alu_lanes": 1, "acc_frac": 9, "slots": 1}
 
 SPACE = ParameterSpace("cherry", (
     Parameter("macs", int, (1, 4, 8, 16, 32, 64), 32, doc="multipliers: macs/4 dot units; 1: a serial one"),

@@ -10,7 +10,7 @@ from .ops import AluKind, DotKind, SfuKind, Unit
 from .structure import sources
 from .tiles import OPERATIONS
 
-__all__ = ["Class", "Predecode", "RecordLayout", "WordFault"]
+__all__ = ["Class", "Predecode", "RecordLayout", "WORK", "WordFault"]
 
 
 class Class(enum.Enum, shape=2):
@@ -45,7 +45,7 @@ class RecordLayout(data.StructLayout):
 
 
 #: Mnemonic -> unit and number there.
-_WORK = {
+WORK = {
     **{name: (Unit.DOT, DotKind[name.upper()]) for name in ("matmul", "mulacc", "add", "sub", "mul", "sum")},
     **{name: (Unit.ALU, AluKind[name.upper()]) for name in ("relu", "gtz", "max", "copy", "zero")},
     **{name: (Unit.SFU, SfuKind[name.upper()]) for name in ("div", "pow", "exp", "log")},
@@ -106,7 +106,7 @@ class Predecode(wiring.Component):
 
     def _work(self, m, name, fields):
         record = self.record
-        unit, code = _WORK[name]
+        unit, code = WORK[name]
         m.d.comb += [record.unit.eq(unit), record.code.eq(code.value), record.weight.eq(OPERATIONS.get(name, 0) // 16),
                      record.writes.eq(1)]
         if name == "copy":
