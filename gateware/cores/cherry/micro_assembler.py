@@ -137,15 +137,18 @@ class Microprogram:
             if argument != "X" and not 1 <= x <= 31:
                 raise ValueError(f"Shift in {line!r} is not from 1 to 31")
         elif op is Op.CNT:
-            x = sum(Count[part] for part in argument.split(","))
+            x = sum(self._named(Count, part, line) for part in argument.split(","))
         elif op in (Op.OUT, Op.CLS):
-            kind = Sink if op is Op.OUT else self._classes
-            if argument not in kind.__members__:
-                raise ValueError(f"Nothing is called {argument!r} for {line!r}")
-            x = int(kind[argument].value)
+            x = self._named(Sink if op is Op.OUT else self._classes, argument, line)
         else:
             x = self._operand(op, argument, line)
         return op << 11 | x
+
+    @staticmethod
+    def _named(kind, name, line):
+        if name not in kind.__members__:
+            raise ValueError(f"Nothing is called {name!r} for {line!r}")
+        return int(kind[name].value)
 
     def _operand(self, op, argument, line):
         if argument[0] in "#$" and op is Op.ST:

@@ -93,7 +93,7 @@ op_reduce: ld WORD; and #0xC00; sub #0xC00; jz op_field                 // an ax
 op_plain: call operate; cnt RETIRED,OPS16; jmp next
 op_copy: ld WORD; shr 9; and #3; st T; out X
         ld #{1 << COPIES}; shl X; add I; st I
-        ld WORD; shr 11; sub T; jz nothing
+        ld WORD; shr 11; and #3; sub T; jz nothing
 op_zero: ld WORD; shr 11; and #3; shl {DST}; add I; st I
         call operate
 nothing: cnt RETIRED; jmp next
@@ -155,6 +155,7 @@ loop:   ld WORD; shr 10; and #7; st L; out X
         ret
 
 op_load: ld WORD; and #0x31; sub #1; jz op_field                        // four rows, and skip
+        cls OPERAND
         call access
         ld WORD; and #2; jnz takes_all
         ld WORD; and #0x3C; jz takes_all
@@ -165,29 +166,27 @@ takes_all: ld REG; shl {DST}; add I; st I
         ld INDEP; jz decided
         ld MOVES; add PRIV; st PRIV
 decided: call view
-        cls OPERAND
         ld REG; shl 5; add #{tiles}; st T
         ld PRIV; jnz to_private
         ld T; add #{_ENTRY}; st T
 to_private: ld #0; st E
 loading: ld E; out X
-        ld ADDR+X; sub #0x40000; jc kept
-        ld ADDR+X; out P
-        ld $MEM; jmp loaded
-kept:   ld WORD; and #2; jnz zeroed
+        ld ADDR+X; out P; sub #0x40000; jnc from_mem
+        ld WORD; and #2; jnz zeroed
         ld VIEW; add E; out P
         ld $TABLE; jmp loaded
-zeroed: ld #0
+zeroed: ld #0; jmp loaded
+from_mem: ld $MEM
 loaded: st V
         ld T; add E; out P
         ld V; out TABLE
         ld E; add #1; st E; sub #{_ENTRY}; jnz loading
         call written
         jmp nothing
-op_store: call access
+op_store: cls WRITE
+        call access
         ld INDEP; st PRIV
         call view
-        cls WRITE
         ld #0; st E
 storing: ld E; out X
         ld ADDR+X; sub #0x40000; jc stored
@@ -239,21 +238,26 @@ rows:   st LY
         ld OPCODE; and #1; jz no_skip                                   // a store
         ld WORD; and #1; st SKIP
 no_skip: ld #0; st E
-        ld BEGIN; st AT
-address: ld E; out X
-        shr 2; sub SKIP; jnc inactive
-        sub LY; jc inactive
-        ld E; and #3; sub LX; jc inactive
-        ld AT; and #0x3FFFF; st ADDR+X; st AT; shr {params["log_mem"]}; jnz no_element
-        ld AT; add SX; st AT
-        jmp addressed
-inactive: ld #{ALL_ONES}; st ADDR+X
-addressed: ld E; add #1; st E; and #3; jnz address
-        ld E; shr 2; sub SKIP; jz same_row
+address: ld BEGIN; st AT                                                // a row of the tile
+        ld SKIP; jnz above
+        ld LY; jz counted_row
+        sub #1; st LY
         ld BEGIN; add SY; st BEGIN
-same_row: ld BEGIN; st AT
-        ld E; sub #{_ENTRY}; jnz address
+        ld LX
+counted_row: st LEFT                                                         // A: elements that it still has in MEM
+column: ld E; out X; add #1; st E
+        ld LEFT; jz inactive
+        sub #1; st LEFT
+        ld AT; and #0x3FFFF; st ADDR+X; sub #{1 << params["log_mem"]}; jc no_element
+        ld ADDR+X; add SX; st AT
+        ld E; and #3; jnz column
+row_known: ld E; sub #{_ENTRY}; jnz address
         ret
+inactive: ld #{ALL_ONES}; st ADDR+X
+        ld E; and #3; jnz column
+        jmp row_known
+above:  ld #0; st SKIP
+        jmp counted_row
 
 op_opcode: ld #{codes["opcode"]}; jmp of_word
 op_field: ld #{codes["field"]}; jmp of_word
@@ -272,7 +276,7 @@ no_unit: ld U; add #0x100; st T
         jmp undeclared
 no_loop: ld L; st T
 undeclared: ld #{codes["undeclared"]}; jmp of_t
-no_element: ld AT; st T
+no_element: ld ADDR+X; st T
         ld #{codes["mem_range"]}; jmp of_t
 open:   ld L; st T
         ld #{codes["program_end"]}

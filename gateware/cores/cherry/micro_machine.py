@@ -10,6 +10,9 @@ from .micro_assembler import ARRAYS, RETURNS, Mode, Op, Sink, Source
 
 __all__ = ["MicroMachine"]
 
+#: Words of a memory of the program.
+_PART = 1024
+
 
 class MicroMachine(wiring.Component):
     """Runs a microprogram, a micro-instruction in two cycles (the operand is read; it is used), shifts a bit a cycle. One word of main memory
@@ -42,15 +45,23 @@ class MicroMachine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         program = self._program
-        m.submodules.code = code = memory.Memory(shape=16, depth=1 << (len(program.words) - 1).bit_length(), init=program.words)
         # What is read in the cycle of its write is never used.
         m.submodules.places_disjoint = places = memory.Memory(shape=32, depth=256, init=program.registers)
-        fetch, read, write = code.read_port(), places.read_port(), places.write_port()
-        op, x = fetch.data[11:], fetch.data[:11]
+        read, write = places.read_port(), places.write_port()
+        fetch, word, onward = Signal(range(len(program.words))), Signal(16), Signal()
+        op, x = word[11:], word[:11]
         self._valid, self._second, self._done = Signal(), Signal(), Signal()
         a, carry, index, depth = Signal(32, reset_less=True), Signal(), Signal(8), Signal(3)
         self._a, self._carry = a, carry
-        here, following = Signal(len(fetch.addr)), Signal(len(fetch.addr))
+        here, following = Signal.like(fetch), Signal.like(fetch)
+        # Of several, since one memory takes blocks for the next power of two.
+        for k, first in enumerate(range(0, len(program.words), _PART)):
+            words = program.words[first:first + _PART]
+            m.submodules[f"code_{k}"] = code = memory.Memory(shape=16, depth=1 << (len(words) - 1).bit_length(), init=words)
+            port = code.read_port()
+            m.d.comb += [port.addr.eq(fetch), port.en.eq(onward)]
+            with m.If(here[_PART.bit_length() - 1:] == k):
+                m.d.comb += word.eq(port.data)
         m.d.comb += [self.a.eq(a), self.shown.eq(read.data), self.ready.eq(self._valid & (op == Op.WAIT)), following.eq(here + 1)]
 
         def at(*ops):
@@ -114,7 +125,7 @@ class MicroMachine(wiring.Component):
             m.d.sync += self.stall.eq(x[:3])
 
         # On
-        jumps, target = Signal(), Signal(len(here))
+        jumps, target = Signal(), Signal.like(fetch)
         zero = a == 0
         with m.Switch(op):
             with m.Case(Op.JZ):
@@ -132,11 +143,10 @@ class MicroMachine(wiring.Component):
             with m.Case(Op.WAIT):
                 m.d.comb += self._done.eq(self.start)
         m.d.comb += [target.eq(Mux(op == Op.RET, read.data, x | (a[:5] & (op == Op.JTAB).replicate(5)))),
-                     fetch.en.eq(~self._valid | (self._second & self._done)),
-                     fetch.addr.eq(Mux(self._valid, Mux(jumps, target, following), 0))]
-        with m.If(fetch.en):
-            m.d.sync += here.eq(fetch.addr)
-        # The cycle in which a run starts is any.
+                     onward.eq(~self._valid | (self._second & self._done)),
+                     fetch.eq(Mux(self._valid, Mux(jumps, target, following), 0))]
+        with m.If(onward):
+            m.d.sync += here.eq(fetch)
         m.d.sync += [self._valid.eq(1), self._second.eq(self._valid & ~(self._second & self._done))]
         with m.If(at(Op.CALL)):
             m.d.sync += depth.eq(depth + 1)

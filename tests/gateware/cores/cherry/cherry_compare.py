@@ -21,7 +21,7 @@ from quintet.gateware.cores.cherry.races import Race
 __all__ = ["BUILDS", "CYCLES", "QUICK", "RunCase", "check_aborted", "check_case", "list_case", "open_build", "program_case", "spoilt_case"]
 
 #: No case of these tests takes so many cycles unless it hangs.
-CYCLES = 2_000_000
+CYCLES = 20_000_000
 MEMORY = 1 << 18
 #: Where nothing of a case lies: the list that fills or saves MEM, and what it saves.
 _HELP_AT, _SAVED_AT = 1 << 17, 3 << 16
@@ -35,8 +35,12 @@ BUILDS = {
     "25f": ("25f", {}, 4, "shell"),
     # The most contexts, a wide ACC, no reduces along rows, the fewest parallel multipliers.
     "many": ("sim", {"macs": 4, "contexts": 32, "banks": 2, "reduce_axes": 0, "sfu_lanes": 0, "alu_lanes": 1, "acc_frac": 17}, 8, "bare"),
-    # Everything serial.
+    # One context, one resident program, one bank: an instruction after the other.
+    "lockstep": ("hx8k", {"log_mem": 12, "imem": 512, "macs": 4}, 1, "bare"),
+    # Everything serial: the small engine.
     "one": ("hx8k", {"log_mem": 12, "imem": 512}, 1, "bare"),
+    "one-4": ("hx8k", {"log_mem": 12, "imem": 512}, 4, "shell"),
+    "one-8": ("hx8k", {"log_mem": 12, "imem": 512, "reduce_axes": 1}, 8, "bare"),
 }
 #: Those of `make test`: one, since the compiler takes minutes for the larger ones.
 QUICK = ("sim",)

@@ -3,8 +3,9 @@
 import pytest
 from cherry_workloads import PRESETS, WORKLOADS, source
 
-from quintet.gateware.cores.cherry.core import Engine
+from quintet.gateware.cores.cherry.core import Engine, PipelinedEngine
 from quintet.gateware.cores.cherry.isa import ISA
+from quintet.gateware.cores.cherry.micro_core import MicroEngine
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.tools.asm import assemble_text
 
@@ -22,7 +23,9 @@ def test_bad_arguments(change, message):
 @pytest.mark.parametrize("preset", ["85f", "85f-max", "25f", "up5k", "hx8k", "sim"])
 def test_every_preset_makes_an_engine(preset):
     engine = Engine(params=SPACE.resolve(preset), beat_bytes=2, memory_size=1 << 16)
-    assert len(engine.memory) == 2
+    small = preset in ("up5k", "hx8k")
+    assert isinstance(engine, MicroEngine if small else PipelinedEngine)
+    assert len(engine.memory) == (1 if small else 2)
 
 
 def test_workloads_are_programs_of_the_machine():

@@ -13,7 +13,7 @@ BUILDS = {
     "85f": ("85f", {"log_mem": 11}),
     "25f": ("25f", {"log_mem": 10}),
     "wide": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 2, "macs": 32, "contexts": 8}),
-    "up5k": ("up5k", {"log_mem": 10}),
+    "lockstep": ("up5k", {"log_mem": 10, "macs": 4}),
     "serial": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 1, "macs": 32, "contexts": 2}),
     "rows": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 16, "contexts": 16}),
 }
@@ -96,7 +96,7 @@ def test_waits_for_others(name):
     same(bench, reference)
 
 
-@pytest.mark.parametrize("name", ["sim", "85f", "up5k", "serial", "wide"])
+@pytest.mark.parametrize("name", ["sim", "85f", "lockstep", "serial", "wide"])
 def test_faults(name):
     params, unit = build(name)
     bench = Bench(unit, params, 9)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small engine against the golden model, with every width of beats; its microprogram's assembler and what that refuses."""
+import random
+
+import cherry_compare as compare
+import numpy as np
+import pytest
+from comparing import bench_fixture
+
+from quintet.boards.virtual.bench import IDEAL, Behaviour
+from quintet.gateware.cores.cherry.core import Engine
+from quintet.gateware.cores.cherry.isa import ISA
+from quintet.gateware.cores.cherry.micro_assembler import Microprogram
+from quintet.gateware.cores.cherry.micro_code import microprogram
+from quintet.gateware.cores.cherry.params import SPACE, microcoded
+from quintet.gateware.cores.engine import Stall
+from quintet.tools.asm import assemble_text
+from quintet.tools.build import build, synthesise
+from quintet.tools.kernels.cherry import Module
+from quintet.tools.kernels.cherry.stored import from_array
+
+SLOW = Behaviour(latency=30, depth=1, gap=9, gap_percent=100, stall_percent=75)
+
+bench = bench_fixture(compare.open_build, ("one", "one-4"))
+wide = bench_fixture(compare.open_build, ("one-8",))
+
+
+def behaviour_of(seed):
+    return (IDEAL, Behaviour.random(random.Random(f"behaviour {seed}")))[seed % 5 == 0]
+
+
+def check(bench, cases):
+    for seed, case in cases:
+        problems, _ = compare.check_case(bench, case, behaviour_of(seed), seed)
+        assert not problems, (case.name, problems)
+
+
+def test_random_programs(bench):
+    check(bench, ((seed, compare.program_case(seed, bench.params, words=random.Random(seed).choice((12, 24, 40)))) for seed in range(25)))
+
+
+def test_programs_with_faults(bench):
+    check(bench, ((seed, compare.spoilt_case(seed, bench.params)) for seed in range(25)))
+
+
+def test_lists(bench):
+    check(bench, ((seed, compare.list_case(seed, bench.params, seed % 2)) for seed in range(24)))
+
+
+def test_reduces_along_rows_and_halves_of_beats(wide):
+    check(wide, ((seed, compare.program_case(seed, wide.params, words=24)) for seed in range(20)))
+    check(wide, ((seed, compare.list_case(seed, wide.params, seed % 2)) for seed in range(10)))
+
+
+def test_aborts(bench):
+    rng = random.Random(5)
+    for seed in range(6):
+        case = compare.program_case(1000 + seed, bench.params)
+        problems = compare.check_aborted(bench, case, rng.randrange(30000), SLOW if seed % 3 == 0 else IDEAL, seed)
+        assert not problems, (seed, problems)
+
+
+def test_core_resets_at_random_cycles(bench):
+    rng = random.Random(6)
+    for seed in range(4):
+        case = compare.program_case(2000 + seed, bench.params)
+        bench.load(case.memory)
+        bench.start({"window_limit": case.memory.size, **case.registers})
+        bench.step(rng.randrange(30000))
+        bench.reset()
+        problems, _ = compare.check_case(bench, case, IDEAL, seed)
+        assert not problems, (seed, problems)
+
+
+@pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
+def test_addition_and_product(bench, fmt):
+    """What a board of these is to run: a vector addition and a product of matrices, here with both in one program list."""
+    m = Module(bench.params, base=0x10000)
+    a, b = m.stored_input("a", 18, 14, fmt), m.stored_input("b", 14, 11, fmt)
+    c = m.matmul(a, b)
+    m.binary("add", c, m.stored_input("d", 18, 11, fmt), c)
+    data = np.frombuffer(assemble_text(ISA, m.source()).data, np.uint8)
+    memory, rng = np.zeros(0x20000, np.uint8), np.random.default_rng(8)
+    memory[0x1000:0x1000 + data.size] = data
+    for address, _, matrix in m.inputs.values():
+        raw = from_array(rng.normal(size=matrix.shape), fmt).view(np.uint8).ravel()
+        memory[address:address + raw.size] = raw
+    case = compare.RunCase(f"sum and product {fmt}", memory, {"program_address": 0x1000, "program_length": data.size})
+    problems, got = compare.check_case(bench, case, SLOW if fmt == "bf16" else IDEAL, 0)
+    assert not problems and got.status == "done"
+
+
+def test_raw_words_pass_both_ways(bench):
+    memory = np.zeros(0x4000, np.uint8)
+    source = ".in raw 0x2000 8 5 7 mem_pitch=9\n.out raw 0x3000 8 5 7 mem_pitch=9\n.program main\n nop\n"
+    data = np.frombuffer(assemble_text(ISA, source).data, np.uint8)
+    memory[0x1000:0x1000 + data.size] = data
+    memory[0x2000:0x2000 + 140] = np.random.default_rng(1).integers(0, 256, 140)
+    case = compare.RunCase("raw", memory, {"program_address": 0x1000, "program_length": data.size})
+    problems, _ = compare.check_case(bench, case, IDEAL, 0)
+    assert not problems
+    bench.load(memory)
+    assert bench.run(compare.registers_of(case), compare.CYCLES).status == "done"
+    assert (bench.memory[0x3000:0x308C].view("<u4") == memory[0x2000:0x208C].view("<u4") & 0x3FFFF).all()
+
+
+def test_which_builds_are_small():
+    for preset in ("hx8k", "up5k"):
+        assert microcoded(SPACE.resolve(preset))
+    small = SPACE.resolve("hx8k")
+    for change in ({"macs": 4}, {"banks": 2}, {"contexts": 2}, {"sfu_lanes": 1}, {"alu_lanes": 4}, {"acc_frac": 17}, {"slots": 2}):
+        assert not microcoded(small | change), change
+    assert microcoded(small | {"reduce_axes": 1, "log_mem": 17, "imem": 2048})
+
+
+def test_microprogram_of_the_largest_build():
+    program = microprogram(SPACE.resolve("hx8k") | {"reduce_axes": 1, "log_mem": 17, "imem": 2048}, 1 << 32)
+    assert max(program.words) < 1 << 16 and len(program.registers) == 256
+
+
+@pytest.mark.parametrize("text, message", [
+    ("a: wait; a: wait", "Label a stands twice"),
+    ("turn 3", "No operation 'turn' in 'turn 3'"),
+    ("ret 3", "Operation 'ret 3' has 1 operands, not 0"),
+    ("ld", "Operation 'ld' has 0 operands, not 1"),
+    ("jmp nowhere", "No label 'nowhere' for 'jmp nowhere'"),
+    ("shl 0", "Shift in 'shl 0' is not from 1 to 31"),
+    ("shr 32", "Shift in 'shr 32' is not from 1 to 31"),
+    ("out SKY", "Nothing is called 'SKY' for 'out SKY'"),
+    ("cls SLEEP", "Nothing is called 'SLEEP' for 'cls SLEEP'"),
+    ("cnt SHEEP", "Nothing is called 'SHEEP' for 'cnt SHEEP'"),
+    ("st #3", "Nothing can be stored in 'st #3'"),
+    ("ld $SKY", "No source '\\$SKY' for 'ld \\$SKY'"),
+    ("ld SKY+X", "No array 'SKY' with entry 0 for 'ld SKY\\+X'"),
+    ("ld DESC.8", "No array 'DESC' with entry 8 for 'ld DESC.8'"),
+    ("\n".join(f"ld v{k}" for k in range(160)), "No place is left for v152"),
+    ("wait;" * 2049, "The microprogram has 2049 instructions, more than 2048"),
+])
+def test_bad_microprograms(text, message):
+    with pytest.raises(ValueError, match=message):
+        Microprogram(text, values={}, classes=Stall)
+
+
+def test_an_array_takes_no_more_than_it_has():
+    with pytest.raises(ValueError, match="Array ITER has 8 entries, not 9"):
+        Microprogram("wait", values={"ITER": [0] * 9}, classes=Stall)
+
+
+def test_engine_is_small(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    engine = Engine(params=SPACE.resolve("hx8k"), beat_bytes=4, memory_size=1 << 19, family="ice40")
+    cells = synthesise(engine, "ice40", "area")
+    assert cells["ICESTORM_LC"] <= 2600 and cells["SB_RAM40_4K"] == 22
+
+
+@pytest.mark.long
+@pytest.mark.pnr
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("board, preset, clock", [("blackice-ii", "hx8k", 30), ("icebreaker", "up5k", 18)])
+def test_boards_reach_their_clock(tmp_path, monkeypatch, board, preset, clock, seed):
+    monkeypatch.chdir(tmp_path)
+    report = build(board, "cherry", seed=seed, dir="build")
+    assert report["preset"] == preset and report["clock_reached_mhz"] >= clock
