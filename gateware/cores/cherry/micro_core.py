@@ -18,6 +18,7 @@ from amaranth.lib.wiring import Out
 from ...memory.port import MemoryPort
 from ...primitives.bram import BlockRAM
 from ..engine import EngineControl, Stall
+from .dot import Dot
 from .isa import ISA
 from .micro_assembler import Sink, Source
 from .micro_code import ALU, COPIES, DST, KIND, UNIFORM, microprogram
@@ -25,7 +26,6 @@ from .micro_lists import TILE_WORDS, tile_table
 from .micro_machine import MicroMachine
 from .params import cap_feature, cap_size
 from .serialalu import SerialAlu
-from .serialdot import SerialDot
 
 __all__ = ["MicroEngine"]
 
@@ -81,7 +81,7 @@ class MicroEngine(wiring.Component):
     def _units(self, m, table):
         """Dot unit and comparators, of which one works at a time; returns whether one does."""
         params, machine = self.params, self.machine
-        m.submodules.dot = dot = SerialDot(params=params, multiplier="lut" if self.family == "ice40" else "dsp", family=self.family)
+        m.submodules.dot = dot = Dot(params=params, notice=0, family=self.family)
         m.submodules.alu = alu = SerialAlu(params=params, family=self.family)
         a = machine.a
         came, above = Signal(18), Const(tile_table(params) // TILE_WORDS)

@@ -62,11 +62,12 @@ class MicroMachine(wiring.Component):
             m.d.comb += [port.addr.eq(fetch), port.en.eq(onward)]
             with m.If(here[_PART.bit_length() - 1:] == k):
                 m.d.comb += word.eq(port.data)
-        m.d.comb += [self.a.eq(a), self.shown.eq(read.data), self.ready.eq(self._valid & (op == Op.WAIT)), following.eq(here + 1)]
 
         def at(*ops):
             """The second cycle of one of these."""
             return self._second & Cat(op == o for o in ops).any()
+
+        m.d.comb += [self.a.eq(a), self.shown.eq(read.data), self.ready.eq(at(Op.WAIT)), following.eq(here + 1)]
 
         # The operand
         place, mode = Signal(8), x[9:]
