@@ -39,7 +39,7 @@ class _State(enum.Enum, shape=5):
 
 
 class SmallFrontEnd(wiring.Component):
-    """Front end in lockstep with the units: what needs no hazards, no queues and no snapshots fits an iCE40. Loops, records and their
+    """Front end in lockstep with the units, without hazards, queues and snapshots. Loops, records and their
     iterations lie in block RAM; addresses are worked out with one adder, 18 cycles for each active loop.
 
     An instruction takes some 6 cycles and those of its unit; a start of a loop 11, an end 9, an access 12 and 22 for each active loop.
