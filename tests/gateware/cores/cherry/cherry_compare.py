@@ -11,18 +11,22 @@ from cherry_lists import random_list
 from cherry_programs import SPAN, random_case, random_element
 from comparing import aborted_run, class_problems, first_difference, registers_of
 
-from quintet.boards.virtual.bench import IDEAL, CoreBench
+from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.gateware.cores.cherry.image import FILL, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
-from quintet.gateware.cores.cherry.isa import LOOPS
+from quintet.gateware.cores.cherry.isa import ISA, LOOPS
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.overlap import Overlap
 from quintet.gateware.cores.cherry.races import Race
+from quintet.tools.asm import assemble_text
+from quintet.tools.kernels.cherry.stored import from_array
 
-__all__ = ["BUILDS", "CYCLES", "QUICK", "RunCase", "check_aborted", "check_case", "list_case", "open_build", "program_case", "spoilt_case"]
+__all__ = ["BUILDS", "CYCLES", "QUICK", "SLOW", "RunCase", "behaviour_of", "check_aborted", "check_aborts", "check_case", "check_resets", "list_case",
+           "module_case", "open_build", "program_case", "spoilt_case"]
 
 #: No case of these tests takes so many cycles unless it hangs.
 CYCLES = 20_000_000
 MEMORY = 1 << 18
+SLOW = Behaviour(latency=30, depth=1, gap=9, gap_percent=100, stall_percent=75)
 #: Where nothing of a case lies: the list that fills or saves MEM, and what it saves.
 _HELP_AT, _SAVED_AT = 1 << 17, 3 << 16
 
@@ -86,6 +90,22 @@ def list_case(seed, params, wrong=False):
     """A random program list."""
     case = random_list(seed, params, wrong)
     return RunCase(f"list {seed}{' wrong' if wrong else ''}", case.memory, dict(case.registers))
+
+
+def module_case(name, module, fmt):
+    """The run of a module's steps on random matrices of ``fmt`` in main memory."""
+    data = np.frombuffer(assemble_text(ISA, module.source()).data, np.uint8)
+    memory, rng = np.zeros(0x20000, np.uint8), np.random.default_rng(8)
+    memory[0x1000:0x1000 + data.size] = data
+    for address, _, matrix in module.inputs.values():
+        raw = from_array(rng.normal(size=matrix.shape), fmt).view(np.uint8).ravel()
+        memory[address:address + raw.size] = raw
+    return RunCase(name, memory, {"program_address": 0x1000, "program_length": data.size})
+
+
+def behaviour_of(seed):
+    """How main memory answers: one case in five meets a moody one."""
+    return (IDEAL, Behaviour.random(random.Random(f"behaviour {seed}")))[seed % 5 == 0]
 
 
 def _help_list(params, descriptor, before):
@@ -181,3 +201,25 @@ def check_aborted(bench, case, cycle, behaviour, seed):
     if got.status == "fault":
         problems.append(f"a fault {got.fault} of a good program")
     return problems + [f"afterwards: {p}" for p in check_case(bench, case, behaviour, seed)[0]]
+
+
+def check_aborts(bench, count, cycles, slow):
+    """Aborts ``count`` programs within so many cycles, every ``slow``-th on a slow memory."""
+    rng = random.Random(5)
+    for seed in range(count):
+        case = program_case(1000 + seed, bench.params)
+        problems = check_aborted(bench, case, rng.randrange(cycles), SLOW if seed % slow == 0 else IDEAL, seed)
+        assert not problems, (seed, problems)
+
+
+def check_resets(bench, count, cycles):
+    """Resets the core within so many cycles of ``count`` programs: each runs afterwards."""
+    rng = random.Random(6)
+    for seed in range(count):
+        case = program_case(2000 + seed, bench.params)
+        bench.load(case.memory)
+        bench.start(registers_of(case))
+        bench.step(rng.randrange(cycles))
+        bench.reset()
+        problems, _ = check_case(bench, case, IDEAL, seed)
+        assert not problems, (seed, problems)

@@ -13,28 +13,22 @@ import pytest
 from comparing import bench_fixture
 
 import quintet.firmware.cherry.small
-from quintet.boards.virtual.bench import IDEAL, Behaviour
+from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.isa import ISA
-from quintet.tools.asm import assemble, assemble_text
+from quintet.tools.asm import assemble
 from quintet.tools.kernels.cherry import Module
-from quintet.tools.kernels.cherry.stored import from_array
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 1000, 8
-SLOW = Behaviour(latency=30, depth=1, gap=9, gap_percent=100, stall_percent=75)
 
 bench = bench_fixture(compare.open_build, compare.QUICK)
-
-
-def behaviour_of(seed):
-    return (IDEAL, Behaviour.random(random.Random(f"behaviour {seed}")))[seed % 5 == 0]
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_programs(bench, part):
     for seed in range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS):
         case = compare.program_case(seed, bench.params, words=random.Random(seed).choice((12, 24, 40)))
-        problems, got = compare.check_case(bench, case, behaviour_of(seed), seed)
+        problems, got = compare.check_case(bench, case, compare.behaviour_of(seed), seed)
         assert not problems and got.status == "done", (case.name, problems, got)
 
 
@@ -50,28 +44,16 @@ def test_programs_with_faults(bench):
 
 def test_lists(bench):
     for seed in range(60):
-        problems, _ = compare.check_case(bench, compare.list_case(seed, bench.params), behaviour_of(seed), seed)
+        problems, _ = compare.check_case(bench, compare.list_case(seed, bench.params), compare.behaviour_of(seed), seed)
         assert not problems, (seed, problems)
 
 
 def test_aborts(bench):
-    rng = random.Random(5)
-    for seed in range(20):
-        case = compare.program_case(1000 + seed, bench.params)
-        problems = compare.check_aborted(bench, case, rng.randrange(6000), SLOW if seed % 4 == 0 else IDEAL, seed)
-        assert not problems, (seed, problems)
+    compare.check_aborts(bench, 20, 6000, 4)
 
 
 def test_core_resets_at_random_cycles(bench):
-    rng = random.Random(6)
-    for seed in range(12):
-        case = compare.program_case(2000 + seed, bench.params)
-        bench.load(case.memory)
-        bench.start({"window_limit": case.memory.size, **case.registers})
-        bench.step(rng.randrange(5000))
-        bench.reset()
-        problems, _ = compare.check_case(bench, case, IDEAL, seed)
-        assert not problems, (seed, problems)
+    compare.check_resets(bench, 12, 5000)
 
 
 @pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
@@ -81,15 +63,9 @@ def test_matrices_in_main_memory(bench, fmt):
     a, b = m.stored_input("a", 70, 50, fmt), m.stored_input("b", 61, 50, fmt)
     c = m.matmul(a, b.transposed)
     m.binary("add", c, m.stored_input("d", 1, 61, fmt), c)
-    data = np.frombuffer(assemble_text(ISA, m.source()).data, np.uint8)
     assert sum(matrix.rows * matrix.cols for matrix in (a, b, c)) > 1 << bench.params["log_mem"]
-    memory, rng = np.zeros(0x20000, np.uint8), np.random.default_rng(8)
-    memory[0x1000:0x1000 + data.size] = data
-    for address, _, matrix in m.inputs.values():
-        raw = from_array(rng.normal(size=matrix.shape), fmt).view(np.uint8).ravel()
-        memory[address:address + raw.size] = raw
-    case = compare.RunCase(f"blocks {fmt}", memory, {"program_address": 0x1000, "program_length": data.size})
-    for seed, behaviour in enumerate((IDEAL, SLOW)):
+    case = compare.module_case(f"blocks {fmt}", m, fmt)
+    for seed, behaviour in enumerate((IDEAL, compare.SLOW)):
         problems, got = compare.check_case(bench, case, behaviour, seed)
         assert not problems and got.status == "done"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine against the golden model, with every width of beats; its microprogram's assembler and what that refuses."""
+"""The small engine against the golden model, with beats of 1, 4 and 8 bytes; its microprogram's assembler and what that refuses."""
 import random
 
 import cherry_compare as compare
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from comparing import bench_fixture
 
-from quintet.boards.virtual.bench import IDEAL, Behaviour
+from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.core import Engine
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.micro_assembler import Microprogram
@@ -17,21 +17,14 @@ from quintet.gateware.cores.engine import Stall
 from quintet.tools.asm import assemble_text
 from quintet.tools.build import build, synthesise
 from quintet.tools.kernels.cherry import Module
-from quintet.tools.kernels.cherry.stored import from_array
-
-SLOW = Behaviour(latency=30, depth=1, gap=9, gap_percent=100, stall_percent=75)
 
 bench = bench_fixture(compare.open_build, ("one", "one-4"))
 wide = bench_fixture(compare.open_build, ("one-8",))
 
 
-def behaviour_of(seed):
-    return (IDEAL, Behaviour.random(random.Random(f"behaviour {seed}")))[seed % 5 == 0]
-
-
 def check(bench, cases):
     for seed, case in cases:
-        problems, _ = compare.check_case(bench, case, behaviour_of(seed), seed)
+        problems, _ = compare.check_case(bench, case, compare.behaviour_of(seed), seed)
         assert not problems, (case.name, problems)
 
 
@@ -53,23 +46,11 @@ def test_reduces_along_rows_and_halves_of_beats(wide):
 
 
 def test_aborts(bench):
-    rng = random.Random(5)
-    for seed in range(6):
-        case = compare.program_case(1000 + seed, bench.params)
-        problems = compare.check_aborted(bench, case, rng.randrange(30000), SLOW if seed % 3 == 0 else IDEAL, seed)
-        assert not problems, (seed, problems)
+    compare.check_aborts(bench, 6, 30000, 3)
 
 
 def test_core_resets_at_random_cycles(bench):
-    rng = random.Random(6)
-    for seed in range(4):
-        case = compare.program_case(2000 + seed, bench.params)
-        bench.load(case.memory)
-        bench.start({"window_limit": case.memory.size, **case.registers})
-        bench.step(rng.randrange(30000))
-        bench.reset()
-        problems, _ = compare.check_case(bench, case, IDEAL, seed)
-        assert not problems, (seed, problems)
+    compare.check_resets(bench, 4, 30000)
 
 
 @pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
@@ -79,14 +60,8 @@ def test_addition_and_product(bench, fmt):
     a, b = m.stored_input("a", 18, 14, fmt), m.stored_input("b", 14, 11, fmt)
     c = m.matmul(a, b)
     m.binary("add", c, m.stored_input("d", 18, 11, fmt), c)
-    data = np.frombuffer(assemble_text(ISA, m.source()).data, np.uint8)
-    memory, rng = np.zeros(0x20000, np.uint8), np.random.default_rng(8)
-    memory[0x1000:0x1000 + data.size] = data
-    for address, _, matrix in m.inputs.values():
-        raw = from_array(rng.normal(size=matrix.shape), fmt).view(np.uint8).ravel()
-        memory[address:address + raw.size] = raw
-    case = compare.RunCase(f"sum and product {fmt}", memory, {"program_address": 0x1000, "program_length": data.size})
-    problems, got = compare.check_case(bench, case, SLOW if fmt == "bf16" else IDEAL, 0)
+    case = compare.module_case(f"sum and product {fmt}", m, fmt)
+    problems, got = compare.check_case(bench, case, compare.SLOW if fmt == "bf16" else IDEAL, 0)
     assert not problems and got.status == "done"
 
 

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measures the small engine: jobs through the link on the virtual boards of iCE40, each compared with the golden model.
+
+``python tests/gateware/cores/cherry/measure_cherry_small.py``
+"""
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from quintet.gateware.cores.cherry.params import SPACE
+from quintet.tools import Job, open_target, run_job
+from quintet.tools.kernels.cherry import Module, write_job
+
+__all__ = ["BOARDS", "jobs"]
+
+BOARDS = {"blackice-ii": "hx8k", "blackice-mx": "hx8k", "icebreaker": "up5k"}
+_AT, _LOADS, _SIZE = 0x1000, 16, (16, 32)
+
+
+def _kernel(folder, name, shape, op):
+    m, rng = Module(SPACE.resolve("hx8k"), base=0x4000), np.random.default_rng(3)
+    operands = [m.input(key, *shape) for key in ("a", "b")]
+    m.output("c", op(m, *operands))
+    return write_job(m, {key: rng.normal(size=shape) for key in ("a", "b")}, folder, name, program_at=_AT)
+
+
+def _text(folder, name, lines):
+    (folder / f"{name}.s").write_text("\n".join(lines) + "\n")
+    (folder / f"{name}.toml").write_text(f'core = "cherry"\nprogram = "{name}.s"\nprogram_at = {_AT:#x}\n')
+    return folder / f"{name}.toml"
+
+
+def jobs(folder):
+    """Name -> path of the job, written into ``folder``."""
+    rows, cols = _SIZE
+    return {
+        "addition of 512 elements": _kernel(folder, "addition", _SIZE, lambda m, a, b: m.binary("add", a, b)),
+        "product of 16x16 by 16x16": _kernel(folder, "product", (16, 16), lambda m, a, b: m.matmul(a, b)),
+        "nothing": _text(folder, "nothing", [".apu x 0 1 4", "nop"]),
+        "loads": _text(folder, "loads", [".apu x 0 1 4"] + ["load x, INPUT"] * _LOADS + ["nop"]),
+        "in": _text(folder, "in", [f".in fp32 0x4000 0 {rows} {cols}", ".program p", ".apu x 0 1 4", "nop"]),
+        "out": _text(folder, "out", [f".fill 1.0 0 {rows} {cols}", f".out fp32 0x4000 0 {rows} {cols}", ".program p", ".apu x 0 1 4", "nop"]),
+        "fill": _text(folder, "fill", [f".fill 1.0 0 {rows} {cols}", ".program p", ".apu x 0 1 4", "nop"])}
+
+
+def _cycles(path, board, preset):
+    job = Job.load(path)
+    with open_target(f"sim:{board}/cherry?preset={preset}") as target, open_target(f"model:cherry?preset={preset}") as model:
+        got, expected = run_job(job, target), run_job(job, model, like=target.info)
+    if got.outcome.status != "done" or got.raw != expected.raw:
+        raise SystemExit(f"{path.stem} on {board} does not give what the model gives")
+    return got.outcome.counters["cycles"]
+
+
+def main():
+    print("| board | " + " | ".join(("addition of 512 elements", "product of 16x16 by 16x16", "load of a tile", "element of fp32 in", "and out")) + " |\n"
+          "|---|---|---|---|---|---|", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = jobs(Path(folder))
+        for board, preset in BOARDS.items():
+            c = {name: _cycles(path, board, preset) for name, path in paths.items()}
+            elements = _SIZE[0] * _SIZE[1]
+            each = [(c["loads"] - c["nothing"]) / _LOADS, (c["in"] - c["nothing"]) / elements, (c["out"] - c["fill"]) / elements]
+            whole = [c["addition of 512 elements"], c["product of 16x16 by 16x16"]]
+            print(f"| {board} | " + " | ".join(f"{n:,.0f}" for n in (*whole, *each)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
