@@ -5,10 +5,11 @@ import random
 import cherry_compare as compare
 import numpy as np
 import pytest
-from comparing import bench_fixture
+from comparing import bench_fixture, failing_run
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.core import Engine
+from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.micro_assembler import Microprogram
 from quintet.gateware.cores.cherry.micro_code import microprogram
@@ -77,6 +78,43 @@ def test_raw_words_pass_both_ways(bench):
     bench.load(memory)
     assert bench.run(compare.registers_of(case), compare.CYCLES).status == "done"
     assert (bench.memory[0x3000:0x308C].view("<u4") == memory[0x2000:0x208C].view("<u4") & 0x3FFFF).all()
+
+
+def list_of(descriptor, before):
+    """Main memory with a list of one step, of no instructions, at 0x1000: entry at 0x1020, descriptor at 0x1040, image behind its end."""
+    step = Step(0), [descriptor] if before else [], [] if before else [descriptor]
+    data = np.frombuffer(list_bytes([(image_bytes(ProgramImage()), *step)]), np.uint8)
+    memory = np.zeros(compare.MEMORY, np.uint8)
+    memory[0x1000:0x1000 + data.size] = data
+    return memory, {"program_address": 0x1000, "program_length": data.size}
+
+
+@pytest.mark.parametrize("op, main", [(IN, -64), (OUT, -64), (IN, 64), (OUT, -32)])
+def test_rows_beyond_main_memory(bench, op, main):
+    memory, registers = list_of(Descriptor(op, "fp32", compare.MEMORY + main, 0, 4, 8, 32, 8), op == IN)
+    case = compare.RunCase("beyond", memory, registers | {"window_limit": 2 * compare.MEMORY})
+    problems, got = compare.check_case(bench, case, IDEAL, 0)
+    assert not problems and (got.fault.name, got.fault.pc) == ("bus", 0x1040)
+
+
+@pytest.mark.parametrize("name, at", [("program_address", compare.MEMORY), ("dma_in_list", compare.MEMORY), ("dma_in_list", compare.MEMORY - 4)])
+def test_lists_beyond_main_memory(bench, name, at):
+    case = compare.RunCase("beyond", np.zeros(compare.MEMORY, np.uint8), {"program_address": 0x1000, "window_limit": 2 * compare.MEMORY, name: at})
+    problems, got = compare.check_case(bench, case, IDEAL, 0)
+    assert not problems and (got.fault.name, got.fault.pc, got.fault.detail) == ("bus", at, compare.MEMORY)
+
+
+@pytest.mark.parametrize("op, address, pc", [
+    (IN, 0x1004, 0x1000), (IN, 0x103C, 0x1020), (IN, 0x1044, 0x1040), (IN, 0x1084, 0x1020), (IN, 0x2000, 0x1040), (IN, 0x205C, 0x1040),
+    (OUT, 0x2000, 0x1040), (OUT, 0x205C, 0x1040)])
+def test_bus_errors(bench, op, address, pc):
+    """Words of header, entry, descriptor, image and rows, each of which fails."""
+    memory, registers = list_of(Descriptor(op, "raw", 0x2000, 0, 3, 8, 32, 8), op == IN)
+    case = compare.RunCase("errors", memory, registers)
+    got = failing_run(bench, case, address, op == OUT, IDEAL, 0, compare.CYCLES)
+    assert (got.fault.name, got.fault.pc, got.fault.detail) == ("bus", pc, address)
+    problems, got = compare.check_case(bench, case, IDEAL, 0)
+    assert not problems and got.status == "done"
 
 
 def test_which_builds_are_small():
