@@ -118,6 +118,7 @@ class Job:
         except RoomError as error:
             raise self._error("core", core, str(error)) from None
         self.isa = self.room.isa.ISA
+        self.software = self.room.software.SOFTWARE
         self.program = program if isinstance(program, (bytes, bytearray)) else Path(program)
         if not isinstance(self.program, (bytes, bytearray)) and not self.program.exists():
             raise self._error("program", str(self.program), "no such file")
@@ -221,10 +222,10 @@ class Job:
         for name, value in self.registers.items():
             self.register_map.check_build(name, value, params, memory_size, self.origin, target)
         registers = {**self.registers, "program_address": self.program_at, "program_length": len(program.data)}
-        if self.isa.check_job is not None:
+        if self.software.check_job is not None:
             try:
                 window = {"window_base": 0, "window_limit": memory_size}
-                found = self.isa.check_job(program, {**window, **registers}, params)
+                found = self.software.check_job(program, {**window, **registers}, params)
             except ValueError as error:
                 raise JobError(f"{self.origin}: {error}") from None
             program.warnings.extend(f"{self.origin}: warning: {message}" for message in found or ())
@@ -238,7 +239,7 @@ class Job:
             program = SimpleNamespace(data=bytes(self.program), warnings=[], lines={})
         else:
             from .asm import load_program
-            program = load_program(self.isa, self.program, params)
+            program = load_program(self.software, self.program, params)
         if not program.data:
             raise self._error("program", str(self.program), "is empty")
         return program

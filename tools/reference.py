@@ -81,17 +81,17 @@ def _instructions(isa):
             yield "Faults by its own fields: " + ", ".join(sorted(faults)) + ".\n"
 
 
-def _text(isa):
-    syntax = isa.syntax
+def _text(software):
+    syntax = software.isa.syntax
     signs = " ".join(f"`{sign}`" for sign in syntax.comments)
     case = "in either case" if syntax.fold else "as written here"
     yield (f"One instruction a line; {signs} starts a comment; mnemonics {case}. Constants, expressions, `.include`, "
            "`.rept` and `.word` as in [the assembler](../assembler.md).\n")
     if syntax.macros:
         yield _table(("macro", "meaning"), [(f"`{m.usage}`", m.doc) for m in syntax.macros])
-    if syntax.directives:
-        yield _table(("directive", "meaning"), [(f"`{d.name}`", d.doc) for d in syntax.directives])
-    yield _table(("suffix", "form"), [(f"`{suffix}`", form.doc or form.kind) for suffix, form in isa.forms.items()])
+    if software.directives:
+        yield _table(("directive", "meaning"), [(f"`{d.name}`", d.doc) for d in software.directives])
+    yield _table(("suffix", "form"), [(f"`{suffix}`", form.doc or form.kind) for suffix, form in software.forms.items()])
 
 
 def _registers(isa):
@@ -133,7 +133,7 @@ def reference_page(room):
     pieces.append(f"`{isa.name}`, tag `{isa.tag}`, version {isa.version[0]}.{isa.version[1]}; a program lies at a "
                   f"multiple of {isa.program_align} bytes. What everything means exactly: [the specification]"
                   f"(../isa/{isa.name}.md).\n")
-    pieces += ["## Words\n", *_words(isa), "## Instructions\n", *_instructions(isa), "## Text and files\n", *_text(isa)]
+    pieces += ["## Words\n", *_words(isa), "## Instructions\n", *_instructions(isa), "## Text and files\n", *_text(room.software.SOFTWARE)]
     pieces += ["## Registers\n", *_registers(isa), "## Faults\n"]
     pieces.append("In order of precedence: of several the first is reported.\n")
     pieces.append(_table(("code", "name", "condition", "detail"), [

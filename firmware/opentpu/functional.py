@@ -13,6 +13,7 @@ import numpy as np
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.cores.parameters import ParameterError
 from quintet.tools.asm import AsmError, load_program
 
@@ -123,7 +124,7 @@ def main(argv=None):
             raise FunctionalError(f"{options.hostmem}: host memory must be [vectors, n], not {list(hostmem.shape)}")
         given = dict(item.split("=", 1) if "=" in item else (item, "") for item in options.params)
         params = SPACE.resolve(options.preset, {"n": int(hostmem.shape[1]), **given})
-        program = load_program(ISA, options.program, params).data
+        program = load_program(SOFTWARE, options.program, params).data
         float_host = _load(options.float_hostmem, "float inputs") if options.float_hostmem else hostmem
         float_weights = _load(options.float_weights, "float weights") if options.float_weights else weights
         registers = {"sigmoid_compat": int(options.sigmoid_compat)}

@@ -20,6 +20,7 @@ class Room:
     ----------
     name : str
     isa : module ``isa`` (``ISA``: encoding, registers, faults, program forms)
+    software : module ``software`` (``SOFTWARE``: what assembler, disassembler and jobs do beyond the table)
     params : module ``params`` (``SPACE``: parameters and presets)
     model : module ``model`` (``Model``: the golden model)
     core : module ``core`` (``Engine``: the gateware). Raises :class:`RoomError` where there is none
@@ -33,6 +34,7 @@ class Room:
         return importlib.import_module(f"{self.package}.{part}")
 
     isa = cached_property(lambda self: self._module("isa"))
+    software = cached_property(lambda self: self._module("software"))
     params = cached_property(lambda self: self._module("params"))
     model = cached_property(lambda self: self._module("model"))
 

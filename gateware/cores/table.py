@@ -6,15 +6,15 @@ made of what stands here. An instruction is a *word*, an integer with bit 0 the 
 how words lie in memory (18 bits in four bytes, 112 bits big-endian, two sizes in one stream) is the affair of a
 :class:`Storage`.
 """
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from .instruction import Field, Instruction, Macro, Rule, TableError, built
 from .table_check import check_table, mask
 
-__all__ = ["Decoded", "Directive", "Field", "FileForm", "Instruction", "Isa", "Macro", "Part", "Rule", "Storage",
+__all__ = ["Decoded", "Field", "Instruction", "Isa", "Macro", "Part", "Rule", "Storage",
            "Syntax", "TableError", "built"]
 
 
@@ -64,14 +64,6 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Directive:
-    """A directive of the ISA's own: ``handle(assembler, cursor)`` is called with the cursor behind its name."""
-    name: str
-    handle: Callable
-    doc: str = ""
-
-
-@dataclass(frozen=True)
 class Syntax:
     """What differs between the assembly texts of the ISAs.
 
@@ -81,31 +73,13 @@ class Syntax:
     fold : mnemonics (and flags) may be written in either case.
     named : operands may be given as ``name=value``.
     multiline : an open bracket carries the statement to the next line.
-    macros, directives : tuples of :class:`Macro`, :class:`Directive`.
-    bulk : callable giving an object that reads long runs of plain lines at once: ``read(lines, begin)`` gives ``(value,
-        lines)``, a value of ``None`` where the next ``lines`` lines are to be read one by one; ``emit(assembler, value, place)``
-        appends it to the current section.
+    macros : tuple of :class:`Macro`.
     """
     comments: tuple = ("#",)
     fold: bool = False
     named: bool = False
     multiline: bool = False
     macros: tuple = ()
-    directives: tuple = ()
-    bulk: Callable | None = None
-
-
-@dataclass(frozen=True)
-class FileForm:
-    """A form of program file. ``kind`` ``"assembly"`` and ``"binary"`` (the bytes as they lie in memory) are built in.
-
-    Any other brings ``read(isa, path, params)``, which gives a program, and if it can be written
-    ``write(isa, program, path)``. The suffix ``"/"`` stands for a folder.
-    """
-    kind: str
-    read: Callable | None = None
-    write: Callable | None = None
-    doc: str = ""
 
 
 class Decoded(NamedTuple):
@@ -125,27 +99,11 @@ class Isa:
     name : folder of its room. ``title`` : for people. ``tag`` : four characters. ``version`` : (major, minor).
     program_align : alignment of ``program_at``, in bytes.
     registers, counters, faults : tuples of the types of ``registers.py``; ``faults`` in order of precedence.
-    forms : suffix of a program file -> :class:`FileForm`.
     storage : tuple of :class:`Storage`; the first is the usual one, all hold words of the same width.
     parts : tuple of :class:`Part` that covers the word; the one called ``opcode`` tells instructions apart.
     rest : ``"zero"`` or ``"ignored"``: what holds for bits that an instruction does not use.
     opcode_fault, field_fault : names of the faults for an undefined opcode, an illegal field.
     fault_detail : ``(word, field or part or None) -> int`` for fields without a detail of their own.
-    lint : ``(items, params)`` -> pairs (index or ``None``, message): warnings about a whole program; triples with a third
-        element ``"error"`` refuse it.
-    link : ``(assembler) -> bytes``: makes the image of what was assembled, if that is more than its words
-        (docs/assembler.md).
-    frontend : class called with the assembler, for an ISA whose statements are more than operands by the table: its
-        ``statement(name, cursor, place)`` gets every statement but the directives that all share, ``name`` with its dot where
-        it is a directive; ``finish()`` emits the words, and gives a dict for ``Program.extra`` (docs/assembler.md).
-    listing : ``(isa, data, params, text) -> str``: the disassembly of such an image; ``text(word, stored, storage)`` gives the line
-        of a word that lies there as the bytes ``stored`` (``storage``: by default the usual one). Raises :class:`TableError` for
-        what is no image.
-    passes : name -> ``(isa, program, params) -> Program``: what ``quintet asm --pass NAME`` may do to a program; what it has to
-        say stands in the program's warnings.
-    check_job : ``(program, registers, params)``, raises ``ValueError`` for a job that this ISA cannot mean (an output area that
-        overlaps the program), and may return warnings; ``registers`` holds those the job writes, ``program_address``,
-        ``program_length`` and the window's bounds always among them.
     """
     name: str
     title: str
@@ -158,18 +116,11 @@ class Isa:
     faults: tuple
     registers: tuple = ()
     counters: tuple = ()
-    forms: Mapping = field(default_factory=dict)
     syntax: Syntax = Syntax()
     rest: str = "zero"
     opcode_fault: str = "illegal_opcode"
     field_fault: str = "bad_field"
     fault_detail: Callable | None = None
-    lint: Callable | None = None
-    link: Callable | None = None
-    listing: Callable | None = None
-    frontend: Callable | None = None
-    passes: Mapping = field(default_factory=dict)
-    check_job: Callable | None = None
     doc: str = ""
 
     def __post_init__(self):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import assemble_text
 from quintet.tools.jobfile import read_job
 from quintet.tools.kernels.cherry import KernelError, Module, Stored, write_job
@@ -17,7 +17,7 @@ RNG = np.random.default_rng(11)
 
 def run(module, arrays):
     """Outputs of a module on the model, which looks for races and broken promises of double buffering."""
-    program = assemble_text(ISA, module.source())
+    program = assemble_text(SOFTWARE, module.source())
     assert not program.warnings, program.warnings
     model = Model(SPACE.resolve("sim", {"log_mem": module.elements.bit_length() - 1, "contexts": module.contexts}), np.zeros(1 << 22, np.uint8))
     model.mem[:] = 0x1FF00      # nothing may depend on what the scratchpad held

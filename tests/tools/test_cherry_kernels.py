@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import assemble_text
 from quintet.tools.kernels.cherry import KernelError, Module, write_job
 from quintet.tools.kernels.cherry.jobs import to_bf16
@@ -15,7 +15,7 @@ AT = 0x1000
 
 def run(module, arrays, shuffle=None):
     """Outputs of a module on the model, which also looks for races and checks every warning of the assembler."""
-    program = assemble_text(ISA, module.source())
+    program = assemble_text(SOFTWARE, module.source())
     assert not program.warnings, program.warnings
     params = SPACE.resolve("sim", {"log_mem": module.elements.bit_length() - 1, "contexts": module.contexts})
     model = Model(params, np.zeros(1 << 22, np.uint8), shuffle=shuffle)

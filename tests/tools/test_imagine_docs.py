@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.gateware.cores.imagine.isa import ISA
+from quintet.gateware.cores.imagine.software import SOFTWARE
 from quintet.tools.asm import assemble
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -30,4 +30,4 @@ def test_text(tmp_path):
     np.savez(tmp_path / "weights.npz", w1=np.ones((4, 20)))
     text = next(part for part in (DOCS / "imagine-assembler.md").read_text().split("```") if part.startswith("\n.setupParams"))
     (tmp_path / "x.s").write_text(text)
-    assert len(assemble(ISA, tmp_path / "x.s").data) > 100
+    assert len(assemble(SOFTWARE, tmp_path / "x.s").data) > 100

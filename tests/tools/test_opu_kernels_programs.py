@@ -5,6 +5,7 @@ import pytest
 from kernels_opu_support import build, check, random_values, random_weights
 
 from quintet.gateware.cores.opu.isa import ISA
+from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.tools import Job
 from quintet.tools.asm import assemble_text
 from quintet.tools.kernels.opu import KernelError, Network, Tiling, Timing, compile_network, estimate, write_job
@@ -26,7 +27,7 @@ def mnemonics(compiled):
 
 def test_text_assembles_to_the_same_words():
     compiled = compile_network(chain(), build())
-    assert assemble_text(ISA, compiled.text).data == compiled.data
+    assert assemble_text(SOFTWARE, compiled.text).data == compiled.data
     assert [span.name for span in compiled.layers] == ["l0", "l1", "l2"]
     assert "# l1" in compiled.text
 

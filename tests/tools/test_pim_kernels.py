@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.model import Model
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.tools import Job, open_target, run_job
 from quintet.tools.asm import assemble_text
 from quintet.tools.kernels.pim import (
@@ -115,7 +115,7 @@ def test_text_gives_the_same_image(tmp_path):
         compiled = compile_network(network, BIG, images=8, cores=2, mode=mode, **GMEM)
         (tmp_path / "g.json").write_text(compiled.groups())
         text = compiled.text("g.json").replace('"g.json"', f'"{tmp_path}/g.json"')
-        assert assemble_text(ISA, text).data == compiled.data
+        assert assemble_text(SOFTWARE, text).data == compiled.data
 
 
 def refuse(message, function, *args, **more):

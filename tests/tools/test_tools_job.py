@@ -220,7 +220,7 @@ def test_what_the_isa_itself_refuses(small):
 
     def check(program, registers, params):
         raise ValueError(f"{len(program.data)} bytes at {registers['program_address']:#x}, n = {params['n']}")
-    job.isa = dataclasses.replace(job.isa, check_job=check)
+    job.software = dataclasses.replace(job.software, check_job=check)
     with pytest.raises(JobError, match="job.toml: 14 bytes at 0x1000, n = 8"):
         job.image(job.room.params.SPACE.resolve(), 0x8000)
 

@@ -31,7 +31,7 @@ def test_page_names_everything():
     page = reference_page(room)
     assert page.startswith(MARKER)
     isa, space = room.isa.ISA, room.params.SPACE
-    for name in (*isa.opcodes, *isa.fault_codes, *isa.register_map, *isa.forms, *space.parameters, *space.presets):
+    for name in (*isa.opcodes, *isa.fault_codes, *isa.register_map, *room.software.SOFTWARE.forms, *space.parameters, *space.presets):
         assert f"`{name}" in page or f"### {name}" in page, name
 
 

@@ -40,6 +40,7 @@ class Assembler(Source):
 
     Attributes
     ----------
+    software : Software
     isa : Isa
     params : dict or None
     symbols : dict of str to int
@@ -51,17 +52,18 @@ class Assembler(Source):
     lines : dict of int to SourceLine
         Filled by :meth:`lay_out`.
     """
-    def __init__(self, isa, params=None):
-        super().__init__(isa.syntax)
-        self.isa = isa
+    def __init__(self, software, params=None):
+        super().__init__(software.isa.syntax, software.bulk)
+        self.software = software
+        self.isa = software.isa
         self.params = params
         self.sections = {}
         self.state = {}
         self.warnings = []
         self.lines = {}
-        self._directives = {d.name: d for d in isa.syntax.directives}
+        self._directives = {d.name: d for d in software.directives}
         self.section = self.open_section(None)
-        self.frontend = isa.frontend(self) if isa.frontend is not None else None
+        self.frontend = software.frontend(self) if software.frontend is not None else None
 
     # For directives, macros and link
 
@@ -116,7 +118,7 @@ class Assembler(Source):
         cursor = Cursor(statement, self.symbols, assembler=self)
         first = statement.tokens[0]
         if first.kind == "bulk":
-            self.isa.syntax.bulk().emit(self, first.value, Place(statement.file, first.line, first.column))
+            self.bulk().emit(self, first.value, Place(statement.file, first.line, first.column))
             return
         if first.kind == "name" and first.text.startswith("."):
             if not self.common_directive(first.text, cursor):
@@ -244,14 +246,14 @@ class Assembler(Source):
         """The :class:`Program`."""
         extra = self.frontend.finish() if self.frontend is not None else {}
         items = [item for section in self.sections.values() for item in section.items]
-        if self.isa.lint is not None:
-            for index, message, *severity in self.isa.lint(items, self.params):
+        if self.software.lint is not None:
+            for index, message, *severity in self.software.lint(items, self.params):
                 place = self.last_place if index is None else items[index].place
                 if severity == ["error"]:
                     raise AsmError(message, place=place)
                 self.warn(place, message)
-        if self.isa.link is not None:
-            data = self.isa.link(self)
+        if self.software.link is not None:
+            data = self.software.link(self)
         else:
             data, base = [], 0
             for section in self.sections.values():
@@ -265,12 +267,12 @@ def _shown(value):
     return number_text(value) if isinstance(value, int) else str(value)
 
 
-def assemble(isa, path, params=None):
+def assemble(software, path, params=None):
     """Assembles a source file.
 
     Parameters
     ----------
-    isa : Isa
+    software : Software
     path : str or Path
     params : dict, optional
         Build parameters (``ParameterSpace.resolve``) that sizes are checked against; ``None`` checks encodings alone.
@@ -285,14 +287,14 @@ def assemble(isa, path, params=None):
     AsmError
         The first error, with file, line and column.
     """
-    assembler = Assembler(isa, params)
+    assembler = Assembler(software, params)
     assembler.read_file(Path(path), shown=str(path))
     return assembler.finish()
 
 
-def assemble_text(isa, text, name="<text>", params=None):
+def assemble_text(software, text, name="<text>", params=None):
     """As :func:`assemble`, of ``text``; ``name`` stands in messages. Includes are relative to the current folder."""
-    assembler = Assembler(isa, params)
+    assembler = Assembler(software, params)
     assembler.read_text(text, name)
     return assembler.finish()
 

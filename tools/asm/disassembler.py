@@ -8,7 +8,7 @@ from .operand_text import format_operands
 __all__ = ["disassemble", "instruction_text"]
 
 
-def disassemble(isa, data, params=None):
+def disassemble(software, data, params=None):
     """Canonical text of a binary program, one line a word; assembled again it gives the same bytes.
 
     Words that are no legal instructions, or that the assembler would code otherwise, become ``.word``, with the fault
@@ -16,7 +16,7 @@ def disassemble(isa, data, params=None):
 
     Parameters
     ----------
-    isa : Isa
+    software : Software
     data : bytes
     params : dict, optional
         Build parameters that legality is judged with (as in the assembler).
@@ -26,11 +26,12 @@ def disassemble(isa, data, params=None):
     AsmError
         ``data`` ends inside a word, or is no image of this ISA.
     """
-    if isa.listing is not None:
+    isa = software.isa
+    if software.listing is not None:
         def text(word, stored, storage=isa.storage[0]):
             return instruction_text(isa, word, stored, storage, params)
         try:
-            return isa.listing(isa, data, params, text)
+            return software.listing(software, data, params, text)
         except TableError as error:
             raise AsmError(str(error)) from None
     lines, offset, storage = [], 0, isa.storage[0]

@@ -29,7 +29,7 @@ _LONGEST_NUMBER = 4000
 class Token(NamedTuple):
     """``kind`` is ``float``, ``number``, ``name``, ``string`` or ``sign``; a bad number has ``value`` ``None``.
 
-    A run of lines that an ISA read at once (``Syntax.bulk``) is one token of kind ``bulk``."""
+    A run of lines that an ISA read at once (``Software.bulk``) is one token of kind ``bulk``."""
     kind: str
     text: str
     line: int
@@ -79,8 +79,8 @@ def _tokens(text, line, comments):
     return found
 
 
-def statements(text, file, syntax):
-    """The statements of ``text``, a list of :class:`Statement`.
+def statements(text, file, syntax, bulk=None):
+    """The statements of ``text``, a list of :class:`Statement`; ``bulk`` as of ``Software``.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def statements(text, file, syntax):
     found, held, depth = [], [], 0
     opened = None
     lines = text.split("\n")
-    bulk, single = (syntax.bulk() if syntax.bulk is not None else None), 0
+    bulk, single = (bulk() if bulk is not None else None), 0
     number = 0
     while number < len(lines):
         if bulk is not None and not depth and number >= single:

@@ -44,14 +44,14 @@ class Program:
         return self.lines.get(offset)
 
 
-def suffix_of(isa, path):
-    """The longest suffix in ``isa.forms`` that the name of ``path`` ends in; :class:`AsmError` if there is none."""
-    if "/" in isa.forms and (str(path).endswith("/") or Path(path).is_dir()):
+def suffix_of(software, path):
+    """The longest suffix in ``software.forms`` that the name of ``path`` ends in; :class:`AsmError` if there is none."""
+    if "/" in software.forms and (str(path).endswith("/") or Path(path).is_dir()):
         return "/"
     name = Path(path).name
-    fitting = [suffix for suffix in isa.forms if name.endswith(suffix)]
+    fitting = [suffix for suffix in software.forms if name.endswith(suffix)]
     if not fitting:
-        raise AsmError(f"no program form of {isa.name} has this suffix", file=path, expected=", ".join(isa.forms))
+        raise AsmError(f"no program form of {software.isa.name} has this suffix", file=path, expected=", ".join(software.forms))
     return max(fitting, key=len)
 
 
@@ -71,12 +71,12 @@ def read_source(path):
     return text.replace("\r\n", "\n")
 
 
-def load_program(isa, path, params=None):
-    """Reads a program file of any form that ``isa`` declares, by its suffix.
+def load_program(software, path, params=None):
+    """Reads a program file of any form that ``software`` declares, by its suffix.
 
     Parameters
     ----------
-    isa : Isa
+    software : Software
     path : str or Path
     params : dict, optional
         Build parameters, for the checks of the assembler.
@@ -90,29 +90,29 @@ def load_program(isa, path, params=None):
     AsmError
         Unknown suffix, unreadable file, a binary that ends inside a word, an error in the source.
     """
-    form = isa.forms[suffix_of(isa, path)]
+    form = software.forms[suffix_of(software, path)]
     if form.kind == "assembly":
         from .assembler import assemble
-        return assemble(isa, path, params)
+        return assemble(software, path, params)
     if form.kind == "binary":
         data = _read(path)
-        check_size(isa, data, path)
+        check_size(software, data, path)
         return Program(data)
     if form.read is None:
-        readable = [s for s, f in isa.forms.items() if f.kind in ("assembly", "binary") or f.read is not None]
+        readable = [s for s, f in software.forms.items() if f.kind in ("assembly", "binary") or f.read is not None]
         raise AsmError("this form is only written", file=path, expected=", ".join(readable))
-    return form.read(isa, path, params)
+    return form.read(software, path, params)
 
 
-def check_size(isa, data, path):
+def check_size(software, data, path):
     """Refuses ``data`` that is no whole number of words (where the words' storage alone decides)."""
-    storage = isa.storage[0]
-    if isa.link is None and len(isa.storage) == 1 and len(data) % storage.size:
+    storage = software.isa.storage[0]
+    if software.link is None and len(software.isa.storage) == 1 and len(data) % storage.size:
         raise AsmError(f"{len(data)} bytes are no whole number of words", file=path,
                        expected=f"a multiple of {storage.size} bytes")
 
 
-def save_program(isa, program, path):
+def save_program(software, program, path):
     """Writes ``program`` in the form that the suffix of ``path`` names, whole or not at all.
 
     Raises
@@ -120,13 +120,13 @@ def save_program(isa, program, path):
     AsmError
         Unknown suffix, a form that is only read, or a file that cannot be written.
     """
-    form = isa.forms[suffix_of(isa, path)]
+    form = software.forms[suffix_of(software, path)]
     if form.kind != "binary" and form.write is None:
-        writable = [s for s, f in isa.forms.items() if f.kind == "binary" or f.write is not None]
+        writable = [s for s, f in software.forms.items() if f.kind == "binary" or f.write is not None]
         raise AsmError("this form is only read", file=path, expected=", ".join(writable))
     if form.write is not None:
         try:
-            form.write(isa, program, path)
+            form.write(software, program, path)
         except OSError as error:
             raise AsmError(f"cannot be written ({error.strerror or error})", file=path) from None
         except ValueError as error:

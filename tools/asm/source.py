@@ -22,8 +22,8 @@ class Source:
     """
     COMMON = (".endr", ".equ", ".include", ".rept")
 
-    def __init__(self, syntax):
-        self.syntax = syntax
+    def __init__(self, syntax, bulk=None):
+        self.syntax, self.bulk = syntax, bulk
         self.symbols = {}
         self.last_place = Place("<text>", 1, 1)
         self._defined = {}              # constant -> where
@@ -50,11 +50,11 @@ class Source:
         resolved = path.resolve()
         again = resolved in self._parsed
         if not again:
-            self._parsed[resolved] = statements(read_source(path), shown, self.syntax)
+            self._parsed[resolved] = statements(read_source(path), shown, self.syntax, self.bulk)
         self._run_file(resolved, shown, self._parsed[resolved], again)
 
     def read_text(self, text, name):
-        self._run_file(None, name, statements(text.replace("\r\n", "\n"), name, self.syntax), False)
+        self._run_file(None, name, statements(text.replace("\r\n", "\n"), name, self.syntax, self.bulk), False)
 
     def _run_file(self, resolved, shown, body, again):
         self._files.setdefault(shown, len(self._files))

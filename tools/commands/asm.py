@@ -22,21 +22,22 @@ def run(args, console):
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ..asm import AsmError, load_program, save_program
     from ..asm.program import suffix_of
-    form = room.isa.ISA.forms[suffix_of(room.isa.ISA, args.out)]    # before anything is assembled
+    software = room.software.SOFTWARE
+    form = software.forms[suffix_of(software, args.out)]    # before anything is assembled
     if form.kind == "assembly":
         raise AsmError("this form is only read", file=args.out)
     if Path(args.out).resolve() == Path(args.source).resolve():
         raise InputError(f"-o {args.out}: is the source itself")
-    known = room.isa.ISA.passes
+    known = software.passes
     for name in args.passes:
         if name not in known:
             raise InputError(f"--pass {name}: {room.name} has {', '.join(known) or 'no passes'}")
-    program = load_program(room.isa.ISA, Path(args.source), params)
+    program = load_program(software, Path(args.source), params)
     for name in args.passes:
-        program = known[name](room.isa.ISA, program, params)
+        program = known[name](software, program, params)
     for warning in program.warnings:
         console.note(str(warning))
-    save_program(room.isa.ISA, program, args.out)    # a slash at the end says that a folder is meant
+    save_program(software, program, args.out)    # a slash at the end says that a folder is meant
     console.out(f"{args.out}: {len(program.data):,} bytes")
     console.result({"isa": room.name, "source": args.source, "output": args.out, "bytes": len(program.data),
                     "warnings": [str(w) for w in program.warnings]})

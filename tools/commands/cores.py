@@ -27,7 +27,7 @@ def describe(room):
     isa, space = room.isa.ISA, room.params.SPACE
     return {
         "name": isa.name, "title": isa.title, "tag": isa.tag, "version": ".".join(map(str, isa.version)),
-        "program_align": isa.program_align, "forms": list(isa.forms), "gateware": room.has_core,
+        "program_align": isa.program_align, "forms": list(room.software.SOFTWARE.forms), "gateware": room.has_core,
         "parameters": [{"name": p.name, "kind": p.kind.__name__, "legal": p.expected, "default": p.default, "job": p.job,
                         "doc": p.doc} for p in space.parameters.values()],
         "presets": [{"name": p.name, "default": p.default, "doc": p.doc, "params": space.resolve(p.name)}

@@ -18,8 +18,8 @@ def run(args, console):
     given = sizes(args)
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ..asm import disassemble, load_program
-    program = load_program(room.isa.ISA, Path(args.binary), params)
-    text = disassemble(room.isa.ISA, program.data, params)
+    program = load_program(room.software.SOFTWARE, Path(args.binary), params)
+    text = disassemble(room.software.SOFTWARE, program.data, params)
     if args.out:
         write_output(args.out, (text.rstrip("\n") + "\n").encode())
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")

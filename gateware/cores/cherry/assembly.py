@@ -2,7 +2,7 @@
 """Directives of the Cherry assembler, and how a source becomes an image or a program list (specification, section 3.2). Pure Python."""
 from dataclasses import dataclass, field
 
-from ..table import Directive
+from ..software import Directive
 from .decimals import element
 from .image import (
     FILL,

@@ -2,9 +2,7 @@
 """Cherry: encoding, registers and faults (docs/isa/cherry.md, sections 3, 6 and 7). Pure Python."""
 from ..operands import Modulo
 from ..registers import Fault, Register
-from ..table import Field, FileForm, Instruction, Isa, Part, Rule, Storage, Syntax
-from .assembly import DIRECTIVES, link
-from .listing import listing
+from ..table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
 from .operands import APU, LOOP, TILE
 
 __all__ = ["ACC", "INPUT", "ISA", "LOOPS", "OUTPUT", "SPECIAL", "UNITS", "WEIGHTS", "CherryIsa"]
@@ -142,15 +140,9 @@ ISA = CherryIsa(
     instructions=INSTRUCTIONS,
     faults=FAULTS,
     registers=REGISTERS,
-    forms={
-        ".s": FileForm("assembly", doc="assembly"),
-        ".bin": FileForm("binary", doc="program image (CHRY) or program list (CHRL)"),
-    },
-    syntax=Syntax(comments=(";",), fold=True, directives=DIRECTIVES),
+    syntax=Syntax(comments=(";",), fold=True),
     opcode_fault="opcode",
     field_fault="field",
     fault_detail=lambda word, item: word,
-    link=link,
-    listing=listing,
     doc="18-bit floats on 4x4 tiles, 32 address units driven by loop counters, loops whose iterations may run in any order.",
 )

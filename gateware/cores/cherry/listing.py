@@ -39,7 +39,7 @@ def _words(data, base=0):
     return word
 
 
-def listing(isa, data, params, text):
+def listing(software, data, params, text):
     """Text of an image or list.
 
     Raises
@@ -49,10 +49,10 @@ def listing(isa, data, params, text):
     """
     try:
         if _words(data)(0) == LIST_MAGIC:
-            lines, again = _list(isa, data, text)
+            lines, again = _list(software.isa, data, text)
         else:
             image = read_image(_words(data))
-            lines, again = _program(isa, image, text), image_bytes(image)
+            lines, again = _program(software.isa, image, text), image_bytes(image)
     except ImageError as error:
         raise TableError(f"word {error.word:#010x} at offset {error.offset:#x} is refused (fault {error.fault}), expected a program "
                          "image (CHRY) or list (CHRL)") from None

@@ -140,21 +140,21 @@ class Frontend:
         return {"imagine": tuple(self._targets), "assembler": self.asm}
 
 
-def write_export(isa, program, path):
+def write_export(software, program, path):
     """Writes ``program`` as the suffix of ``path`` says. Raises ``ValueError``, ``OSError``."""
     from .assembler import IMAGineAsm
     path = Path(path)
     asm = program.extra.get("assembler")
     if asm is None:
         asm = IMAGineAsm()
-        for word in isa.load(program.data):
+        for word in software.isa.load(program.data):
             asm.as_addWord(word)
     text = {".mem": lambda: asm.verilogBin(), ".c": lambda: asm.CprogHex(path.stem), ".h": c_header,
             ".hex": lambda: hex_words(asm.words())}[path.suffix]()
     write_whole(path, text)
 
 
-def listing(isa, data, params, text=None):
+def listing(software, data, params, text=None):
     """The disassembly: the parameters, and a statement a word; what the assembler would refuse is a ``.word``."""
     from .assembler import IMAGineAsm
     given = {"regCnt": 64}
@@ -165,9 +165,9 @@ def listing(isa, data, params, text=None):
     asm, lines, known = IMAGineAsm(), [], {}
     asm.setupParams(**given)
     lines.append(f".setupParams {', '.join(f'{name}={value}' for name, value in given.items())}")
-    for word in isa.load(data):
+    for word in software.isa.load(data):
         if word not in known:
-            known[word] = _statement(isa, asm, word, params)
+            known[word] = _statement(software.isa, asm, word, params)
         lines.append(known[word])
     return "".join(f"{line}\n" for line in lines)
 

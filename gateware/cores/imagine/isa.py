@@ -6,9 +6,7 @@ random words and reference are made of the table.
 """
 from ..operands import Number
 from ..registers import Fault, Register
-from ..table import Field, FileForm, Instruction, Isa, Part, Rule, Storage, Syntax
-from .frontend import Frontend, listing, write_export
-from .joblint import check_job
+from ..table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
 from .sizes import PES, levels, registers_of
 
 __all__ = ["INSTRUCTIONS", "ISA", "MULTI_CYCLE", "PES", "ImagineIsa", "levels", "registers_of"]
@@ -191,20 +189,9 @@ ISA = ImagineIsa(
     instructions=INSTRUCTIONS,
     faults=FAULTS,
     registers=REGISTERS,
-    forms={
-        ".s": FileForm("assembly", doc="assembly"),
-        ".bin": FileForm("binary", doc="32-bit little-endian words, nothing else"),
-        ".mem": FileForm("export", write=write_export, doc="binary digits with comments, for $readmemb (written only)"),
-        ".c": FileForm("export", write=write_export, doc="C file; the program is named as the file (written only)"),
-        ".h": FileForm("export", write=write_export, doc="header of the C files (written only)"),
-        ".hex": FileForm("export", write=write_export, doc="a word of eight digits a line, for $readmemh (written only)"),
-    },
     syntax=Syntax(comments=("#", "//"), named=True, multiline=True),
     field_fault="reserved_bits",
     fault_detail=lambda word, item: word,
-    check_job=check_job,
-    frontend=Frontend,
-    listing=listing,
     doc="Bit-serial matrix-vector products inside block RAMs: 16 processing elements a block, column shift registers, "
         "straight-line programs that carry their data.",
 )

@@ -2,8 +2,7 @@
 """OpenTPU: encoding, assembly, registers and faults (docs/isa/opentpu.md, sections 3, 6 and 7.2). Pure Python."""
 from ..operands import Modulo, Named
 from ..registers import Fault, Register
-from ..table import Field, FileForm, Instruction, Isa, Part, Rule, Storage, Syntax, built
-from .lint import lint
+from ..table import Field, Instruction, Isa, Part, Rule, Storage, Syntax, built
 
 __all__ = ["CFG_MASKS", "CFG_NAMES", "ISA", "cfg_built", "cfg_legal"]
 
@@ -191,13 +190,6 @@ ISA = Isa(
     instructions=INSTRUCTIONS,
     faults=FAULTS,
     registers=REGISTERS,
-    forms={
-        ".a": FileForm("assembly", doc="assembly, the published suffix"),
-        ".s": FileForm("assembly", doc="assembly"),
-        ".out": FileForm("binary", doc="14-byte words one after another, the published suffix"),
-        ".bin": FileForm("binary", doc="the same"),
-    },
     syntax=Syntax(comments=("#",), fold=True),
-    lint=lint,
     doc="Systolic matrix unit, unified buffer, accumulators, weight FIFO: int8 inference in straight-line programs.",
 )

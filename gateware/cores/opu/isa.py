@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from ..operands import Form, Log2, Number, Signed
 from ..registers import Counter, Fault, Register
-from ..table import Field, FileForm, Instruction, Isa, Part, Rule, Storage, Syntax
-from .lint import check_job, lint
+from ..table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
 
 __all__ = ["CONVOLUTIONS", "ISA", "LOADS", "MAX_POSITIONS", "MAX_TAPS", "POST_FORMS", "REGIONS", "REGION_BITS", "UNIT",
            "post_fields"]
@@ -200,16 +199,10 @@ ISA = Isa(
     faults=FAULTS,
     registers=REGISTERS,
     counters=COUNTERS,
-    forms={
-        ".s": FileForm("assembly", doc="assembly"),
-        ".bin": FileForm("binary", doc="32-bit little-endian words, nothing else"),
-    },
     syntax=Syntax(comments=("#", ";")),
     rest="ignored",
     opcode_fault="illegal_op",
     fault_detail=_detail,
-    lint=lint,
-    check_job=check_job,
     doc="Convolutional overlay processor: feature map, kernel and bias buffers, one kernel tap an instruction over a whole "
         "tile, straight-line programs.",
 )

@@ -230,7 +230,7 @@ def densify(image, params=None, constants=()):
             return replace(image, cores=cores), notes
 
 
-def densify_program(isa, program, params=None):
+def densify_program(software, program, params=None):
     """The pass ``densify`` of ``quintet asm``: a ``Program`` of the denser image."""
     from ....tools.asm.errors import AsmWarning
     from ....tools.asm.program import Program

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The assembler's directives of PIM (specification, section 3.5)."""
-from ..table import Directive
+from ..software import Directive
 from .drafts import LIMITS, CoreDraft, GroupDraft, SourceError
 from .image_fields import AUTO
 from .storage import MODE_NAMES, MODES, STORAGES

@@ -88,7 +88,7 @@ def _json_pieces(image, cores):
     yield "\n}\n"
 
 
-def write_json(isa, program, path):
+def write_json(software, program, path):
     """``.json`` or ``.json.gz``; groups go to ``groups.json`` (``.gz``) beside it."""
     image, cores = _take(program, path)
     _write(path, _json_pieces(image, cores))
@@ -97,7 +97,7 @@ def write_json(isa, program, path):
         _write(Path(path).with_name(name), [json.dumps(_companion(image)) + "\n"])
 
 
-def write_folder(isa, program, path):
+def write_folder(software, program, path):
     """A folder of ``core_<id>.pim``, ``config.json`` and, with groups, ``groups.json``."""
     image, cores = _take(program, path)
     folder = Path(path)

@@ -149,11 +149,11 @@ def whole_file(name):
     return WholeFile(name, 1, 1)
 
 
-def read_form(isa, path, params=None):
+def read_form(software, path, params=None):
     """A program file in a published form, with the companion beside it. Raises ``AsmError``."""
     from ....tools.asm.assembler import Assembler
     from ....tools.asm.errors import AsmError
-    assembler, place = Assembler(isa, params), whole_file(str(path))
+    assembler, place = Assembler(software, params), whole_file(str(path))
     assembler.last_place = place
     try:
         add_program(assembler, Path(path), False, place)

@@ -4,12 +4,9 @@
 Every instruction stands here once, as the word of its 64-bit form; ``storage.py`` has the other two forms. A fault's
 detail by its bits alone is the low word of that form, the wide mark of packed code removed and a short immediate expanded.
 """
-from functools import cache
-
 from ..operands import Either, Modulo, Number, Prefixed, Signed
 from ..registers import Counter, Fault, Register
-from ..table import Field, FileForm, Instruction, Isa, Macro, Part, Rule, Syntax
-from .directives import DIRECTIVES
+from ..table import Field, Instruction, Isa, Macro, Part, Rule, Syntax
 from .operands import Select
 from .storage import STORAGES
 
@@ -261,47 +258,6 @@ COUNTERS = (
 )
 
 
-def _link(assembler):
-    from .linking import link
-    return link(assembler)
-
-
-def _read(isa, path, params=None):
-    from .importing import read_form
-    return read_form(isa, path, params)
-
-
-def _write_json(isa, program, path):
-    from .exporting import write_json
-    write_json(isa, program, path)
-
-
-def _write_folder(isa, program, path):
-    from .exporting import write_folder
-    write_folder(isa, program, path)
-
-
-@cache
-def _bulk():
-    from .quicktext import QuickText
-    return QuickText()
-
-
-def _check_job(program, registers, params):
-    from .joblint import check_job
-    return check_job(program, registers, params)
-
-
-def _densify(isa, program, params=None):
-    from .densify import densify_program
-    return densify_program(isa, program, params)
-
-
-def _listing(isa, data, params, text=None):
-    from .listing import listing
-    return listing(isa, data, params)
-
-
 ISA = Isa(
     name="pim",
     title="PIM",
@@ -315,23 +271,11 @@ ISA = Isa(
     faults=FAULTS,
     registers=REGISTERS,
     counters=COUNTERS,
-    forms={
-        ".s": FileForm("assembly", doc="assembly"),
-        ".bin": FileForm("binary", doc="program image: header, tables, code, weights and biases"),
-        ".json": FileForm("json", _read, _write_json, doc="published JSON dialect; groups from groups.json[.gz] beside it"),
-        ".json.gz": FileForm("json", _read, _write_json, doc="the same, compressed"),
-        ".pim": FileForm("container", _read, doc="record container of one core, core_<id>.pim"),
-        "/": FileForm("container", _read, _write_folder, doc="folder of core_<id>.pim, config.json and groups.json"),
-    },
-    syntax=Syntax(comments=(";", "#", "//"), fold=True, macros=MACROS, directives=DIRECTIVES, bulk=_bulk),
+    syntax=Syntax(comments=(";", "#", "//"), fold=True, macros=MACROS),
     rest="zero",
     opcode_fault="illegal_opcode",
     field_fault="illegal_field",
     fault_detail=lambda word, item: word & 0xFFFF_FFFF,
-    link=_link,
-    listing=_listing,
-    passes={"densify": _densify},
-    check_job=_check_job,
     doc="Many cores, each with a straight-line program, a matrix unit over fixed weights, a vector unit and a local memory; "
         "they meet in a global memory, by send and receive, and by events.",
 )

@@ -6,7 +6,7 @@ __all__ = ["check_job"]
 
 
 def check_job(program, registers, params):
-    """The hook ``Isa.check_job``. Raises ``ValueError``; returns warnings."""
+    """The hook ``Software.check_job``. Raises ``ValueError``; returns warnings."""
     table = registers.get("core_table", 0)
     if table % 64:
         raise ValueError(f"core_table = {table:#x}, expected a multiple of 64")

@@ -123,7 +123,7 @@ def _pieces(assembler, core, sections, groups, cores):
 
 
 def link(assembler):
-    """The image's bytes; the hook ``Isa.link``."""
+    """The image's bytes; the hook ``Software.link``."""
     from ....tools.asm.program import SourceLine
     params, found = assembler.params, _sections(assembler)
     (rows, cols), place = assembler.state.get("arrays", ((64, 64), assembler.last_place))

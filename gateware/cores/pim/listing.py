@@ -38,8 +38,8 @@ def image_of(data, params=None):
     return Image(cores, rows, cols, tables.gmem_base, tables.gmem_size), tables
 
 
-def listing(isa, data, params=None):
-    """The text of a program image; the hook ``Isa.listing``.
+def listing(software, data, params=None, text=None):
+    """The text of a program image; the hook ``Software.listing``.
 
     Weights that do not fit their group's ``mbiw``, an image laid out otherwise than the assembler does, and code that does
     not end with its last instruction have no text that gives them back: a comment at the top says so.

@@ -106,7 +106,7 @@ def _forms():
 
 
 class QuickText:
-    """``Syntax.bulk`` of PIM."""
+    """``Software.bulk`` of PIM."""
     def __init__(self):
         self._forms = _forms()
 

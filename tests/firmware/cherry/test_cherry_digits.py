@@ -3,9 +3,9 @@
 import numpy as np
 
 from quintet.firmware.cherry import digits
-from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import assemble_text
 from quintet.tools.cli import main
 
@@ -26,7 +26,7 @@ def test_the_job_is_current(tmp_path):
 def test_a_step_of_training():
     params = SPACE.resolve("85f")
     module, arrays, exact = digits.training_step(params), digits.step_inputs(), digits.exact_step()
-    program = assemble_text(ISA, module.source())
+    program = assemble_text(SOFTWARE, module.source())
     assert not program.warnings
     model = Model(params, np.zeros(1 << 21, np.uint8))
     model.memory[0x1000:0x1000 + len(program.data)] = np.frombuffer(program.data, np.uint8)

@@ -10,6 +10,7 @@ from quintet.firmware.imagine import small
 from quintet.gateware.cores.imagine import cycles
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.params import SPACE
+from quintet.gateware.cores.imagine.software import SOFTWARE
 from quintet.tools import Job, open_target
 from quintet.tools.asm import load_program
 from quintet.tools.errors import JobError
@@ -19,7 +20,7 @@ PARAMS = SPACE.resolve("up5k")
 
 
 def program():
-    return load_program(ISA, small.FOLDER / "small.s", PARAMS)
+    return load_program(SOFTWARE, small.FOLDER / "small.s", PARAMS)
 
 
 def test_program_is_that_of_the_specification():

@@ -11,6 +11,7 @@ from quintet.firmware.opentpu.program import Program, Word, array_time
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.tools.asm import assemble_text
 
 # Layout (section 7.1)
@@ -65,7 +66,7 @@ def test_text_assembles_to_the_same_words():
     program.nop(2)
     program.whm(1, 2, 3)
     program.hlt()
-    assert assemble_text(ISA, program.text("a comment\nof two lines")).data == program.data()
+    assert assemble_text(SOFTWARE, program.text("a comment\nof two lines")).data == program.data()
 
 
 def test_golden_words():

@@ -7,9 +7,9 @@ import opu_slow
 import pytest
 
 from quintet.firmware.opu import small
-from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.model import Model
 from quintet.gateware.cores.opu.params import SPACE
+from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.tools import Job, open_target
 from quintet.tools.asm import load_program
 from quintet.tools.runner import run_job
@@ -23,7 +23,7 @@ def test_files_are_those_of_the_specification():
     for name, array in small.arrays().items():
         data = (small.FOLDER / name).read_bytes()
         assert data == array.tobytes() and crc(data) == small.CRC.get(name, crc(data))
-    program = load_program(ISA, small.FOLDER / "small.s")
+    program = load_program(SOFTWARE, small.FOLDER / "small.s")
     assert len(program.data) == 104 and crc(program.data) == small.CRC["program"] and program.warnings == []
 
 

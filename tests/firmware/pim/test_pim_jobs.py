@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from quintet.firmware.pim import digits, quantise_digits, small
-from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.tools import Job, open_target, run_job
 from quintet.tools.asm import load_program
 from quintet.tools.kernels.pim import KernelError
@@ -17,7 +17,7 @@ from quintet.tools.kernels.pim import KernelError
 
 @pytest.mark.parametrize("preset", ["85f", "sim"])
 def test_worked_job(preset):
-    assert zlib.crc32(load_program(ISA, small.FOLDER / "two.s").data) == small.CRC
+    assert zlib.crc32(load_program(SOFTWARE, small.FOLDER / "two.s").data) == small.CRC
     with open_target(f"model:pim?preset={preset}") as target:
         result = run_job(Job.load(small.JOB), target)
     assert result.outcome.status == "done"

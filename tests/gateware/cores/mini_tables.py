@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from quintet.gateware.cores.operands import Either, Form, Log2, Modulo, Named, Number, Prefixed, Signed
 from quintet.gateware.cores.registers import Fault
+from quintet.gateware.cores.software import Directive, Software
 from quintet.gateware.cores.table import (
-    Directive,
     Field,
-    FileForm,
     Instruction,
     Isa,
     Macro,
@@ -18,11 +17,10 @@ from quintet.gateware.cores.table import (
 )
 
 FAULTS = (Fault(1, "illegal_opcode", "", ""), Fault(2, "bad_field", "", ""))
-FORMS = {".s": FileForm("assembly"), ".bin": FileForm("binary")}
 
 
 def mini(name, tag, **options):
-    return Isa(name=name, title=name, tag=tag, version=(1, 0), program_align=64, faults=FAULTS, forms=FORMS, **options)
+    return Isa(name=name, title=name, tag=tag, version=(1, 0), program_align=64, faults=FAULTS, **options)
 
 
 # OPU: 32-bit little-endian, ignored bits, brackets and words in operands, logarithms, combinations of keywords
@@ -172,13 +170,13 @@ PIM = mini("pim", "PIM1", storage=(Storage(64, 8), Packed(64, 8, name="packed"))
     Instruction("vvsub", 11, _VECTOR, "{rd}, {rs1}, {rs2}, {len}<, {offset}>", aliases=("vvsb",)),
     Instruction("vvdmul", 13, _VECTOR, "{rd}, {rs1}, {rs2}, {len}<, {offset}>"),
     Instruction("wait", 31, (Field("event", 10, 6), Field("value", 20, 11)), ("{event}, {value}", "{event} {value}")),
-), link=_image, syntax=Syntax(comments=(";", "#", "//"), fold=True, macros=(
+), syntax=Syntax(comments=(";", "#", "//"), fold=True, macros=(
     Macro("gaddr", (_reg("e", 0, range(0, 31, 2)), Field("value", 63, 0)), lambda v, assembler: (
         ("sldi", {"rd": v["e"], "imm": v["value"] >> 32}),
         ("sldi", {"rd": v["e"] + 1, "imm": v["value"] & 0xFFFF_FFFF}))),
     Macro("mov", (_reg("d", 0), _reg("s", 0)), lambda v, assembler: (
         ("saddi", {"rd": v["d"], "rs1": v["s"], "imm": 0}),)),
-), directives=(Directive(".core", _core), Directive(".mode", _mode))))
+)))
 
 PIM_GOLDEN = {
     "nop": 0, "sldi $1, 0x1234": 0x0000123400000041, "sldi $31, -1": 0xFFFFFFFF000007C1,
@@ -234,7 +232,7 @@ CHERRY = mini("cherry", "CHRY", storage=(Storage(18, 4),), parts=(Part("opcode",
                 "{apu}, {reg}<, {len_y}, {len_x}>"),
     Instruction("start_loop", 18, _LOOP, ("{l}", "({l})")),
     Instruction("end_loop_or_jump_if_needed", 19, _LOOP, ("{l}", "({l})"), aliases=("end_loop",)),
-), syntax=Syntax(comments=(";",), fold=True, directives=(Directive(".loop", _loop),)))
+), syntax=Syntax(comments=(";",), fold=True))
 
 CHERRY_GOLDEN = {
     "matmul": 0x00000, "max 0": 0x0E000, "max 1": 0x0F000, "max 1, 1, 3, 2": 0x0F780, "copy ACC, INPUT": 0x1B800,
@@ -281,3 +279,10 @@ IMAGINE_GOLDEN = {
 
 MINI = {"opu": (OPU, OPU_GOLDEN), "pim": (PIM, PIM_GOLDEN), "cherry": (CHERRY, CHERRY_GOLDEN),
         "imagine": (IMAGINE, IMAGINE_GOLDEN)}
+
+#: Name -> the program side of each table.
+SOFTWARE = {
+    "opu": Software(OPU), "imagine": Software(IMAGINE),
+    "pim": Software(PIM, directives=(Directive(".core", _core), Directive(".mode", _mode)), link=_image),
+    "cherry": Software(CHERRY, directives=(Directive(".loop", _loop),)),
+}

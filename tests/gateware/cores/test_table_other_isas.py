@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM
+from mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM, SOFTWARE
 
 from quintet.gateware.cores.words import extreme_words, illegal_words, random_word
 from quintet.tools.asm import AsmError, assemble_text, disassemble
@@ -11,7 +11,7 @@ from quintet.tools.asm.disassembler import instruction_text
 
 
 def words(isa, text):
-    data = assemble_text(isa, text).data
+    data = assemble_text(SOFTWARE[isa.name], text).data
     if isa is PIM:
         data = data[1:]
     return isa.load(data)
@@ -19,7 +19,7 @@ def words(isa, text):
 
 def error(isa, text):
     with pytest.raises(AsmError) as caught:
-        assemble_text(isa, text, name="x.s")
+        assemble_text(SOFTWARE[isa.name], text, name="x.s")
     return str(caught.value)
 
 
@@ -56,7 +56,7 @@ def test_round_trip_of_random_and_extreme_words(name):
 def test_opu_text():
     assert words(OPU, ".equ BASE, 0x3000 ; bytes\nld.ifm BASE/64 # units") == [0x3000 // 64 << 6 | 1]
     assert words(OPU, "conv  ifm : [ 1 , 2 ] , ker : 5") == [0x00014844]
-    assert disassemble(OPU, OPU.store([0xFFFFFFC0])) == ".word 0xffffffc0  # end, not as it is assembled\n"
+    assert disassemble(SOFTWARE["opu"], OPU.store([0xFFFFFFC0])) == ".word 0xffffffc0  # end, not as it is assembled\n"
     assert OPU.decode(0xFFFFFFC0)[2:] == (None, 0)                  # ignored bits
     assert OPU.decode(OPU.encode("@shape.ker", n=1) & ~0xFC0).fault == "bad_field"
     assert OPU.decode(16 | 7 << 20 | 1 << 6 | 1 << 13).fault == "bad_field"       # γ = 128
@@ -89,7 +89,7 @@ def test_pim_text():
 
 
 def test_pim_sections_and_packed_form():
-    program = assemble_text(PIM, """.core 0
+    program = assemble_text(SOFTWARE["pim"], """.core 0
         nop
         .core 1
         .mode packed
@@ -124,7 +124,7 @@ def test_cherry_text():
     assert words(CHERRY, "COPY $r3, INPUT") == [0x1B800]
     assert CHERRY.store(0x3FFFF) == bytes.fromhex("ffff0300")
     assert CHERRY.decode(0x40000).fault == "bad_field"      # bits above the word
-    assert words(CHERRY, disassemble(CHERRY, bytes.fromhex("ffffffff"))) == [0xFFFFFFFF]
+    assert words(CHERRY, disassemble(SOFTWARE["cherry"], bytes.fromhex("ffffffff"))) == [0xFFFFFFFF]
     assert error(CHERRY, "copy acc, INPUT") == \
         "x.s:1:6: unknown dst 'acc', expected one of INPUT, WEIGHTS, OUTPUT, ACC"
     assert error(CHERRY, "max 0, 3") == "x.s:1:8: axis of max is 3, expected 0 to 2"
@@ -140,7 +140,7 @@ def test_imagine_text():
     assert words(IMAGINE, "mv_write 291, data=(0x5A3C\n)") == [0x05235A3C]
     assert words(IMAGINE, "mv_BLOCKACCUM 19, rs=37") == [0x100104E5, 0x100204D3, 0x100304D3, 0x100404D3]
     assert words(IMAGINE, "mv_movOffset 0, 17, 42") == [0x1C00046A]
-    assert disassemble(IMAGINE, IMAGINE.store([0x1C00046A, 0x10800000])) == \
+    assert disassemble(SOFTWARE["imagine"], IMAGINE.store([0x1C00046A, 0x10800000])) == \
         "mv_mov 17, 42\n.word 0x10800000  # illegal_opcode 4\n"
     assert error(IMAGINE, "mv_write 1, addr=2") == "x.s:1:13: addr is given twice"
     assert error(IMAGINE, "mv_write adr=1, data=2") == "x.s:1:10: mv_write has no operand 'adr', expected addr, data"

@@ -13,21 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.opentpu.isa import ISA
+from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.cores.registers import Fault
-from quintet.gateware.cores.table import Field, FileForm, Instruction, Isa, Part, Storage, Syntax
+from quintet.gateware.cores.software import FileForm, Software
+from quintet.gateware.cores.table import Field, Instruction, Isa, Part, Storage, Syntax
 from quintet.gateware.cores.words import random_word
 from quintet.tools.asm import AsmError, Program, assemble, assemble_text, disassemble, load_program, save_program
 
 
 def value(expression, before=""):
     """The value of an expression, as a tile number."""
-    word = assemble_text(ISA, f"{before}\nRW {expression}").data[-14:]
+    word = assemble_text(SOFTWARE, f"{before}\nRW {expression}").data[-14:]
     return int.from_bytes(word[3:11], "big")
 
 
 def error(text, name="x.a"):
     with pytest.raises(AsmError) as caught:
-        assemble_text(ISA, text, name=name)
+        assemble_text(SOFTWARE, text, name=name)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -62,16 +64,16 @@ def test_constants():
 
 
 def test_repetition():
-    assert assemble_text(ISA, ".rept 3, i\nRW i\n.rept 2, j\nRW 10*i+j\n.endr\n.endr").data == assemble_text(
-        ISA, "\n".join(f"RW {t}" for i in range(3) for t in (i, 10 * i, 10 * i + 1))).data
-    assert assemble_text(ISA, ".rept 0\nFOO\n.endr").data == b""
+    assert assemble_text(SOFTWARE, ".rept 3, i\nRW i\n.rept 2, j\nRW 10*i+j\n.endr\n.endr").data == assemble_text(
+        SOFTWARE, "\n".join(f"RW {t}" for i in range(3) for t in (i, 10 * i, 10 * i + 1))).data
+    assert assemble_text(SOFTWARE, ".rept 0\nFOO\n.endr").data == b""
     assert value("i", ".rept 1, i\n.endr\n.equ i 4") == 4            # the name is free again
-    assert assemble_text(ISA, ".equ N 2\n.rept N*2\n.endr\nRW 1").data == assemble_text(ISA, "RW 1").data
+    assert assemble_text(SOFTWARE, ".equ N 2\n.rept N*2\n.endr\nRW 1").data == assemble_text(SOFTWARE, "RW 1").data
 
 
 def test_raw_words():
-    assert assemble_text(ISA, ".word 0x0102030405060708090a0b0c0d0e").data == bytes(range(1, 15))
-    assert assemble_text(ISA, ".word (1 << 111) | 1").data == b"\x80" + bytes(12) + b"\x01"
+    assert assemble_text(SOFTWARE, ".word 0x0102030405060708090a0b0c0d0e").data == bytes(range(1, 15))
+    assert assemble_text(SOFTWARE, ".word (1 << 111) | 1").data == b"\x80" + bytes(12) + b"\x01"
 
 
 @pytest.mark.parametrize("text, message", [
@@ -147,8 +149,8 @@ def test_includes(tmp_path):
     (tmp_path / "main.a").write_text('.include "lib/one.a"\nRW K\n')
     (tmp_path / "lib" / "one.a").write_text('.include "two.a" # beside it\nRW 1\n')
     (tmp_path / "lib" / "two.a").write_bytes(b"\xef\xbb\xbf.equ K 7\r\nRW 2\r\n")
-    program = assemble(ISA, tmp_path / "main.a")
-    assert program.data == assemble_text(ISA, "RW 2\nRW 1\nRW 7").data
+    program = assemble(SOFTWARE, tmp_path / "main.a")
+    assert program.data == assemble_text(SOFTWARE, "RW 2\nRW 1\nRW 7").data
     assert [(line.file, line.line) for line in program.lines.values()] == [
         (str(tmp_path / "lib" / "two.a"), 2), (str(tmp_path / "lib" / "one.a"), 2), (str(tmp_path / "main.a"), 2)]
     assert str(program.line_at(14)) == f"{tmp_path / 'lib' / 'one.a'}:2"
@@ -158,7 +160,7 @@ def test_includes(tmp_path):
 def test_warnings_stand_in_the_order_of_the_source(tmp_path):
     (tmp_path / "main.a").write_text('.include "inner.a"\nACT.RQ 0,0,1\n')
     (tmp_path / "inner.a").write_text("RHM 0,0,256\n")
-    program = assemble(ISA, tmp_path / "main.a")
+    program = assemble(SOFTWARE, tmp_path / "main.a")
     assert [w.place.file.rsplit("/", 1)[-1] + f":{w.place.line}" for w in program.warnings] == [
         "main.a:2", "main.a:2", "inner.a:1"]
 
@@ -167,48 +169,48 @@ def test_include_cycles_and_bombs(tmp_path, monkeypatch):
     (tmp_path / "a.a").write_text('.include "b.a"\n')
     (tmp_path / "b.a").write_text('NOP\n.include "a.a"\n')
     with pytest.raises(AsmError, match=r"b\.a:2:10: 'a\.a' includes itself \(.*a\.a -> .*b\.a -> .*a\.a\)"):
-        assemble(ISA, tmp_path / "a.a")
+        assemble(SOFTWARE, tmp_path / "a.a")
     (tmp_path / "self.a").write_text('.include "./self.a"\n')
     with pytest.raises(AsmError, match="includes itself"):
-        assemble(ISA, tmp_path / "self.a")
+        assemble(SOFTWARE, tmp_path / "self.a")
     for k in range(60):
         (tmp_path / f"d{k}.a").write_text(f'.include "d{k + 1}.a"\n')
     with pytest.raises(AsmError, match="d49.a:1:10: includes nested too deeply, expected at most 50 levels"):
-        assemble(ISA, tmp_path / "d0.a")
+        assemble(SOFTWARE, tmp_path / "d0.a")
     for k in range(30):         # each twice: 2**30 lines
         (tmp_path / f"e{k}.a").write_text(f'.include "e{k + 1}.a"\n.include "e{k + 1}.a"\n')
     (tmp_path / "e30.a").write_text("NOP\n")
     monkeypatch.setattr("quintet.tools.asm.source._MOST_INCLUDES", 500)
     with pytest.raises(AsmError, match="too many includes, expected at most 500"):
-        assemble(ISA, tmp_path / "e0.a")
+        assemble(SOFTWARE, tmp_path / "e0.a")
     # Twice in turn is no cycle.
     (tmp_path / "twice.a").write_text('.include "e30.a"\n.include "e30.a"\n')
-    assert len(assemble(ISA, tmp_path / "twice.a").data) == 28
+    assert len(assemble(SOFTWARE, tmp_path / "twice.a").data) == 28
 
 
 def test_unreadable_sources(tmp_path):
     with pytest.raises(AsmError, match=r"none\.a: cannot be read \(No such file or directory\)"):
-        assemble(ISA, tmp_path / "none.a")
+        assemble(SOFTWARE, tmp_path / "none.a")
     with pytest.raises(AsmError, match=r"cannot be read \(Is a directory\)"):
-        assemble(ISA, tmp_path)
+        assemble(SOFTWARE, tmp_path)
     (tmp_path / "binary.a").write_bytes(b"NOP\n\xff\xfe")
     with pytest.raises(AsmError, match=r"binary\.a: byte 4 is not UTF-8 text, expected an assembly source"):
-        assemble(ISA, tmp_path / "binary.a")
+        assemble(SOFTWARE, tmp_path / "binary.a")
 
 
 def test_program_files_by_suffix(tmp_path):
     source = tmp_path / "net.v2.s"
     source.write_text("RW 3\nHLT")
-    program = load_program(ISA, source)
+    program = load_program(SOFTWARE, source)
     for name in ("p.out", "p.bin"):
-        save_program(ISA, program, tmp_path / name)
+        save_program(SOFTWARE, program, tmp_path / name)
         assert (tmp_path / name).read_bytes() == program.data
-        assert load_program(ISA, str(tmp_path / name)) == Program(program.data)
+        assert load_program(SOFTWARE, str(tmp_path / name)) == Program(program.data)
     with pytest.raises(AsmError, match=r"p\.elf: no program form of opentpu has this suffix, expected \.a, \.s, "
                                        r"\.out, \.bin"):
-        load_program(ISA, tmp_path / "p.elf")
+        load_program(SOFTWARE, tmp_path / "p.elf")
     with pytest.raises(AsmError, match=r"p\.s: this form is only read, expected \.out, \.bin"):
-        save_program(ISA, program, tmp_path / "p.s")
+        save_program(SOFTWARE, program, tmp_path / "p.s")
     assert not (tmp_path / "p.s").exists()
 
 
@@ -220,17 +222,17 @@ def test_nothing_is_half_written(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
     monkeypatch.setattr("os.replace", refuse)
     with pytest.raises(AsmError, match=r"p\.out: cannot be written \(No space left on device\)"):
-        save_program(ISA, Program(bytes(14)), target)
+        save_program(SOFTWARE, Program(bytes(14)), target)
     assert target.read_bytes() == b"before"
     assert [p.name for p in tmp_path.iterdir()] == ["p.out"]
     monkeypatch.undo()
     with pytest.raises(AsmError, match=r"cannot be written"):
-        save_program(ISA, Program(bytes(14)), tmp_path / "no" / "p.out")
+        save_program(SOFTWARE, Program(bytes(14)), tmp_path / "no" / "p.out")
 
 
 def test_error_attributes():
     with pytest.raises(ValueError) as caught:
-        assemble_text(ISA, "RW x", name="y.a")
+        assemble_text(SOFTWARE, "RW x", name="y.a")
     assert (tuple(caught.value.place), caught.value.message) == (("y.a", 1, 4), "unknown name 'x'")
     assert caught.value.expected == "a number or a name defined before by .equ"
 
@@ -239,17 +241,17 @@ def test_error_attributes():
 @given(st.text(alphabet="RWMCAT.SO0123456789x, ()+-*/%<>&|#\n\t\"'.equinclrpd\\é\x00$@[]{}", max_size=60))
 def test_any_text_gives_a_program_or_one_clear_line(text):
     try:
-        program = assemble_text(ISA, text)
+        program = assemble_text(SOFTWARE, text)
     except AsmError as caught:
         assert str(caught).startswith("<text>:") and "\n" not in str(caught)
     else:
-        assert assemble_text(ISA, disassemble(ISA, program.data)).data == program.data
+        assert assemble_text(SOFTWARE, disassemble(SOFTWARE, program.data)).data == program.data
 
 
 def test_the_guide_is_right():
     guide = Path(__file__).resolve().parents[3] / "docs" / "assembler.md"
     source, code = re.findall(r"```\w*\n(.*?)```", guide.read_text(), re.DOTALL)
-    assert len(assemble_text(ISA, source, params={"ub_rows": 64, "acc_rows": 64}).data) == 14 * (1 + 2 * 4 + 1)
+    assert len(assemble_text(SOFTWARE, source, params={"ub_rows": 64, "acc_rows": 64}).data) == 14 * (1 + 2 * 4 + 1)
     exec(code, {})
 
 
@@ -266,13 +268,13 @@ def test_long_round_trips_and_fuzzed_sources():
     rounds = 0
     while time.monotonic() < end or not rounds:
         words = [random_word(ISA, rng, legal=rng.random() < 0.7) for _ in range(200)]
-        text = disassemble(ISA, ISA.store(words))
-        assert assemble_text(ISA, text).data == ISA.store(words)
+        text = disassemble(SOFTWARE, ISA.store(words))
+        assert assemble_text(SOFTWARE, text).data == ISA.store(words)
         for _ in range(20):
             place, extra = rng.randrange(len(text)), rng.choice("RM.S,0x9-+/()<\n# \"") * rng.randrange(3)
             damaged = text[:place] + extra + text[place + rng.randrange(3):]
             try:
-                assemble_text(ISA, damaged)
+                assemble_text(SOFTWARE, damaged)
             except AsmError as caught:
                 assert "\n" not in str(caught)
         rounds += 1
@@ -288,57 +290,61 @@ class Short(Storage):
         return super().store(word)
 
 
-def own(**options):
-    """A tiny ISA with a form of its own, a folder of programs, and an image with a header."""
-    def read(isa, path, params):
+SHORT = (Short(16, 2),)
+
+
+def own(*, storage=SHORT, **hooks):
+    """Programs of a tiny ISA with a form of its own, a folder of programs, and an image with a header."""
+    def read(software, path, params):
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         return Program(b"".join(bytes.fromhex(f.read_text()) for f in files))
 
-    def write(isa, program, path):
+    def write(software, program, path):
         path.write_text(program.data.hex())
-    return Isa(**{
-        "name": "own", "title": "Own", "tag": "OWN1", "version": (1, 0), "program_align": 1, "storage": (Short(16, 2),),
+    isa = Isa(**{
+        "name": "own", "title": "Own", "tag": "OWN1", "version": (1, 0), "program_align": 1,
         "parts": (Part("opcode", 15, 12), Part("low", 11, 0, detail=9)),
         "faults": (Fault(1, "illegal_opcode", "", ""), Fault(2, "bad_field", "", "")),
         "instructions": (Instruction("a", 1, (Field("x", 3, 0, legal=range(9)),)),
                          Instruction("b", 2, (Field("y", 11, 0),)),
                          Instruction("c", 3, (Field("p", 3, 0), Field("q", 7, 4, default=2), Field("r", 11, 8)),
                                      "{p}<, {q}>, {r}")),
-        "forms": {".s": FileForm("assembly"), ".hex": FileForm("hex", read, write), "/": FileForm("folder", read)},
-        "syntax": Syntax(named=True), **options})
+        "syntax": Syntax(named=True), "storage": storage})
+    return Software(isa, forms={".s": FileForm("assembly"), ".hex": FileForm("hex", read, write), "/": FileForm("folder", read)},
+                    **hooks)
 
 
 def test_forms_of_an_isas_own(tmp_path):
-    isa = own()
-    program = assemble_text(isa, "a 3")
-    save_program(isa, program, tmp_path / "p.hex")
+    software = own()
+    program = assemble_text(software, "a 3")
+    save_program(software, program, tmp_path / "p.hex")
     assert (tmp_path / "p.hex").read_text() == "0310"
-    assert load_program(isa, tmp_path / "p.hex").data == program.data
+    assert load_program(software, tmp_path / "p.hex").data == program.data
     (tmp_path / "parts").mkdir()
     for name in ("1.hex", "2.hex"):
-        save_program(isa, program, tmp_path / "parts" / name)
-    assert load_program(isa, tmp_path / "parts").data == program.data * 2
+        save_program(software, program, tmp_path / "parts" / name)
+    assert load_program(software, tmp_path / "parts").data == program.data * 2
     with pytest.raises(AsmError, match=r"parts: this form is only read, expected \.hex"):
-        save_program(isa, program, tmp_path / "parts")
+        save_program(software, program, tmp_path / "parts")
 
 
 def test_images_of_an_isas_own():
-    isa = own(link=lambda assembler: b"HEAD" + assembler.lay_out(assembler.section, 4),
-              listing=lambda isa, data, params, text: f"# {len(data)} bytes\n")
-    program = assemble_text(isa, "a 3\na 4")
+    software = own(link=lambda assembler: b"HEAD" + assembler.lay_out(assembler.section, 4),
+              listing=lambda software, data, params, text: f"# {len(data)} bytes\n")
+    program = assemble_text(software, "a 3\na 4")
     assert program.data == bytes.fromhex("4845414403100410")
     assert list(program.lines) == [4, 6]
-    assert disassemble(isa, program.data) == "# 8 bytes\n"
+    assert disassemble(software, program.data) == "# 8 bytes\n"
 
 
 def test_storages_of_an_isas_own():
-    isa = own()
+    software = own()
     with pytest.raises(AsmError) as caught:
-        assemble_text(isa, "a 1\nb 256", name="x.s")
+        assemble_text(software, "a 1\nb 256", name="x.s")
     assert str(caught.value) == "x.s:2:1: this form has eight bits, expected 0 to 255"
     # A word without a form in its storage is printed raw, and an illegal field carries the detail of its part.
-    assert disassemble(isa, isa.storage[0].raw(0x2100)) == ".word 0x2100  # b, not as it is assembled\n"
-    assert disassemble(isa, isa.storage[0].raw(0x100F)) == ".word 0x100f  # bad_field 9\n"
+    assert disassemble(software, software.isa.storage[0].raw(0x2100)) == ".word 0x2100  # b, not as it is assembled\n"
+    assert disassemble(software, software.isa.storage[0].raw(0x100F)) == ".word 0x100f  # bad_field 9\n"
     two = own(storage=(Storage(16, 2), Short(16, 4)))
     with pytest.raises(AsmError, match="3 bytes are no whole number of words, expected a whole last word"):
         disassemble(two, bytes(3))
@@ -348,4 +354,4 @@ def test_named_operands_that_are_missing():
     with pytest.raises(AsmError) as caught:
         assemble_text(own(), "c p=1, q=2", name="x.s")
     assert str(caught.value) == "x.s:1:11: r is missing, expected c p[, q], r"
-    assert own().encode("c", p=1, r=2) == 0x3221
+    assert own().isa.encode("c", p=1, r=2) == 0x3221

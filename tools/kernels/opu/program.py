@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ....gateware.cores.opu.isa import ISA
+from ....gateware.cores.opu.software import SOFTWARE
 from ...asm import disassemble
 from .errors import KernelError
 from .memory import dtype
@@ -92,7 +92,7 @@ class Compiled:
     @property
     def text(self):
         """The program as assembly text, a comment before every layer."""
-        lines = disassemble(ISA, self.data).splitlines()
+        lines = disassemble(SOFTWARE, self.data).splitlines()
         if len(lines) != len(self.words):
             raise KernelError("the program does not come back from the disassembler line by line")
         comments = {span.begin: f"# {span.name}" + (f", images {span.first} to {span.first + span.images - 1}"

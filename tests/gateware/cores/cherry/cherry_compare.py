@@ -13,10 +13,11 @@ from comparing import aborted_run, class_problems, first_difference, registers_o
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.gateware.cores.cherry.image import FILL, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
-from quintet.gateware.cores.cherry.isa import ISA, LOOPS
+from quintet.gateware.cores.cherry.isa import LOOPS
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.overlap import Overlap
 from quintet.gateware.cores.cherry.races import Race
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import assemble_text
 from quintet.tools.kernels.cherry.stored import from_array
 
@@ -94,7 +95,7 @@ def list_case(seed, params, wrong=False):
 
 def module_case(name, module, fmt):
     """The run of a module's steps on random matrices of ``fmt`` in main memory."""
-    data = np.frombuffer(assemble_text(ISA, module.source()).data, np.uint8)
+    data = np.frombuffer(assemble_text(SOFTWARE, module.source()).data, np.uint8)
     memory, rng = np.zeros(0x20000, np.uint8), np.random.default_rng(8)
     memory[0x1000:0x1000 + data.size] = data
     for address, _, matrix in module.inputs.values():

@@ -16,8 +16,8 @@ from cherry_workloads import PRESETS, WORKLOADS, source
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
-from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model import Model
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import assemble_text
 
 __all__ = ["Machine", "image_of", "measure"]
@@ -84,7 +84,7 @@ def image_of(text, name):
             keep = line.split()[1] == name
         if keep:
             lines.append(line)
-    return assemble_text(ISA, "\n".join(lines) + "\n").data
+    return assemble_text(SOFTWARE, "\n".join(lines) + "\n").data
 
 
 def main():

@@ -10,9 +10,9 @@ import argparse
 
 import numpy as np
 
-from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import assemble_text
 from quintet.tools.kernels.cherry import Module
 from quintet.tools.kernels.cherry.stored import from_array
@@ -30,7 +30,7 @@ def product(params, size, fmt):
     m = Module(params)
     a, b = m.stored_input("a", size, size, fmt), m.stored_input("b", size, size, fmt)
     m.output("c", m.matmul(a, b))
-    data = assemble_text(ISA, m.source()).data
+    data = assemble_text(SOFTWARE, m.source()).data
     memory, rng = np.zeros(_MEMORY, np.uint8), np.random.default_rng(size)
     memory[_AT:_AT + len(data)] = np.frombuffer(data, np.uint8)
     for matrix in (a, b):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.gateware.cores.cherry.isa import ISA
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble
 
 JOB = Path(__file__).resolve().parents[4] / "firmware" / "cherry" / "small" / "relu_matmul.s"
@@ -32,27 +32,27 @@ end_loop i
 
 
 def test_the_worked_job_byte_for_byte():
-    program = assemble(ISA, JOB)
+    program = assemble(SOFTWARE, JOB)
     assert len(program.data) == 412 and f"{zlib.crc32(program.data):08X}" == "56803E66" and not program.warnings
     assert program.line_at(0x160).line == 1 + JOB.read_text().splitlines().index("start_independent_loop z")
-    assert assemble_text(ISA, disassemble(ISA, program.data)).data == program.data
+    assert assemble_text(SOFTWARE, disassemble(SOFTWARE, program.data)).data == program.data
 
 
 def test_a_bare_image():
-    data = assemble_text(ISA, "matmul").data
+    data = assemble_text(SOFTWARE, "matmul").data
     assert data == struct.pack("<9I", 0x59524843, 9 << 16 | 1, 0, 1, 0, 0, 0, 0, 0)
-    assert assemble_text(ISA, "").data == struct.pack("<8I", 0x59524843, 8 << 16 | 1, 0, 0, 0, 0, 0, 0)
+    assert assemble_text(SOFTWARE, "").data == struct.pack("<8I", 0x59524843, 8 << 16 | 1, 0, 0, 0, 0, 0, 0)
 
 
 def test_flags_come_from_the_code_and_from_needs():
     def flags(text):
-        return struct.unpack_from("<I", assemble_text(ISA, text).data, 8)[0]
+        return struct.unpack_from("<I", assemble_text(SOFTWARE, text).data, 8)[0]
     assert flags("exp") == flags("pow") == 1 << 8 and flags("sum 0, 1") == 1 << 9 and flags("sum 0") == 0
     assert flags(".needs contexts=5 acc_frac=17\nlog\nmax 1, 2") == 5 | 7 << 8
 
 
 def test_lists():
-    program = assemble_text(ISA, PING_PONG)
+    program = assemble_text(SOFTWARE, PING_PONG)
     words = struct.unpack(f"<{len(program.data) // 4}I", program.data)
     assert words[:3] == (0x4C524843, 2 << 16 | 1, len(program.data)) and words[8] == words[16]
     assert words[19] == 3 and words[20] == 0x8000 and words[21] == 0b11
@@ -60,14 +60,14 @@ def test_lists():
     assert fill[:4] == (3, 0x2FF00, 0x8000, 4 | 4 << 16) and fill[4:] == (0, 4, 1, 0)
     packed = words[words[17] // 4 + 8:][:8]
     assert packed[0] == 1 | 2 << 8 and packed[4:7] == (256, 68, 0xFFFF_FFFF)
-    assert assemble_text(ISA, disassemble(ISA, program.data)).data == program.data
+    assert assemble_text(SOFTWARE, disassemble(SOFTWARE, program.data)).data == program.data
 
 
 @pytest.mark.parametrize("text, pattern", [
     ("0.1", 0x0F733), ("-1e0", 0x2FE00), ("1e40", 0x1FE00), ("inf", 0x1FE00), ("-inf", 0x3FE00), ("nan", 0x1FF00), ("5", 5),
     ("0x3ffff", 0x3FFFF), ("1_0.5", 0x104A0)])
 def test_values_of_fills(text, pattern):
-    data = assemble_text(ISA, f".fill {text} 0 1 1").data
+    data = assemble_text(SOFTWARE, f".fill {text} 0 1 1").data
     assert struct.unpack_from("<II", data, 64) == (3, pattern)
 
 
@@ -132,7 +132,7 @@ ERRORS = [
 @pytest.mark.parametrize("text, message", ERRORS)
 def test_errors(text, message):
     with pytest.raises(AsmError) as error:
-        assemble_text(ISA, text)
+        assemble_text(SOFTWARE, text)
     assert str(error.value).removeprefix("<text>:").startswith(message)
 
 
@@ -145,14 +145,14 @@ def test_errors(text, message):
      "end_loop m", "8:1: warning: INPUT holds what an earlier independent loop wrote, context by context"),
 ])
 def test_warnings(text, message):
-    warnings = assemble_text(ISA, text).warnings
+    warnings = assemble_text(SOFTWARE, text).warnings
     assert len(warnings) == 1 and str(warnings[0]).removeprefix("<text>:").startswith(message)
 
 
 def test_what_a_persistent_program_may_do():
     text = (".needs contexts=4\n.loop l 4\n.loop m 4\n.apu a 0 0 0 l:4\nstart_independent_loop l\nload a, INPUT\nend_loop l\n"
             "start_independent_loop m\nrelu\nend_loop m")
-    assert not assemble_text(ISA, text).warnings
+    assert not assemble_text(SOFTWARE, text).warnings
 
 
 @pytest.mark.parametrize("damage, message", [
@@ -164,14 +164,14 @@ def test_what_a_persistent_program_may_do():
 ])
 def test_files_that_are_no_image(damage, message):
     with pytest.raises(AsmError, match=message):
-        disassemble(ISA, damage(assemble(ISA, JOB).data))
+        disassemble(SOFTWARE, damage(assemble(SOFTWARE, JOB).data))
 
 
 def test_loops_that_do_not_nest_are_raw_words():
-    data = bytearray(assemble_text(ISA, ".loop l 1\nmatmul\nadd").data)
+    data = bytearray(assemble_text(SOFTWARE, ".loop l 1\nmatmul\nadd").data)
     data[-4:] = struct.pack("<I", 0x26000)
-    assert "  .word" not in disassemble(ISA, bytes(data)) and ".word 0x26000" in disassemble(ISA, bytes(data))
-    assert assemble_text(ISA, disassemble(ISA, bytes(data))).data == bytes(data)
+    assert "  .word" not in disassemble(SOFTWARE, bytes(data)) and ".word 0x26000" in disassemble(SOFTWARE, bytes(data))
+    assert assemble_text(SOFTWARE, disassemble(SOFTWARE, bytes(data))).data == bytes(data)
     data[0x24:0x28] = struct.pack("<I", 7)
     with pytest.raises(AsmError, match="loop records do not match the program's starts and ends"):
-        disassemble(ISA, bytes(data))
+        disassemble(SOFTWARE, bytes(data))

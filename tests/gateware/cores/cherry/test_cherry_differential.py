@@ -14,7 +14,7 @@ from comparing import bench_fixture
 
 import quintet.firmware.cherry.small
 from quintet.boards.virtual.bench import IDEAL
-from quintet.gateware.cores.cherry.isa import ISA
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import assemble
 from quintet.tools.kernels.cherry import Module
 
@@ -73,7 +73,7 @@ def test_matrices_in_main_memory(bench, fmt):
 def test_the_worked_job(bench):
     """Specification, section 7.5: result and counters; faults of the changed job are known too."""
     folder = Path(quintet.firmware.cherry.small.__file__).parent
-    data = np.frombuffer(assemble(ISA, folder / "relu_matmul.s").data, np.uint8)
+    data = np.frombuffer(assemble(SOFTWARE, folder / "relu_matmul.s").data, np.uint8)
     memory = np.zeros(0x4000, np.uint8)
     memory[0x1000:0x1000 + data.size] = data
     for name, at in (("a", 0x2000), ("b", 0x2100)):

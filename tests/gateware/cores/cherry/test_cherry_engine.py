@@ -4,9 +4,9 @@ import pytest
 from cherry_workloads import PRESETS, WORKLOADS, source
 
 from quintet.gateware.cores.cherry.core import Engine, PipelinedEngine
-from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.micro_core import MicroEngine
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import assemble_text
 
 
@@ -32,4 +32,4 @@ def test_workloads_are_programs_of_the_machine():
     for workload in WORKLOADS:
         for preset in PRESETS:
             text, names = source(workload, preset)
-            assert assemble_text(ISA, "\n".join((text, *(f".step {name}" for name in names), ""))).data
+            assert assemble_text(SOFTWARE, "\n".join((text, *(f".step {name}" for name in names), ""))).data

@@ -7,6 +7,7 @@ import pytest
 from quintet.gateware.cores.cherry.image import image_bytes, read_image
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.params import SPACE, cap_feature, cap_size
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.cores.parameters import ParameterError
 from quintet.gateware.cores.words import random_word
 from quintet.tools.asm import assemble_text, disassemble
@@ -26,14 +27,14 @@ LOOPS = [("start_independent_loop $d2", 0x22800), ("start_independent_loop $d7",
 
 
 def words(text):
-    data = assemble_text(ISA, DECLARED + text).data
+    data = assemble_text(SOFTWARE, DECLARED + text).data
     return read_image(lambda at: int.from_bytes(data[at:at + 4], "little")).words
 
 
 @pytest.mark.parametrize("text, word", GOLDEN)
 def test_golden_words(text, word):
     assert words(text) == [word]
-    listing = disassemble(ISA, assemble_text(ISA, DECLARED + text).data)
+    listing = disassemble(SOFTWARE, assemble_text(SOFTWARE, DECLARED + text).data)
     assert listing.splitlines()[-1] == text
 
 
@@ -88,7 +89,7 @@ def test_features_of_a_build():
 
 def test_listings_of_random_words_assemble_to_the_same_bytes():
     rnd = random.Random(1)
-    data = assemble_text(ISA, DECLARED).data
+    data = assemble_text(SOFTWARE, DECLARED).data
     for turn in range(60):
         image = read_image(lambda at: int.from_bytes(data[at:at + 4], "little"))
         image.words = [w for w in (random_word(ISA, rnd, legal=turn % 2 == 0) for _ in range(30)) if w >> 13 not in (17, 18, 19)]
@@ -97,7 +98,7 @@ def test_listings_of_random_words_assemble_to_the_same_bytes():
         image.axes = any(d.fault is None and d.values.get("axis") for d in known)
         if turn % 3 == 0:
             image.units = {k: unit for k, unit in image.units.items() if k % 2}     # the others are raw words
-        assert assemble_text(ISA, disassemble(ISA, image_bytes(image))).data == image_bytes(image)
+        assert assemble_text(SOFTWARE, disassemble(SOFTWARE, image_bytes(image))).data == image_bytes(image)
 
 
 def test_parameters():

@@ -10,10 +10,10 @@ from comparing import bench_fixture, failing_run
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.core import Engine
 from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
-from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.micro_assembler import Microprogram
 from quintet.gateware.cores.cherry.micro_code import microprogram
 from quintet.gateware.cores.cherry.params import SPACE, microcoded
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.cores.engine import Stall
 from quintet.tools.asm import assemble_text
 from quintet.tools.build import build, synthesise
@@ -69,7 +69,7 @@ def test_addition_and_product(bench, fmt):
 def test_raw_words_pass_both_ways(bench):
     memory = np.zeros(0x4000, np.uint8)
     source = ".in raw 0x2000 8 5 7 mem_pitch=9\n.out raw 0x3000 8 5 7 mem_pitch=9\n.program main\n nop\n"
-    data = np.frombuffer(assemble_text(ISA, source).data, np.uint8)
+    data = np.frombuffer(assemble_text(SOFTWARE, source).data, np.uint8)
     memory[0x1000:0x1000 + data.size] = data
     memory[0x2000:0x2000 + 140] = np.random.default_rng(1).integers(0, 256, 140)
     case = compare.RunCase("raw", memory, {"program_address": 0x1000, "program_length": data.size})

@@ -10,11 +10,11 @@ from quintet.firmware.cherry import small
 from quintet.gateware.cores.cherry import arithmetic
 from quintet.gateware.cores.cherry.decimals import element
 from quintet.gateware.cores.cherry.image import FILL, Descriptor, Step, list_bytes
-from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.overlap import Overlap
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.races import Race
+from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.tools.asm import assemble, assemble_text
 
 AT = 0x1000
@@ -24,7 +24,7 @@ TWO = element("2.0")
 def machine(text=None, *, data=None, contexts=4, memory=1 << 16, params=None, **options):
     """A model with a program in its memory, and the registers that run it."""
     model = Model(SPACE.resolve("sim", {"contexts": contexts, **(params or {})}), np.zeros(memory, np.uint8), **options)
-    data = assemble_text(ISA, text).data if data is None else data
+    data = assemble_text(SOFTWARE, text).data if data is None else data
     model.memory[AT:AT + len(data)] = np.frombuffer(data, np.uint8)
     return model, {"program_address": AT, "program_length": len(data)}
 
@@ -53,7 +53,7 @@ COUNT = tile(*range(16))
 
 @pytest.mark.parametrize("contexts, shuffle", [(2, None), (4, None), (16, 3)])
 def test_the_worked_job(contexts, shuffle):
-    program = assemble(ISA, small.FOLDER / "relu_matmul.s")
+    program = assemble(SOFTWARE, small.FOLDER / "relu_matmul.s")
     model, registers = machine(data=program.data, contexts=contexts, shuffle=shuffle)
     arrays = small.arrays()
     assert {n: zlib.crc32(a.tobytes()) for n, a in arrays.items()} == {n: small.CRC[n] for n in arrays}
@@ -67,7 +67,7 @@ def test_the_worked_job(contexts, shuffle):
 
 def test_the_worked_job_with_its_lists_in_registers():
     text = (small.FOLDER / "relu_matmul.s").read_text()
-    whole = assemble_text(ISA, text).data
+    whole = assemble_text(SOFTWARE, text).data
     model, registers = machine("\n".join(line for line in text.splitlines() if not line.startswith((".in", ".out"))))
     for name, array in zip((0x2000, 0x2100), small.arrays().values(), strict=True):
         put(model, name, array)
@@ -82,7 +82,7 @@ def test_faults_of_the_worked_job():
     outcome, _ = run(text)
     assert (outcome.fault.name, outcome.fault.pc, outcome.fault.detail) == ("mem_range", 0x1194, 0x3FFFE)
     assert outcome.values["fault_context"] == 0 and outcome.values["loop_var[3]"] == 0
-    data = bytearray(assemble(ISA, small.FOLDER / "relu_matmul.s").data)
+    data = bytearray(assemble(SOFTWARE, small.FOLDER / "relu_matmul.s").data)
     data[0x160:0x164] = struct.pack("<I", 0x28000)
     model, registers = machine(data=bytes(data))
     outcome = model.run(registers)
@@ -466,7 +466,7 @@ def test_a_broken_promise_of_defer():
 
 @pytest.mark.parametrize("action", ["load X, INPUT", "store X, INPUT"])
 def test_a_deferred_fill_of_what_the_next_program_uses(action):
-    image = assemble_text(ISA, f".apu X 64 1 4\n{action}\n").data
+    image = assemble_text(SOFTWARE, f".apu X 64 1 4\n{action}\n").data
     fill = [Descriptor(FILL, "fp32", 0x0FE00, 70, 1, 1, 0, 1)]
     for defer in (False, True):
         model, registers = machine(data=list_bytes([(image, Step(0, defer=defer), [], fill), (image, Step(0), [], [])]))
@@ -479,7 +479,7 @@ def test_a_deferred_fill_of_what_the_next_program_uses(action):
 
 @pytest.mark.parametrize("offset, word", [(4, 1), (8, 32), (12, 1), (32, 3), (32, 0), (36, 0x10000), (44, 4), (48, 1 << 18), (56, 1)])
 def test_lists_that_are_refused(offset, word):
-    data = bytearray(assemble_text(ISA, STEPS.format(flags="", source="0x2100", at="0x400")).data)
+    data = bytearray(assemble_text(SOFTWARE, STEPS.format(flags="", source="0x2100", at="0x400")).data)
     data[offset:offset + 4] = struct.pack("<I", word)
     model, registers = machine(data=bytes(data))
     found = model.run(registers).fault

@@ -12,13 +12,14 @@ from quintet.gateware.cores.imagine.exports import c_header
 from quintet.gateware.cores.imagine.frontend import _mnemonics
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.params import SPACE
+from quintet.gateware.cores.imagine.software import SOFTWARE
 from quintet.gateware.cores.words import random_word
 from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble, load_program, save_program
 from quintet.tools.cli import main
 
 
 def words(text, params=None):
-    return ISA.load(assemble_text(ISA, text, "x.s", params).data)
+    return ISA.load(assemble_text(SOFTWARE, text, "x.s", params).data)
 
 
 @pytest.mark.parametrize("text, wanted", [
@@ -77,7 +78,7 @@ def test_arrays_in_files(tmp_path):
     asm.mv_LOADMAT(1, [[1.5, 2]])
     asm.mv_LOADVEC_ROW(2, [0, 1, 2])
     asm.mv_LOADVEC_COL(3, [0, 1, 2])
-    program = assemble(ISA, tmp_path / "x.s")
+    program = assemble(SOFTWARE, tmp_path / "x.s")
     assert ISA.load(program.data) == asm.words()
     assert program.line_at(0).line == 1 and program.line_at(len(program.data) - 4).line == 3
     for argument, message in (
@@ -87,7 +88,7 @@ def test_arrays_in_files(tmp_path):
             ('"v.npz:b"', "'v.npz' cannot be read (no array file), expected \"FILE.npy\" or \"FILE.npz:KEY\"")):
         (tmp_path / "y.s").write_text(f"mv_LOADVEC_ROW 1, {argument}\n")
         with pytest.raises(AsmError) as error:
-            assemble(ISA, tmp_path / "y.s")
+            assemble(SOFTWARE, tmp_path / "y.s")
         assert str(error.value) == f"{tmp_path / 'y.s'}:1:19: {message}"
 
 
@@ -131,7 +132,7 @@ def test_errors(text, message):
 
 
 def test_warnings_name_the_place():
-    program = assemble_text(ISA, ".setupParams mvBlockDim=(2, 2)\nmv_LOADVEC_ROW 1, [40000]\n", "x.s")
+    program = assemble_text(SOFTWARE, ".setupParams mvBlockDim=(2, 2)\nmv_LOADVEC_ROW 1, [40000]\n", "x.s")
     assert [str(w) for w in program.warnings] == [
         "x.s:1:1: warning: maxLevel = 3, 0 is enough for 2 block columns: levels above it add 0",
         "x.s:2:1: warning: vector = 40000 does not fit regWidth = 16, fracWidth = 0: it wraps (1 of 1 values)"]
@@ -156,10 +157,10 @@ vv_nop
     (tmp_path / "p.yaml").write_text("regCnt: 56\nresvRegCnt: 8\nmaxLevel: 1\nfracWidth: 5\nmvBlockDim: [8, 3]\n")
     (tmp_path / "x.s").write_text(text + "mv_mov 99, 0\n")
     with pytest.raises(AsmError):
-        assemble(ISA, tmp_path / "x.s")
+        assemble(SOFTWARE, tmp_path / "x.s")
     assert not list(tmp_path.glob("a.*"))
     (tmp_path / "x.s").write_text(text)
-    assert ISA.load(assemble(ISA, tmp_path / "x.s").data) == [0x40000000]
+    assert ISA.load(assemble(SOFTWARE, tmp_path / "x.s").data) == [0x40000000]
     assert (tmp_path / "a.mem").read_text() == GOLDEN_EXPORT and (tmp_path / "a.h").read_text() == c_header()
     assert "IMAGine_Prog kernel = {\n" in (tmp_path / "a.c").read_text()
     assert capsys.readouterr().out == ("---- Assembled Program ----\n01_0000_00000000000000000000000000  // VV_NOP\n"
@@ -176,14 +177,14 @@ def test_forms_of_the_command_line(tmp_path, capsys):
     assert read["mem"].splitlines()[-1] == "01_0000_00000000000000000000000000  // VV_NOP; c"
     assert "IMAGine_Prog out = {\n" in read["c"] and "    // ---- MACRO: MV_SYNC\n" in read["c"]
     # From words alone.
-    save_program(ISA, load_program(ISA, tmp_path / "out.bin"), tmp_path / "again.mem")
+    save_program(SOFTWARE, load_program(SOFTWARE, tmp_path / "out.bin"), tmp_path / "again.mem")
     assert (tmp_path / "again.mem").read_text().splitlines()[2] == "01_0000_0000000000_0000000000000000  // AS_WORD 0x40000000"
     with pytest.raises(AsmError, match="out.mem: this form is only written, expected .s, .bin$"):
-        load_program(ISA, tmp_path / "out.mem")
+        load_program(SOFTWARE, tmp_path / "out.mem")
     with pytest.raises(AsmError, match="a-b.c: progname = 'a-b', expected a name as in C$"):
-        save_program(ISA, load_program(ISA, tmp_path / "out.bin"), tmp_path / "a-b.c")
+        save_program(SOFTWARE, load_program(SOFTWARE, tmp_path / "out.bin"), tmp_path / "a-b.c")
     with pytest.raises(AsmError, match=r"a.mem: cannot be written \(No such file or directory\)$"):
-        save_program(ISA, load_program(ISA, tmp_path / "out.bin"), tmp_path / "no" / "a.mem")
+        save_program(SOFTWARE, load_program(SOFTWARE, tmp_path / "out.bin"), tmp_path / "no" / "a.mem")
     capsys.readouterr()
     assert main(["asm", "imagine", str(tmp_path / "kernel.s"), "-o", str(tmp_path / "no" / "a.mem")]) != 0
     assert "internal error" not in capsys.readouterr().err
@@ -198,13 +199,13 @@ def test_disassembly_assembles_to_the_same_words(params):
     some = [random_word(ISA, rng, legal=k % 3 != 0, params=params) for k in range(600)]
     some += [rng.randrange(1 << 32) for _ in range(300)] + [0x1C000000, 0x1C000041, 0x0FC00000, 0x10470000]
     data = ISA.store(some)
-    text = disassemble(ISA, data, params)
-    assert ISA.load(assemble_text(ISA, text).data) == some
+    text = disassemble(SOFTWARE, data, params)
+    assert ISA.load(assemble_text(SOFTWARE, text).data) == some
     assert text.count(".word") < 700
 
 
 def test_disassembly_is_canonical():
-    text = disassemble(ISA, ISA.store([0x05235A3C, 0x1C00046A, 0x1C0B046A, 0x20000000, 0x80000000, 0x10470001, 0x18400203]))
+    text = disassemble(SOFTWARE, ISA.store([0x05235A3C, 0x1C00046A, 0x1C0B046A, 0x20000000, 0x80000000, 0x10470001, 0x18400203]))
     assert text == """\
 .setupParams regCnt=64
 mv_write addr=291, data=0x5a3c
@@ -216,5 +217,5 @@ mv_clrmbit
 mv_selectBlk rowID=2, colID=3
 """
     params = SPACE.resolve("sim", {"cols": 129, "reg_width": 8, "depth": 128})
-    assert disassemble(ISA, ISA.store([0x10470001]), params) == \
+    assert disassemble(SOFTWARE, ISA.store([0x10470001]), params) == \
         ".setupParams regCnt=16, regWidth=8, pimDepth=128, maxLevel=7\nmv_accumRow level=7, reg=1\n"

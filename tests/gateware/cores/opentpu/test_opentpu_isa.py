@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA, cfg_built, cfg_legal
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.cores.words import illegal_words, random_word
 from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble, load_program
 
@@ -59,19 +60,19 @@ CANONICAL = {"MMC.OS 1, 2, 3": "MMC.SO 1, 2, 3", "WHM 0xABCDEF, 1, 255": "WHM 11
 
 
 def word(text, params=None):
-    return int.from_bytes(assemble_text(ISA, text, params=params).data, "big")
+    return int.from_bytes(assemble_text(SOFTWARE, text, params=params).data, "big")
 
 
 @pytest.mark.parametrize("text", GOLDEN)
 def test_golden_words_both_ways(text):
     data = bytes.fromhex(GOLDEN[text])
-    assert assemble_text(ISA, text).data == data
-    assert disassemble(ISA, data) == CANONICAL.get(text, text) + "\n"
+    assert assemble_text(SOFTWARE, text).data == data
+    assert disassemble(SOFTWARE, data) == CANONICAL.get(text, text) + "\n"
 
 
 def test_small_program_word_by_word():
     expected = [bytes.fromhex(line.split("#")[1].split()[0]) for line in SMALL.splitlines()]
-    program = assemble_text(ISA, SMALL, name="small.a")
+    program = assemble_text(SOFTWARE, SMALL, name="small.a")
     assert program.data == b"".join(expected)
     assert program.warnings == []
     assert {offset: tuple(line) for offset, line in program.lines.items()} == {
@@ -89,7 +90,7 @@ def test_every_flag_combination_in_every_order(mnemonic, letters, bits):
             for written in (flags, flags.lower()):
                 assert word(f"{mnemonic}.{written}{operands}") >> 96 & 0xFF == expected
             canonical = "".join(letters[k] for k in sorted(chosen))
-            text = disassemble(ISA, ISA.store(word(f"{mnemonic}.{flags}{operands}")))
+            text = disassemble(SOFTWARE, ISA.store(word(f"{mnemonic}.{flags}{operands}")))
             assert text == f"{mnemonic}.{canonical}{operands}\n"
 
 
@@ -101,7 +102,7 @@ def test_published_quirks_of_text():
     data = bytes.fromhex(GOLDEN["RW 0xab"])
     for text in ("RW 0xab", "\t RW\t0xAB  \r\n", "rw 0xab#tight", "RW 0b10101011", "RW 0o253", "RW 1_71",
                  "\n\n#c\nRW 171"):
-        assert assemble_text(ISA, text).data == data
+        assert assemble_text(SOFTWARE, text).data == data
 
 
 def test_every_opcode_decodes_or_faults():
@@ -130,7 +131,7 @@ def test_every_must_be_zero_bit_is_bad_field(mnemonic):
         if expected >> bit & 1:
             part = next(p for p, lo in sorted(PARTS.items()) if bit >= lo)
             assert (decoded.fault, decoded.detail) == ("bad_field", part), bit
-            assert disassemble(ISA, ISA.store(base | 1 << bit)).startswith(".word 0x")
+            assert disassemble(SOFTWARE, ISA.store(base | 1 << bit)).startswith(".word 0x")
         else:
             assert decoded.fault != "bad_field", bit
 
@@ -239,7 +240,7 @@ ERRORS = {
 @pytest.mark.parametrize("text", ERRORS)
 def test_errors(text):
     with pytest.raises(AsmError) as caught:
-        assemble_text(ISA, text, name="x.a")
+        assemble_text(SOFTWARE, text, name="x.a")
     assert str(caught.value) == "x.a:" + ERRORS[text]
 
 
@@ -251,15 +252,15 @@ def test_errors_of_sizes_need_parameters():
         "MMC 0, 60, 5": "1:8: accumulator rows 60 to 64 pass the last one of this build, expected 0 to 63",
         "ACT 60, 0, 5": "1:5: accumulator rows 60 to 64 pass the last one of this build, expected 0 to 63",
     }.items():
-        assemble_text(ISA, text)
+        assemble_text(SOFTWARE, text)
         with pytest.raises(AsmError) as caught:
-            assemble_text(ISA, text, name="x.a", params=sizes)
+            assemble_text(SOFTWARE, text, name="x.a", params=sizes)
         assert str(caught.value) == "x.a:" + message
-    assert assemble_text(ISA, "RHM 0, 63, 1\nMMC.S 62, 62, 2", params=sizes).data
+    assert assemble_text(SOFTWARE, "RHM 0, 63, 1\nMMC.S 62, 62, 2", params=sizes).data
 
 
 def warnings(text, params=None):
-    return [str(w) for w in assemble_text(ISA, text, name="x.a", params=params).warnings]
+    return [str(w) for w in assemble_text(SOFTWARE, text, name="x.a", params=params).warnings]
 
 
 def test_warnings():
@@ -300,13 +301,13 @@ def test_warnings_of_what_is_not_built():
 def test_files(tmp_path):
     source, binary, odd = tmp_path / "p.a", tmp_path / "p.out", tmp_path / "odd.bin"
     source.write_text(SMALL)
-    binary.write_bytes(assemble(ISA, source).data)
-    assert load_program(ISA, binary).data == load_program(ISA, source).data
+    binary.write_bytes(assemble(SOFTWARE, source).data)
+    assert load_program(SOFTWARE, binary).data == load_program(SOFTWARE, source).data
     odd.write_bytes(bytes(15))
     with pytest.raises(AsmError, match="15 bytes are no whole number of words, expected a multiple of 14 bytes"):
-        load_program(ISA, odd)
+        load_program(SOFTWARE, odd)
     with pytest.raises(AsmError, match="15 bytes are no whole number of words, expected a multiple of 14 bytes"):
-        disassemble(ISA, bytes(15))
+        disassemble(SOFTWARE, bytes(15))
 
 
 @settings(max_examples=300, deadline=None)
@@ -320,14 +321,14 @@ def test_files(tmp_path):
 ), max_size=8), st.sampled_from((None, {"ub_rows": 64, "acc_rows": 64, "ext_sync": False, "ext_pool": False})))
 def test_round_trip_of_any_word(words, params):
     data = ISA.store(words)
-    assert assemble_text(ISA, disassemble(ISA, data, params), params=params).data == data
+    assert assemble_text(SOFTWARE, disassemble(SOFTWARE, data, params), params=params).data == data
 
 
 def test_legal_words_never_print_as_word():
     rng = random.Random(5)
     for _ in range(300):
         text = f"MMC.S {rng.randrange(1 << 24)}, {rng.randrange(1 << 16)}, {rng.randrange(1, 257)}"
-        assert disassemble(ISA, assemble_text(ISA, text).data) == text + "\n"
+        assert disassemble(SOFTWARE, assemble_text(SOFTWARE, text).data) == text + "\n"
 
 
 STATIC = ("bad_config", "illegal_opcode", "bad_field", "ub_range", "acc_range")

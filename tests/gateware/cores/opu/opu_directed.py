@@ -12,6 +12,7 @@ from opu_programs import Case
 
 from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, REGIONS
 from quintet.gateware.cores.opu.sequence import OpuFault, Regions, Sequence
+from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.cores.opu.types import type_set
 from quintet.tools.asm import assemble_text
 
@@ -32,7 +33,7 @@ def case_of(name, params, text, arrays=(), *, registers=None, fault=None, size=S
     """A :class:`Case` of assembly ``text`` and pairs (address, array); memory elsewhere is random, the same every time."""
     if end:
         text += "\nend"
-    words = ISA.load(assemble_text(ISA, text + ("" if end else "\nend"), name=name).data)
+    words = ISA.load(assemble_text(SOFTWARE, text + ("" if end else "\nend"), name=name).data)
     words = words if end else words[:-1]
     rng = np.random.default_rng(len(name))
     memory = rng.integers(0, 256, size).astype(np.uint8)

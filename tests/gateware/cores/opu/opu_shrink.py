@@ -18,6 +18,7 @@ from campaigns import random_behaviour
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.opu.isa import ISA
+from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.tools.asm import disassemble
 
 
@@ -39,7 +40,7 @@ def main(arguments=None):
             bench, case, lambda case: compare.check_case(bench, case, behaviour, args.seed, limit=args.limit)[0],
             compare.with_words)
     if words is not None:
-        print(disassemble(ISA, ISA.store(words)), end="")
+        print(disassemble(SOFTWARE, ISA.store(words)), end="")
         print({name: hex(value) for name, value in case.registers.items() if value})
     return words is not None
 

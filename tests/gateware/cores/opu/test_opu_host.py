@@ -16,8 +16,8 @@ TOO_LARGE = "@shape.ifm [64,32,32]\nend\n"
 
 
 def binary(text):
-    from quintet.gateware.cores.opu.isa import ISA
-    return assemble_text(ISA, text).data
+    from quintet.gateware.cores.opu.software import SOFTWARE
+    return assemble_text(SOFTWARE, text).data
 
 
 def job(text, **options):

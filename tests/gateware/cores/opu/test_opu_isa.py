@@ -13,6 +13,7 @@ from opu_slow import POSTS
 from quintet.gateware.cores.layouts import instruction_layout
 from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, post_fields
 from quintet.gateware.cores.opu.params import SPACE
+from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.cores.words import extreme_words, illegal_words, random_word
 from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble, load_program, save_program
 from quintet.tools.registers import RegisterMap
@@ -34,7 +35,7 @@ GOLDEN = golden()
 
 
 def data_of(text, params=None):
-    return assemble_text(ISA, text + "\nend", name="x.s", params=params).data[:-4]
+    return assemble_text(SOFTWARE, text + "\nend", name="x.s", params=params).data[:-4]
 
 
 def word_of(text):
@@ -43,7 +44,7 @@ def word_of(text):
 
 def error(text, params=None):
     with pytest.raises(AsmError) as info:
-        assemble_text(ISA, text, name="x.s", params=params)
+        assemble_text(SOFTWARE, text, name="x.s", params=params)
     return str(info.value)
 
 
@@ -55,7 +56,7 @@ def test_all_golden_words_were_found():
 @pytest.mark.parametrize("text, word", GOLDEN)
 def test_golden_words_both_ways(text, word):
     assert word_of(text) == word
-    back = disassemble(ISA, ISA.store(word))
+    back = disassemble(SOFTWARE, ISA.store(word))
     assert word_of(back) == word and not back.startswith(".word")
 
 
@@ -95,7 +96,7 @@ def test_fields_at_their_ends(mnemonic):
     for word in words:
         decoded = ISA.decode(word)
         assert decoded.fault is None and ISA.pack(instruction, decoded.values) == word
-        assert word_of(disassemble(ISA, ISA.store(word))) == word
+        assert word_of(disassemble(SOFTWARE, ISA.store(word))) == word
         view = layout.from_bits(word)
         for f in instruction.fields:
             expected = decoded.values[f.name]
@@ -113,7 +114,7 @@ def test_ignored_bits_change_nothing(mnemonic):
     for bit in range(32):
         if not used >> bit & 1:
             assert ISA.decode(word | 1 << bit) == decoded
-            text = disassemble(ISA, ISA.store(word | 1 << bit))
+            text = disassemble(SOFTWARE, ISA.store(word | 1 << bit))
             assert text.startswith(".word 0x") and mnemonic in text and data_of(text) == ISA.store(word | 1 << bit)
     assert ISA.decode(0xFFFFFFC0).instruction.mnemonic == "end"
 
@@ -148,7 +149,7 @@ def test_every_undefined_opcode():
 def test_bad_fields(word, detail):
     """The lowest bit of the lowest bad field; h*w counts as the field at bit 6."""
     assert ISA.decode(word)[2:] == ("bad_field", detail)
-    assert disassemble(ISA, ISA.store(word)) == f".word 0x{word:08x}  # bad_field {detail}\n"
+    assert disassemble(SOFTWARE, ISA.store(word)) == f".word 0x{word:08x}  # bad_field {detail}\n"
 
 
 def test_shapes_of_exactly_2048():
@@ -160,14 +161,14 @@ def test_shapes_of_exactly_2048():
 @settings(max_examples=600, deadline=None)
 def test_every_word_survives_the_round_trip(word):
     data = ISA.store(word)
-    assert data_of(disassemble(ISA, data)) == data
+    assert data_of(disassemble(SOFTWARE, data)) == data
 
 
 def test_random_programs_survive_the_round_trip():
     rng = random.Random(5)
     words = [random_word(ISA, rng, legal=rng.random() < 0.8) for _ in range(2000)]
     words += [word for word, _ in illegal_words(ISA)]
-    text = disassemble(ISA, ISA.store(words))
+    text = disassemble(SOFTWARE, ISA.store(words))
     assert len(text.splitlines()) == len(words) and data_of(text) == ISA.store(words)
 
 
@@ -219,9 +220,9 @@ def test_refused_text(text, message):
 
 
 def test_words_after_end_and_raw_ends():
-    program = assemble_text(ISA, "end\n.word 0xffffffff\nconv ifm:[0,0], ker:0\n")
+    program = assemble_text(SOFTWARE, "end\n.word 0xffffffff\nconv ifm:[0,0], ker:0\n")
     assert len(program.data) == 12 and program.warnings == []
-    assert assemble_text(ISA, ".word 0xffffffc0").warnings == []          # end with ignored bits
+    assert assemble_text(SOFTWARE, ".word 0xffffffc0").warnings == []          # end with ignored bits
 
 
 SMALL = """@shape.ifm [2,8,16]
@@ -246,24 +247,24 @@ end
 ])
 def test_warnings(values, warnings):
     text = SMALL.format(**{"mem_w": 8, "out_w": 8, "h": 0, **values})
-    assert [str(w) for w in assemble_text(ISA, text, name="x.s").warnings] == warnings
+    assert [str(w) for w in assemble_text(SOFTWARE, text, name="x.s").warnings] == warnings
 
 
 def test_the_first_fault_alone_is_spoken_of():
-    warnings = assemble_text(ISA, "conv ifm:[0,0], ker:0\nld.ifm 0\n.word 9\nend", name="x.s").warnings
+    warnings = assemble_text(SOFTWARE, "conv ifm:[0,0], ker:0\nld.ifm 0\n.word 9\nend", name="x.s").warnings
     assert [str(w) for w in warnings] == ["x.s:1:1: warning: not valid here: ifm, ker: fault undef_buf"]
-    text = [str(w) for w in assemble_text(ISA, ".word 9\nld.ifm 0\nend", name="x.s").warnings]
+    text = [str(w) for w in assemble_text(SOFTWARE, ".word 9\nld.ifm 0\nend", name="x.s").warnings]
     assert text == ["x.s:1:7: warning: opcode 9 is no instruction: fault illegal_op"]
-    text = [str(w) for w in assemble_text(ISA, ".word 18\nend", name="x.s").warnings]
+    text = [str(w) for w in assemble_text(SOFTWARE, ".word 18\nend", name="x.s").warnings]
     assert text == ["x.s:1:7: warning: the field at bit 6 has an illegal value: fault bad_field"]
-    text = [str(w) for w in assemble_text(ISA, "store 0\nend", name="x.s").warnings]
+    text = [str(w) for w in assemble_text(SOFTWARE, "store 0\nend", name="x.s").warnings]
     assert text == ["x.s:1:1: warning: not set before: mem.ofm: fault undef_reg"]
 
 
 def test_capacity_is_an_error_with_the_sizes_of_a_build_alone():
     sim = SPACE.resolve("sim")
     text = "@shape.ifm [16,17,16]\nend"
-    assert assemble_text(ISA, text).warnings == []
+    assert assemble_text(SOFTWARE, text).warnings == []
     assert error(text, sim) == ("x.s:1:1: ifm of 16x17x16 takes 272 lines of 16 elements and this build has 256 (ifm_lines): "
                                 "fault capacity")
     assert error("@shape.ofm [32,32,4]\nend", sim) == (
@@ -271,23 +272,23 @@ def test_capacity_is_an_error_with_the_sizes_of_a_build_alone():
     text = "@shape.ifm [1,1,64]\n@shape.ofm [1,1,64]\n@shape.ker 2\nld.ker 0\nend"
     assert error(text, sim) == ("x.s:4:1: a kernel of 2x64x64 weights takes 1024 rows of 8 and this build has 576 (ker_rows): "
                                 "fault capacity")
-    assert assemble_text(ISA, text, params=SPACE.resolve("85f")).warnings == []
+    assert assemble_text(SOFTWARE, text, params=SPACE.resolve("85f")).warnings == []
     # Exactly full, and the very same as raw words (for tests of the core).
-    assert assemble_text(ISA, "@shape.ifm [16,16,16]\n@shape.ofm [32,32,2]\nend", params=sim).warnings == []
-    raw = assemble_text(ISA, f".word {ISA.encode('@shape.ifm', h=16, w=17, c=16)}\nend", name="x.s", params=sim)
+    assert assemble_text(SOFTWARE, "@shape.ifm [16,16,16]\n@shape.ofm [32,32,2]\nend", params=sim).warnings == []
+    raw = assemble_text(SOFTWARE, f".word {ISA.encode('@shape.ifm', h=16, w=17, c=16)}\nend", name="x.s", params=sim)
     assert len(raw.warnings) == 1 and "takes 272 lines" in str(raw.warnings[0])
 
 
 def test_binary_form(tmp_path):
     source = tmp_path / "a.s"
     source.write_text("ld.ifm 1\nend\n")
-    program = assemble(ISA, source)
+    program = assemble(SOFTWARE, source)
     assert program.data == b"\x41\0\0\0\0\0\0\0"
-    save_program(ISA, program, tmp_path / "a.bin")
-    assert load_program(ISA, tmp_path / "a.bin").data == (tmp_path / "a.bin").read_bytes() == program.data
+    save_program(SOFTWARE, program, tmp_path / "a.bin")
+    assert load_program(SOFTWARE, tmp_path / "a.bin").data == (tmp_path / "a.bin").read_bytes() == program.data
     (tmp_path / "b.bin").write_bytes(b"\0" * 6)
     with pytest.raises(AsmError, match="b.bin: 6 bytes are no whole number of words, expected a multiple of 4 bytes"):
-        load_program(ISA, tmp_path / "b.bin")
+        load_program(SOFTWARE, tmp_path / "b.bin")
 
 
 def test_fault_numbers_and_their_order():

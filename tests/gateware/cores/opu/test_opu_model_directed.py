@@ -7,9 +7,9 @@ import pytest
 from opu_directed import RESULTS
 from test_opu_model_random import check, run_model
 
-from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.model import Model, SelfModifyingProgram
 from quintet.gateware.cores.opu.params import SPACE
+from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.cores.opu.types import TYPE_SETS
 
 
@@ -88,7 +88,7 @@ def test_twice_in_a_row_and_after_anything_else():
 
 def program(text, memory, at=0, **registers):
     from quintet.tools.asm import assemble_text
-    data = assemble_text(ISA, text).data
+    data = assemble_text(SOFTWARE, text).data
     memory[at:at + len(data)] = np.frombuffer(data, np.uint8)
     return {"program_address": at, "program_length": len(data), **registers}
 

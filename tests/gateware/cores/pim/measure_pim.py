@@ -27,8 +27,8 @@ from pim_workloads import MEMORY as WORKLOADS_MEMORY
 from quintet.gateware.cores.pim.codes import words_of
 from quintet.gateware.cores.pim.densify import densify
 from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
-from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.listing import image_of
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.tools.asm import Program, load_program, save_program
 
 __all__ = ["Machine", "Run", "digits_case", "published", "stream_rows"]
@@ -104,8 +104,8 @@ class Machine:
 def published(image, params):
     """``image`` written in the published JSON dialect and imported again: what a compiler's stream goes through."""
     with tempfile.TemporaryDirectory() as folder:
-        save_program(ISA, Program(image.data()), f"{folder}/stream.json.gz")
-        return image_of(load_program(ISA, Path(folder) / "stream.json.gz").data, params)[0]
+        save_program(SOFTWARE, Program(image.data()), f"{folder}/stream.json.gz")
+        return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, params)[0]
 
 
 def _with_image(case, image):

@@ -13,7 +13,7 @@ from test_pim_text import canonical_words
 
 from quintet.gateware.cores.pim.codes import code_of
 from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
-from quintet.gateware.cores.pim.isa import ISA
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.tools.asm import Program, assemble_text, disassemble, load_program, save_program
 
 
@@ -29,17 +29,17 @@ def main(count):
         now = time.process_time()
         print(f"{what:24}{now - state['then']:6.1f} s{'' if good else '  DIFFERENT'}", flush=True)
         state["then"] = time.process_time()
-    text = disassemble(ISA, data)
+    text = disassemble(SOFTWARE, data)
     lap("disassemble")
-    lap("assemble", assemble_text(ISA, text).data == data)
+    lap("assemble", assemble_text(SOFTWARE, text).data == data)
     del text
     with tempfile.TemporaryDirectory() as folder:
-        save_program(ISA, Program(data), f"{folder}/x.json")
+        save_program(SOFTWARE, Program(data), f"{folder}/x.json")
         lap("write .json")
-        lap("import .json", load_program(ISA, Path(folder) / "x.json").data == data)
-        save_program(ISA, Program(data), f"{folder}/d/")
+        lap("import .json", load_program(SOFTWARE, Path(folder) / "x.json").data == data)
+        save_program(SOFTWARE, Program(data), f"{folder}/d/")
         lap("write .pim")
-        lap("import .pim", load_program(ISA, Path(folder) / "d").data == data)
+        lap("import .pim", load_program(SOFTWARE, Path(folder) / "d").data == data)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from pim_scratch import make_case
 from quintet.gateware.cores.pim.codes import code_of, words_of
 from quintet.gateware.cores.pim.densify import densify
 from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
-from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.listing import core_lines, image_of
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.tools.asm import assemble_text
 
 SIM = SPACE.resolve("sim")
@@ -61,7 +61,7 @@ def load(text, core, groups):
     """Words of a core's program."""
     cores = [f".core {other}" for other in range(4) if other != core]
     declared = [f".group {k}, rows=1, cols=1" for k in range(groups)]
-    data = assemble_text(ISA, "\n".join([*cores, f".core {core}", *declared, text])).data
+    data = assemble_text(SOFTWARE, "\n".join([*cores, f".core {core}", *declared, text])).data
     return words_of(image_of(data)[0].cores[core].code, 0)[0]
 
 

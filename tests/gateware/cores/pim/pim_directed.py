@@ -7,7 +7,7 @@ from pim_programs import MEMORY
 from pim_scratch import make_case
 
 from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
-from quintet.gateware.cores.pim.isa import ISA
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.pim.storage import narrow
 from quintet.tools.asm.assembler import Assembler
 
@@ -19,7 +19,7 @@ _MEMORY = np.frombuffer(random.Random("directed").randbytes(MEMORY), np.uint8)
 
 def words_of(text):
     """The words of a text, without the checks of a whole program."""
-    assembler = Assembler(ISA)
+    assembler = Assembler(SOFTWARE)
     assembler.read_text(text, "directed")
     return [item.word for item in assembler.section.items]
 

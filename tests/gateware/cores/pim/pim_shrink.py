@@ -16,6 +16,7 @@ import shrinking
 from campaigns import random_behaviour
 
 from quintet.boards.virtual.bench import IDEAL
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.tools.asm import disassemble
 
 
@@ -32,7 +33,7 @@ def main(arguments=None):
             compare.with_words)
         if words is not None:
             small = compare.with_words(case, words)
-            print(disassemble(compare.ISA, small.image.data()), end="")
+            print(disassemble(SOFTWARE, small.image.data()), end="")
             print({name: hex(value) for name, value in small.registers.items()})
     return words is not None
 

@@ -10,7 +10,7 @@ from pim_dense import SIM, case_of, dense_text, group, image_of_text, same_effec
 from pim_scratch import make_case
 
 from quintet.gateware.cores.pim.densify import densify
-from quintet.gateware.cores.pim.isa import ISA
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.tools.asm import load_program
 from quintet.tools.cli import main
 
@@ -78,7 +78,7 @@ def test_command(tmp_path, capsys):
     (tmp_path / "x.s").write_text("sldi $1, 5\nsldi $1, 5\nlldi $1, 0, 4\nsldi $1, 5\nlldi $1, 1, 3\n")
     assert main(["asm", "pim", str(tmp_path / "x.s"), "-o", str(tmp_path / "x.bin"), "--pass", "densify"]) == 0
     assert "densify: warning: 5 instructions, now 2" in "".join(capsys.readouterr())
-    assert len(load_program(ISA, tmp_path / "x.bin").data) == 192
+    assert len(load_program(SOFTWARE, tmp_path / "x.bin").data) == 192
     assert main(["asm", "pim", str(tmp_path / "x.s"), "-o", str(tmp_path / "y.bin"), "--pass", "shrink"]) == 2
     assert "--pass shrink: pim has densify" in capsys.readouterr().err
 

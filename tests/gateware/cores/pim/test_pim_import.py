@@ -16,6 +16,7 @@ from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.listing import image_of
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.words import extreme_words, random_word
 from quintet.tools.asm import AsmError, assemble_text, disassemble, load_program, save_program
 from quintet.tools.asm.program import Program
@@ -24,7 +25,7 @@ GROUPS = {"core0": [{"rows": 2, "cols": 1, "weights": [[1], [2]], "shift": 3, "b
 
 
 def word(text):
-    data = assemble_text(ISA, ".group 0, rows=1, cols=1\n.core 3\n.group 0, rows=1, cols=1\n" + text).data
+    data = assemble_text(SOFTWARE, ".group 0, rows=1, cols=1\n.core 3\n.group 0, rows=1, cols=1\n" + text).data
     return int(words_of(image_of(data)[0].cores[3].code, 0)[0][0])
 
 
@@ -43,12 +44,12 @@ def program(tmp_path, cores, config=None, groups=None, name="x.json"):
 
 
 def load(path, params=None):
-    return image_of(load_program(ISA, path, params).data)[0]
+    return image_of(load_program(SOFTWARE, path, params).data)[0]
 
 
 def error(path, params=None):
     with pytest.raises(AsmError) as info:
-        load_program(ISA, path, params)
+        load_program(SOFTWARE, path, params)
     return str(info.value).replace(str(path.parent), "D")
 
 
@@ -135,7 +136,7 @@ def test_a_short_source_with_import(tmp_path):
     (tmp_path / "g.json").write_text(json.dumps(GROUPS))
     source = tmp_path / "x.s"
     source.write_text('.gmem 64, 128\n.groups "g.json"\n.import "x.json", raw\n.core 1\nnop\n')
-    done = load_program(ISA, source)
+    done = load_program(SOFTWARE, source)
     image = image_of(done.data)[0]
     assert image.gmem_size == 128 and image.cores[0].count == 4 and image.cores[1].count == 1 and image.cores[0].groups
     assert [str(w) for w in done.warnings] == [
@@ -143,7 +144,7 @@ def test_a_short_source_with_import(tmp_path):
         f"{source}:3:9: warning: {path}: 1 times: a pair's register is odd"]
     source.write_text('.import "x.json"')
     with pytest.raises(AsmError) as info:
-        load_program(ISA, source)
+        load_program(SOFTWARE, source)
     assert str(info.value) == f"{source}:1:9: {path}: core0, instruction 0: imm is a fraction"
 
 
@@ -188,7 +189,7 @@ def test_files_that_are_damaged(tmp_path):
     assert error(tmp_path / "none.json") == "D/none.json cannot be read (No such file or directory)"
     assert error(tmp_path / "x.pim") == "D/x.pim: of which core? expected a name core_<id>.pim"
     path.write_text(json.dumps({"core0": GOOD, "config": {"core_cnt": 1}}))
-    assert "has a core" not in str(load_program(ISA, path).data)
+    assert "has a core" not in str(load_program(SOFTWARE, path).data)
     path.write_text(json.dumps({f"core{k}": GOOD for k in range(3)}))
     assert error(path, SPACE.resolve("sim")) == "D/x.json has a core 2, expected 0 to 1"
 
@@ -268,21 +269,21 @@ def test_images_through_files(tmp_path, out):
         data = case.image.data()
         target = tmp_path / str(seed)
         target.mkdir()
-        save_program(ISA, Program(data), f"{target}/{out}")
-        again = load_program(ISA, target / out).data
+        save_program(SOFTWARE, Program(data), f"{target}/{out}")
+        again = load_program(SOFTWARE, target / out).data
         # Packed code is written in its shortest form, as it was.
         assert again == data, case.name
-        assert assemble_text(ISA, disassemble(ISA, again)).data == data
+        assert assemble_text(SOFTWARE, disassemble(SOFTWARE, again)).data == data
 
 
 def test_what_cannot_be_exported(tmp_path):
     data = Image([CoreProgram(code_of([0, 21], 0), 2)]).data()
     with pytest.raises(AsmError, match="core 0, instruction 1: no legal instruction, this form cannot hold it"):
-        save_program(ISA, Program(data), tmp_path / "x.json")
+        save_program(SOFTWARE, Program(data), tmp_path / "x.json")
     with pytest.raises(AsmError, match="no program image"):
-        save_program(ISA, Program(bytes(64)), tmp_path / "x.json")
+        save_program(SOFTWARE, Program(bytes(64)), tmp_path / "x.json")
     with pytest.raises(AsmError, match="this form is only read"):
-        save_program(ISA, Program(data), tmp_path / "core_0.pim")
+        save_program(SOFTWARE, Program(data), tmp_path / "core_0.pim")
     assert not list(tmp_path.iterdir())
 
 
@@ -328,9 +329,9 @@ def test_fuzzing_gives_one_clear_error(tmp_path, form):
     words = words[words & np.uint64(63) != 9][:40]
     image.cores[0].code, image.cores[0].mode, image.cores[0].count = code_of(words, 0), 0, len(words)
     data, folder = image.data(), tmp_path / "f"
-    save_program(ISA, Program(data), f"{folder}/")
-    save_program(ISA, Program(data), tmp_path / "x.json")
-    (tmp_path / "x.s").write_text(disassemble(ISA, data))
+    save_program(SOFTWARE, Program(data), f"{folder}/")
+    save_program(SOFTWARE, Program(data), tmp_path / "x.json")
+    (tmp_path / "x.s").write_text(disassemble(SOFTWARE, data))
     path, target = {"json": (tmp_path / "x.json",) * 2, "gz": (tmp_path / "x.json.gz",) * 2, "pim": (folder / "core_0.pim", folder),
                     "groups": (tmp_path / "groups.json", tmp_path / "x.json"), "s": (tmp_path / "x.s",) * 2,
                     "bin": (tmp_path / "x.bin",) * 2}[form]
@@ -340,9 +341,9 @@ def test_fuzzing_gives_one_clear_error(tmp_path, form):
         path.write_bytes(damaged(good, rng))
         try:
             if form == "bin":
-                disassemble(ISA, path.read_bytes())
+                disassemble(SOFTWARE, path.read_bytes())
             else:
-                load_program(ISA, target)
+                load_program(SOFTWARE, target)
         except ValueError as problem:       # AsmError or TableError
             refused += 1
             assert "\n" not in str(problem) and str(problem)

@@ -9,6 +9,7 @@ import pytest
 from quintet.gateware.cores.layouts import instruction_layout
 from quintet.gateware.cores.pim.isa import ISA, KINDS, kind_of
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.pim.storage import STORAGES, expand, narrow
 from quintet.gateware.cores.words import extreme_words, illegal_words, random_word
 from quintet.tools.asm import AsmError
@@ -26,7 +27,7 @@ OPCODES = (["nop", "sldi", "sld", "sadd", "ssub", "smul", "saddi", "smuli", "set
 
 def words_of(text, params=None):
     """The words of ``text``, one instruction a line, without making an image."""
-    assembler = Assembler(ISA, params)
+    assembler = Assembler(SOFTWARE, params)
     assembler.read_text(text, "x.s")
     return [item.word for item in assembler.section.items]
 

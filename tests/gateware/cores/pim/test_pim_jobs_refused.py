@@ -3,17 +3,17 @@
 import pytest
 
 from quintet.firmware.pim import small
-from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.tools.asm import load_program
 
-PROGRAM = load_program(ISA, small.FOLDER / "two.s")
+PROGRAM = load_program(SOFTWARE, small.FOLDER / "two.s")
 
 
 def check(registers=None, params=None):
     given = {"program_address": 0x100000, "program_length": len(PROGRAM.data), "window_base": 0, "window_limit": 1 << 25,
              **(registers or {})}
-    return ISA.check_job(PROGRAM, given, params)
+    return SOFTWARE.check_job(PROGRAM, given, params)
 
 
 def test_the_worked_job_is_right():

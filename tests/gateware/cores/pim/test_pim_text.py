@@ -16,6 +16,7 @@ from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.listing import image_of
 from quintet.gateware.cores.pim.model import Model
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.words import random_word
 from quintet.tools.asm import AsmError, assemble_text, disassemble
 from quintet.tools.asm.assembler import assemble
@@ -25,7 +26,7 @@ WORKED = DOCUMENT.split("### Worked job")[1].split("```")[1].strip("\n")
 
 
 def assembled(text, params=None):
-    return assemble_text(ISA, text, name="x.s", params=params).data
+    return assemble_text(SOFTWARE, text, name="x.s", params=params).data
 
 
 def image(text, params=None):
@@ -45,11 +46,11 @@ def test_worked_job():
     outcome = Model(SPACE.resolve("sim"), memory).run({"program_address": 0x100000, "program_length": len(data)})
     assert outcome.status == "done" and memory[0x300100:0x300103].view(np.int8).tolist() == [28, 1, 10]
     assert memory[0x300110:0x300116].view("<i2").tolist() == [784, 1, 100]
-    assert assembled(disassemble(ISA, data)) == data
+    assert assembled(disassemble(SOFTWARE, data)) == data
 
 
 def test_source_lines():
-    program = assemble_text(ISA, WORKED, name="x.s")
+    program = assemble_text(SOFTWARE, WORKED, name="x.s")
     assert program.line_at(0x100).line == WORKED.split("\n").index("        setbw 8, 8") + 1
     assert len(program.lines) == 23
 
@@ -83,10 +84,10 @@ def test_files_of_weights(tmp_path):
     np.save(tmp_path / "w.npy", weights)
     np.save(tmp_path / "b.npy", bias)
     (tmp_path / "x.s").write_text('.group 0, rows=70, cols=130, weights="w.npy", bias="b.npy"\nmvmul $1, $0, 8, 0, 0')
-    data = assemble(ISA, tmp_path / "x.s").data
+    data = assemble(SOFTWARE, tmp_path / "x.s").data
     group = image_of(data)[0].cores[0].groups[0]
     assert (group.weights == weights).all() and (group.bias == bias).all() and group.arrays == tuple(range(6))
-    assert assembled(disassemble(ISA, data)) == data
+    assert assembled(disassemble(SOFTWARE, data)) == data
 
 
 def test_core_sections_are_joined():
@@ -104,8 +105,8 @@ def test_modes():
 
 def test_shared_arrays_warn():
     text = ".group 0, rows=2, cols=1, arrays=4\n.weights 1, 2\n.group 1, rows=1, cols=1, arrays=4\n.weights {}"
-    assert not assemble_text(ISA, text.format(1)).warnings
-    warning, = assemble_text(ISA, text.format(3)).warnings
+    assert not assemble_text(SOFTWARE, text.format(1)).warnings
+    warning, = assemble_text(SOFTWARE, text.format(3)).warnings
     assert warning.message == "groups 0 and 1 of core 0 share array 4 with different weights; group 1's stay"
 
 
@@ -184,15 +185,15 @@ def test_random_images_come_back(build):
         data = case.image.data()
         if any(g.weights is None for core in case.image.cores for g in core.groups):
             continue
-        assert assembled(disassemble(ISA, data)) == data, case.name
+        assert assembled(disassemble(SOFTWARE, data)) == data, case.name
 
 
 def test_a_text_that_cannot_give_the_image_back_says_so():
-    assert disassemble(ISA, assembled("nop") + bytes(64)).startswith("; not laid out as the assembler does")
+    assert disassemble(SOFTWARE, assembled("nop") + bytes(64)).startswith("; not laid out as the assembler does")
     data = Image([CoreProgram(b"\x21\0\0\0", 1, mode=2)]).data()
-    assert "; the code ends otherwise: 1 instructions, 4 bytes" in disassemble(ISA, data)
+    assert "; the code ends otherwise: 1 instructions, 4 bytes" in disassemble(SOFTWARE, data)
     data = Image([CoreProgram(groups=[Group(1, 2, (0,), 3, weights=np.array([[3, 4]]))])]).data()
-    assert "; a weight does not fit mbiw" in disassemble(ISA, data)
+    assert "; a weight does not fit mbiw" in disassemble(SOFTWARE, data)
 
 
 def test_words_that_have_no_text():
@@ -202,7 +203,7 @@ def test_words_that_have_no_text():
         text = f".mode {mode}\n" + "\n".join(
             f".word {w if mode == '64' or w & 63 > 32 else w & 0xFFFFFFFF:#x}" for w in words)
         data = assembled(text)
-        assert assembled(disassemble(ISA, data)) == data
+        assert assembled(disassemble(SOFTWARE, data)) == data
 
 
 def canonical_words(count, seed=1):
@@ -221,14 +222,14 @@ def canonical_words(count, seed=1):
 def test_long_runs_are_read_at_once(mode):
     words = canonical_words(quicktext.LEAST + 500)
     data = Image([CoreProgram(code_of(words, mode), len(words), mode=mode, groups=[Group(4, 4, (0,))])]).data()
-    text = disassemble(ISA, data)
-    quick = assemble_text(ISA, text)
+    text = disassemble(SOFTWARE, data)
+    quick = assemble_text(SOFTWARE, text)
     assert quick.data == data and len(quick.lines) < 10
     # The same text with a comment in every thousandth line goes the usual way.
     lines = text.split("\n")
     for k in range(0, len(lines), 1000):
         lines[k] += " ; here"
-    slow = assemble_text(ISA, "\n".join(lines))
+    slow = assemble_text(SOFTWARE, "\n".join(lines))
     assert slow.data == data and len(slow.lines) == len(words)
 
 
@@ -243,7 +244,7 @@ def test_errors_within_long_runs(bad, message, place):
     words = canonical_words(quicktext.LEAST + 100)
     words = words[~np.isin(words & np.uint64(63), [8, 19, 20])]
     words = np.resize(words, quicktext.LEAST + 100)
-    text = disassemble(ISA, Image([CoreProgram(code_of(words, 0), len(words), groups=[Group(4, 4, (0,))])]).data())
+    text = disassemble(SOFTWARE, Image([CoreProgram(code_of(words, 0), len(words), groups=[Group(4, 4, (0,))])]).data())
     lines = text.split("\n")
     lines[place] = bad
     params = SPACE.resolve("up5k") if "17" in bad or "tanh" in bad else None

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs of IMAGine: statements are calls of the published assembler class, files also its exports."""
+from ..software import FileForm, Software
+from .frontend import Frontend, listing, write_export
+from .isa import ISA
+from .joblint import check_job
+
+__all__ = ["SOFTWARE"]
+
+SOFTWARE = Software(
+    ISA,
+    forms={
+        ".s": FileForm("assembly", doc="assembly"),
+        ".bin": FileForm("binary", doc="32-bit little-endian words, nothing else"),
+        ".mem": FileForm("export", write=write_export, doc="binary digits with comments, for $readmemb (written only)"),
+        ".c": FileForm("export", write=write_export, doc="C file; the program is named as the file (written only)"),
+        ".h": FileForm("export", write=write_export, doc="header of the C files (written only)"),
+        ".hex": FileForm("export", write=write_export, doc="a word of eight digits a line, for $readmemh (written only)"),
+    },
+    check_job=check_job,
+    frontend=Frontend,
+    listing=listing,
+)

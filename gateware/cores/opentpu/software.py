@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs of OpenTPU: suffixes of their files, warnings about whole programs."""
+from ..software import FileForm, Software
+from .isa import ISA
+from .lint import lint
+
+__all__ = ["SOFTWARE"]
+
+SOFTWARE = Software(
+    ISA,
+    forms={
+        ".a": FileForm("assembly", doc="assembly, the published suffix"),
+        ".s": FileForm("assembly", doc="assembly"),
+        ".out": FileForm("binary", doc="14-byte words one after another, the published suffix"),
+        ".bin": FileForm("binary", doc="the same"),
+    },
+    lint=lint,
+)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs of PIM: images and their text, the published forms in and out, the pass that shortens code."""
+from functools import cache
+
+from ..software import FileForm, Software
+from .densify import densify_program
+from .directives import DIRECTIVES
+from .exporting import write_folder, write_json
+from .importing import read_form
+from .isa import ISA
+from .joblint import check_job
+from .linking import link
+from .listing import listing
+from .quicktext import QuickText
+
+__all__ = ["SOFTWARE"]
+
+SOFTWARE = Software(
+    ISA,
+    forms={
+        ".s": FileForm("assembly", doc="assembly"),
+        ".bin": FileForm("binary", doc="program image: header, tables, code, weights and biases"),
+        ".json": FileForm("json", read_form, write_json, doc="published JSON dialect; groups from groups.json[.gz] beside it"),
+        ".json.gz": FileForm("json", read_form, write_json, doc="the same, compressed"),
+        ".pim": FileForm("container", read_form, doc="record container of one core, core_<id>.pim"),
+        "/": FileForm("container", read_form, write_folder, doc="folder of core_<id>.pim, config.json and groups.json"),
+    },
+    directives=DIRECTIVES,
+    # Building the reader of plain lines takes a while: once is enough.
+    bulk=cache(QuickText),
+    link=link,
+    listing=listing,
+    passes={"densify": densify_program},
+    check_job=check_job,
+)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Digests of the RTLIL of every core preset and of whole SoCs, source attributes left out: what says that a commit is a refactoring.
+
+``python -m netlists -o before.json`` before a change, ``python -m netlists --against before.json`` after it; run in ``tests/support``
+or with it on ``PYTHONPATH``. Exit code 1 names the netlists that differ.
+"""
+import argparse
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from amaranth.back import rtlil
+
+from quintet.boards import open_board
+from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores.core import CoreShell
+
+__all__ = ["core_netlist", "digest_of", "netlists", "soc_netlist"]
+
+#: SoCs with the board's default preset: one of each FPGA family's memory.
+SOCS = [("ulx3s-85f", "opentpu"), ("icebreaker", "opu"), ("blackice-ii", "cherry")]
+
+
+def core_netlist(isa, preset):
+    """RTLIL of a core with beats of 2 bytes (4 on iCE40) before 1 MiB, on the primitives of the preset's FPGA family."""
+    room = open_room(isa)
+    family = "ice40" if preset.startswith(("up5k", "hx8k")) else None if preset.startswith("sim") else "ecp5"
+    shell = CoreShell(room=room, params=room.params.SPACE.resolve(preset), beat_bytes=4 if family == "ice40" else 2, memory_size=1 << 20, family=family)
+    return rtlil.convert(shell, name="core", emit_src=False)
+
+
+def soc_netlist(board, isa):
+    """RTLIL of a board's whole SoC with a core's default preset there, without the pads."""
+    return rtlil.convert(open_board(board).make_soc(room=open_room(isa)), name="soc", emit_src=False)
+
+
+def digest_of(text):
+    """Hexadecimal SHA-256 of an RTLIL text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def netlists(only=()):
+    """``(name, function giving the RTLIL)`` of everything compared; ``only``: names of ISAs."""
+    for isa in room_names():
+        if only and isa not in only:
+            continue
+        for preset in open_room(isa).params.SPACE.presets:
+            yield f"{isa}/{preset}", lambda isa=isa, preset=preset: core_netlist(isa, preset)
+    for board, isa in SOCS:
+        if not only or isa in only:
+            yield f"{board}/{isa}", lambda board=board, isa=isa: soc_netlist(board, isa)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--out", type=Path, help="file that gets the digests")
+    parser.add_argument("--against", type=Path, help="file of digests to compare with")
+    parser.add_argument("--isa", action="append", default=[], help="this ISA only (may be repeated)")
+    options = parser.parse_args(arguments)
+    before = json.loads(options.against.read_text()) if options.against else {}
+    found, differ = {}, []
+    for name, text in netlists(options.isa):
+        found[name] = digest_of(text())
+        same = before.get(name) in (None, found[name])
+        differ += [] if same else [name]
+        print(f"{name} {found[name][:12]}{'' if same else ' differs'}", flush=True)
+    if options.out:
+        options.out.write_text(json.dumps(found, indent=1) + "\n")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
