@@ -23,11 +23,17 @@ SOCS = [("ulx3s-85f", "opentpu"), ("icebreaker", "opu"), ("blackice-ii", "cherry
 
 
 def core_netlist(isa, preset):
-    """RTLIL of a core with beats of 2 bytes (4 on iCE40) before 1 MiB, on the primitives of the preset's FPGA family."""
+    """RTLIL of a core before 1 MiB of memory, with beats of 2 bytes or the first of 4 and 1 that its engine takes, on the primitives of
+    the preset's FPGA family."""
     room = open_room(isa)
     family = "ice40" if preset.startswith(("up5k", "hx8k")) else None if preset.startswith("sim") else "ecp5"
-    shell = CoreShell(room=room, params=room.params.SPACE.resolve(preset), beat_bytes=4 if family == "ice40" else 2, memory_size=1 << 20, family=family)
-    return rtlil.convert(shell, name="core", emit_src=False)
+    for beat_bytes in (2, 4, 1):
+        try:
+            shell = CoreShell(room=room, params=room.params.SPACE.resolve(preset), beat_bytes=beat_bytes, memory_size=1 << 20, family=family)
+        except ValueError:
+            continue
+        return rtlil.convert(shell, name="core", emit_src=False)
+    raise ValueError(f"Preset {preset} of {isa} takes no beats of 1, 2 or 4 bytes")
 
 
 def soc_netlist(board, isa):
