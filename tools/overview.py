@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ..boards import board_names, open_board
 from ..gateware.cores import open_room, room_names
-from . import measured
+from .builds import mark, read
 
 __all__ = ["page", "rows", "write"]
 
@@ -14,7 +14,7 @@ END = "<!-- end boards and cores -->"
 
 def rows():
     """Lines of the table: the presets for each board's FPGA, the default one in bold, each with what became of its builds."""
-    built = measured.read()
+    built = read()
     rooms = [room for room in map(open_room, room_names()) if room.has_core]
     yield "| board | FPGA | memory | " + " | ".join(room.isa.ISA.title for room in rooms) + " | state |"
     yield "|---" * (len(rooms) + 4) + "|"
@@ -24,7 +24,7 @@ def rows():
         cells = []
         for room in rooms:
             presets = room.params.SPACE.presets_for(board.fpga)
-            marks = [measured.mark(built, board.name, room.name, preset) for preset in presets]
+            marks = [mark(built, board.name, room.name, preset) for preset in presets]
             names = [f"**{preset}**" if preset == presets[0] else preset for preset in presets]
             cells.append(", ".join(f"{name} ({mark})" if mark else name for name, mark in zip(names, marks, strict=True)) or "-")
         yield (f"| `{board.name}` | {board.part} | {memory} {board.memory.kind} | " + " | ".join(cells)

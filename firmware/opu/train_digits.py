@@ -11,19 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from ..opentpu.train_digits import augment, split
+from .digits import inputs_of, network_of
+from .float_network import LAYERS, as_matrix, forward
 
-__all__ = ["LAYERS", "forward", "main", "quantise", "train"]
-
-#: name -> shape of the weights, convolutions [out, in, rows, columns], the others [out, in].
-LAYERS = {"conv1": (16, 1, 3, 3), "conv2": (32, 16, 3, 3), "dense1": (64, 128), "dense2": (10, 64)}
-
-
-def _patches(values):
-    """[images, h, w, c] -> [images, h, w, 9 * c]: 3x3 neighbourhoods, zeros outside; order row, column, channel."""
-    padded = np.pad(values, ((0, 0), (1, 1), (1, 1), (0, 0)))
-    h, w = values.shape[1:3]
-    return np.concatenate([padded[:, r:r + h, c:c + w] for r in range(3) for c in range(3)], axis=3)
-
+__all__ = ["main", "quantise", "train"]
 
 def _unpatch(grads, channels):
     """What :func:`_patches` does to gradients."""
@@ -34,39 +25,9 @@ def _unpatch(grads, channels):
     return padded[:, 1:-1, 1:-1]
 
 
-def _matrix(weights):
-    return weights.transpose(2, 3, 1, 0).reshape(-1, weights.shape[0]) if weights.ndim == 4 else weights.T
-
-
-def _pool(values):
-    n, h, w, c = values.shape
-    return values.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
-
-
 def _unpool(grads, values, pooled):
     wide = pooled.repeat(2, axis=1).repeat(2, axis=2)
     return np.where(values == wide, grads.repeat(2, axis=1).repeat(2, axis=2), 0)
-
-
-def forward(model, images):
-    """Every layer's values, in float; ``images`` [count, 8, 8, 1] from 0 to 1. ``model``: name -> (weights, bias)."""
-    found = {"image": images}
-    x = images
-    for name in LAYERS:
-        weights, bias = model[name]
-        if weights.ndim == 4:
-            x = _patches(x)
-        elif x.ndim == 4:
-            x = x.reshape(len(x), -1)
-        found[name + ".in"] = x
-        x = x @ _matrix(weights) + bias
-        if name != "dense2":
-            x = np.maximum(x, 0)
-        found[name] = x
-        if weights.ndim == 4:
-            x = _pool(x)
-            found[name + ".pooled"] = x
-    return found
 
 
 def _backward(model, found, grad):
@@ -87,7 +48,7 @@ def _backward(model, found, grad):
         else:
             slope = slope.T
         result[name] = slope, grad.reshape(-1, grad.shape[-1]).sum(axis=0)
-        grad = grad @ _matrix(weights).T
+        grad = grad @ as_matrix(weights).T
         if weights.ndim == 4:
             grad = _unpatch(grad, weights.shape[1])
     return result
@@ -166,8 +127,6 @@ def main(argv=None):
     except ImportError:
         parser.error("needs scikit-learn: pip install 'quintet[train]'")
     from quintet.tools.kernels.opu import run_network
-
-    from .digits import inputs_of, network_of
     data = load_digits()
     (images, labels), (test, answers), _ = split(data.data.astype(np.int64), data.target)
     model = train(images, labels, seed=options.seed, epochs=options.epochs)

@@ -7,9 +7,10 @@ import pytest
 
 from quintet.boards import board_names, open_board
 from quintet.gateware.cores import open_room, room_names
+from quintet.tools.builds import mark, read, take_over
 from quintet.tools.errors import InputError
 from quintet.tools.matrix import Cell
-from quintet.tools.measured import mark, page, read, rows, take_over
+from quintet.tools.measured import page, rows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -3,7 +3,8 @@
 from .assembler import assemble, assemble_text
 from .disassembler import disassemble
 from .errors import AsmError, AsmWarning
-from .program import Program, SourceLine, load_program, save_program
+from .files import load_program, save_program
+from .program import Program, SourceLine
 
 __all__ = ["AsmError", "AsmWarning", "Program", "SourceLine", "assemble", "assemble_text", "disassemble",
            "load_program", "save_program"]

@@ -21,7 +21,7 @@ def run(args, console):
     # Without sizes the assembler checks against the fields of the words alone.
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ..asm import AsmError, load_program, save_program
-    from ..asm.program import suffix_of
+    from ..asm.files import suffix_of
     software = room.software.SOFTWARE
     form = software.forms[suffix_of(software, args.out)]    # before anything is assembled
     if form.kind == "assembly":

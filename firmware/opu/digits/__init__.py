@@ -19,6 +19,7 @@ import numpy as np
 
 from quintet.firmware.opentpu.digits import images as held_out
 from quintet.firmware.opentpu.digits import labels
+from quintet.firmware.opu.float_network import LAYERS, forward
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.tools.kernels.opu import Network, compile_network, fold_input, fold_weights, run_network, write_job
 
@@ -95,7 +96,6 @@ def logits(images=IMAGES):
 
 def float_accuracy():
     """Accuracy of the float network on the held-out images."""
-    from ..train_digits import LAYERS, forward
     data = _data()
     model = {name: (data[f"{name}_float"], data[f"{name}_float_b"]) for name in LAYERS}
     values = forward(model, (held_out() / 16).astype(np.float32).reshape(-1, 8, 8, 1))["dense2"]

@@ -1,29 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The assembler's directives of PIM (specification, section 3.5)."""
 from ..software import Directive
-from .drafts import LIMITS, CoreDraft, GroupDraft, SourceError
+from .drafts import CORES, LIMITS, GroupDraft, SourceError, add_group, core_of, draft_of, drafts
 from .image_fields import AUTO
 from .storage import MODE_NAMES, MODES, STORAGES
 
-__all__ = ["DIRECTIVES", "core_of", "draft_of", "drafts"]
+__all__ = ["DIRECTIVES"]
 
-#: Cores that any build may have.
-CORES = 32
 _LOW32 = (1 << 32) - 1
-
-
-def drafts(assembler):
-    """Number of a core -> :class:`CoreDraft`, of those mentioned."""
-    return assembler.state.setdefault("cores", {})
-
-
-def core_of(section):
-    """Number of the core that a section belongs to; what stands before the first ``.core`` is core 0's."""
-    return 0 if section.name is None else section.name
-
-
-def draft_of(assembler, number):
-    return drafts(assembler).setdefault(number, CoreDraft())
 
 
 def _here(assembler):
@@ -152,15 +136,6 @@ def _group(assembler, cursor):
     add_group(assembler, core_of(assembler.section), number, GroupDraft(**values, place=begin), begin)
 
 
-def add_group(assembler, core, number, group, place):
-    """Declares group ``number`` of core ``core``."""
-    groups = draft_of(assembler, core).groups
-    if number in groups:
-        assembler.fail(place, f"group {number} of core {core} is already declared")
-    groups[number] = group
-    assembler.state["last group"] = core, number
-
-
 def _inline(what):
     def handle(assembler, cursor):
         place = cursor.place
@@ -180,16 +155,6 @@ def _inline(what):
     return handle
 
 
-def _import(assembler, cursor):
-    from .importing import import_directive
-    import_directive(assembler, cursor)
-
-
-def _groups(assembler, cursor):
-    from .importing import groups_directive
-    groups_directive(assembler, cursor)
-
-
 DIRECTIVES = (
     Directive(".arrays", _arrays, "`ROWS, COLS`: geometry of an array; default 64, 64"),
     Directive(".gmem", _gmem, "`BASE, SIZE`: main-memory address of GMem 0, and its size (0: up to the window's limit)"),
@@ -201,7 +166,5 @@ DIRECTIVES = (
     Directive(".group", _group, "`N, rows=R, cols=C[, arrays=A,B..][, mbiw=8][, shift=0][, round=1][, weights=\"f.npy\"]"
               "[, bias=\"f.npy\"]`: declares a group of this core"),
     Directive(".weights", _inline("weights"), "`V, V, ..`: weights of the last group, row after row"),
-    Directive(".groups", _groups, "`\"FILE\"`: groups of all cores from a companion, `.json` or `.json.gz`"),
-    Directive(".import", _import, "`\"PATH\"[, raw]`: core programs of a JSON program, a `.pim` file or a folder"),
     Directive(".bias", _inline("bias"), "`V, V, ..`: biases of the last group"),
 )

@@ -6,7 +6,7 @@ from .drafts import SourceError
 from .image import Group
 from .image_fields import MOST_ARRAYS
 
-__all__ = ["bias_array", "finish_groups", "load_npy", "weight_matrix"]
+__all__ = ["bias_array", "check_maps", "finish_groups", "load_npy", "weight_matrix"]
 
 
 def load_npy(path):
@@ -152,3 +152,23 @@ def _shared(n, group, place, xb_rows, xb_cols, contents, warn, number):
             if len(before) > len(block):
                 block = np.concatenate([block, before[len(block):]])
         contents[array] = n, block
+
+
+def check_maps(assembler, groups):
+    """Compares the arrays of groups that imported files count with those declared; ``groups``: by core."""
+    for given, path, place in assembler.state.get("maps", ()):
+        def wrong(message, where=place, name=path):
+            assembler.fail(where, f"{name}: array_group_map{message}")
+        if not isinstance(given, dict):
+            wrong(" is no object")
+        for name, counts in given.items():
+            number = int(name[4:]) if name.startswith("core") and name[4:].isdecimal() and len(name) < 9 else None
+            if number is None or number not in groups:
+                continue
+            if not isinstance(counts, list):
+                wrong(f" of core {number} is no list")
+            for n, count in enumerate(counts):
+                count = len(count) if isinstance(count, list) else count
+                have = len(groups[number][n].arrays) if n < len(groups[number]) else 0
+                if type(count) is not int or count != have:
+                    wrong(f" of core {number}: group {n} has {str(count)[:40]} arrays, the declared groups say {have}")

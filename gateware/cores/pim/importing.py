@@ -2,14 +2,13 @@
 """Brings published forms into an assembly: ``.import``, ``.groups``, and program files named directly (section 3.7)."""
 from pathlib import Path
 
-from .directives import CORES, add_group, core_of, draft_of
-from .drafts import SourceError
+from ..software import Directive
+from .drafts import CORES, Block, SourceError, add_group, core_of, draft_of
 from .foreign import companion_beside, read_companion, read_program
 from .image_fields import AUTO
-from .linking import Block
 from .storage import STORAGES
 
-__all__ = ["groups_directive", "import_directive", "read_form", "whole_file"]
+__all__ = ["IMPORTS", "read_form", "whole_file"]
 
 
 def _core(assembler, number, where):
@@ -90,27 +89,7 @@ def add_companion(assembler, path, place):
             add_group(assembler, number, n, group, place)
 
 
-def check_maps(assembler, groups):
-    """Compares the arrays of groups that imported files count with those declared; ``groups``: by core."""
-    for given, path, place in assembler.state.get("maps", ()):
-        def wrong(message, where=place, name=path):
-            assembler.fail(where, f"{name}: array_group_map{message}")
-        if not isinstance(given, dict):
-            wrong(" is no object")
-        for name, counts in given.items():
-            number = int(name[4:]) if name.startswith("core") and name[4:].isdecimal() and len(name) < 9 else None
-            if number is None or number not in groups:
-                continue
-            if not isinstance(counts, list):
-                wrong(f" of core {number} is no list")
-            for n, count in enumerate(counts):
-                count = len(count) if isinstance(count, list) else count
-                have = len(groups[number][n].arrays) if n < len(groups[number]) else 0
-                if type(count) is not int or count != have:
-                    wrong(f" of core {number}: group {n} has {str(count)[:40]} arrays, the declared groups say {have}")
-
-
-def import_directive(assembler, cursor):
+def _import(assembler, cursor):
     """``.import "path"[, raw]``."""
     place = cursor.place
     name = cursor.string('a file name, as in .import "FILE"')
@@ -126,7 +105,7 @@ def import_directive(assembler, cursor):
         cursor.fail(str(error), place=place)
 
 
-def groups_directive(assembler, cursor):
+def _groups(assembler, cursor):
     """``.groups "file.json[.gz]"``."""
     place = cursor.place
     name = cursor.string('a file name, as in .groups "FILE"')
@@ -135,6 +114,13 @@ def groups_directive(assembler, cursor):
     except SourceError as error:
         cursor.fail(str(error), place=place)
     assembler.state["last group"] = core_of(assembler.section), None
+
+
+#: Directives that bring a published form into an assembly.
+IMPORTS = (
+    Directive(".groups", _groups, "`\"FILE\"`: groups of all cores from a companion, `.json` or `.json.gz`"),
+    Directive(".import", _import, "`\"PATH\"[, raw]`: core programs of a JSON program, a `.pim` file or a folder"),
+)
 
 
 def whole_file(name):

@@ -1,27 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes the program image of what was assembled (specification, sections 3.5 and 3.6)."""
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from .codes import CodeError, code_of
-from .directives import core_of, draft_of, drafts
-from .drafts import SourceError
-from .grouping import finish_groups
+from .drafts import Block, SourceError, core_of, draft_of, drafts
+from .grouping import check_maps, finish_groups
 from .image import CoreProgram, Image, Writer
 
-__all__ = ["Block", "link"]
-
-
-@dataclass
-class Block:
-    """Many instructions at once, in a section: uint64 ``words``. ``lines``: source line of the first, if each has its own;
-    ``raw``: they are not checked against groups and cores."""
-    words: Any
-    place: Any
-    lines: bool = False
-    raw: bool = False
+__all__ = ["link"]
 
 
 def _sections(assembler):
@@ -140,7 +126,6 @@ def link(assembler):
         code, count, places[number] = _pieces(assembler, number, found.get(number, ()), draft.groups, total)
         cores.append(CoreProgram(code, count, draft.mode, draft.wait_mode, draft.ibiw, draft.obiw, draft.fi, draft.fo, groups))
     if "maps" in assembler.state:
-        from .importing import check_maps
         check_maps(assembler, {number: core.groups for number, core in enumerate(cores)})
     base, size = assembler.state.get("gmem", (0, 0))
     writer = Writer(Image(cores, rows, cols, base, size))

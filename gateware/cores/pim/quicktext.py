@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from .linking import Block
+from .drafts import Block
 
 __all__ = ["QuickText"]
 

@@ -6,7 +6,7 @@ from ..software import FileForm, Software
 from .densify import densify_program
 from .directives import DIRECTIVES
 from .exporting import write_folder, write_json
-from .importing import read_form
+from .importing import IMPORTS, read_form
 from .isa import ISA
 from .joblint import check_job
 from .linking import link
@@ -25,7 +25,7 @@ SOFTWARE = Software(
         ".pim": FileForm("container", read_form, doc="record container of one core, core_<id>.pim"),
         "/": FileForm("container", read_form, write_folder, doc="folder of core_<id>.pim, config.json and groups.json"),
     },
-    directives=DIRECTIVES,
+    directives=(*DIRECTIVES, *IMPORTS),
     # Building the reader of plain lines takes a while: once is enough.
     bulk=cache(QuickText),
     link=link,
