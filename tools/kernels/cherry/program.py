@@ -2,6 +2,10 @@
 """Builds the text of one program: loops, address units, instructions."""
 from contextlib import contextmanager
 
+from ....gateware.cores.cherry.isa import UNITS
+from ....gateware.cores.cherry.numbers import FRAC
+from .errors import KernelError
+
 __all__ = ["Program"]
 
 
@@ -13,10 +17,13 @@ class Program:
     name : str
     persistent : int
         Contexts whose private tiles live from loop to loop (``.needs contexts``); 0: the program is portable.
+    acc_frac : int
+        Fraction bits of ACC in the build.
     """
-    def __init__(self, name, persistent=0):
+    def __init__(self, name, persistent=0, acc_frac=FRAC):
         self.name = name
         self._head = [f".needs contexts={persistent}"] if persistent else []
+        self._head += [f".needs acc_frac={acc_frac}"] if acc_frac != FRAC else []
         self._body = []
         self._depth = 0
         self._units = {}
@@ -43,6 +50,8 @@ class Program:
         terms = "".join(f" {loop}:{value}" for loop, value in coefficients.items() if value)
         text = f"{address} {stride_x} {stride_y}{terms}"
         if text not in self._units:
+            if len(self._units) == UNITS:
+                raise KernelError(f"an operation of so many operands takes more than the {UNITS} address units that there are")
             self._units[text] = f"a{len(self._units)}"
             self._head.append(f".apu {self._units[text]} {text}")
         return self._units[text]
@@ -70,6 +79,11 @@ class Program:
         yield
         self._depth -= 1
         self(f"end_loop {loop}")
+
+    @property
+    def instructions(self):
+        """Instructions so far."""
+        return len(self._body)
 
     def text(self):
         """The source lines."""
