@@ -13,7 +13,7 @@ from quintet.tools.kernels.cherry.padding import LOWEST, ZERO
 
 ALL = [(label, make) for operations in OPERATIONS.values() for label, make in operations]
 #: What a module has besides kernels.
-OTHERS = {"matrix", "constant", "input", "output", "stored", "stored_input", "program", "holding", "access", "source", "end"}
+OTHERS = {"matrix", "constant", "input", "output", "stored", "stored_input", "program", "holding", "access", "source", "end", "special"}
 
 
 def test_every_kernel_is_tried():

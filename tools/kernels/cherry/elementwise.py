@@ -65,6 +65,8 @@ class ElementwiseOps:
     def _loads_of(self, parts):
         """The matrices that a chain loads, its parts checked."""
         found = []
+        if not isinstance(parts, (list, tuple)):
+            raise KernelError(f"the parts of a chain are a list, not {type(parts).__name__}")
         for part in parts:
             if isinstance(part, str):
                 name, _ = read_part(part)

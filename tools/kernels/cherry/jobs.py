@@ -14,7 +14,7 @@ from .values import checked_name, whole_number
 
 __all__ = ["to_bf16", "write_job"]
 
-#: From where on rounding to a format gives infinity; to bf16 some go through 10 bits of significand.
+#: From where on rounding to an element gives infinity; in bf16 to ten bits of significand first, then to eight.
 _BEYOND = {"fp32": (2 - 2.0 ** -10) * 2.0 ** 127, "packed": (2 - 2.0 ** -10) * 2.0 ** 127, "bf16": (2 - 2.0 ** -8 - 2.0 ** -10) * 2.0 ** 127}
 
 
@@ -37,7 +37,7 @@ def _words_as(words, matrix):
 
 
 def _array(key, given, matrix, fmt):
-    """The array of an input as float32, checked; a number beyond the largest of ``fmt`` is refused."""
+    """The array of an input as float32, checked; a number that would become infinity is refused."""
     try:
         array = np.asarray(given)
     except ValueError:
@@ -51,7 +51,7 @@ def _array(key, given, matrix, fmt):
     too_large = np.isfinite(array) & ~(np.abs(rounded) < _BEYOND[fmt])
     if too_large.any():
         row, col = np.argwhere(too_large)[0]
-        raise KernelError(f"input {key}: element ({row}, {col}) is {array[row, col]}, which is beyond the largest number of {fmt}")
+        raise KernelError(f"input {key}: element ({row}, {col}) is {array[row, col]}, which would become infinity in {fmt}")
     return rounded
 
 
@@ -97,6 +97,7 @@ def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_00
              f"limits = {{ cycles = {whole_number(cycles, 'cycles')} }}",
              "[params]", f"contexts = {module.contexts}", f"log_mem = {module.elements.bit_length() - 1}"]
     lines += [f"acc_frac = {module.acc_frac}"] if module.acc_frac != FRAC else []
+    lines += ["sfu_lanes = 1"] if module.special else []
     folder.mkdir(parents=True, exist_ok=True)
     for key, (address, fmt, matrix) in module.inputs.items():
         array = given[key]

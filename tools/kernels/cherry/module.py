@@ -185,6 +185,11 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         return found
 
     @property
+    def special(self):
+        """Whether its programs need special functions."""
+        return any(program.special for program in self._programs)
+
+    @property
     def end(self):
         """Where arrays end in main memory."""
         return self._main
@@ -215,6 +220,11 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         ``writes``: pairs (matrix, pattern that is in its padding afterwards, ``None``: unknown).
         """
         self.holding(*reads)
+        for matrix, _ in (*reads, *writes):
+            last = matrix.address + sum((TILE * tiles(size) - 1) * stride for size, stride in zip(matrix.shape, (matrix.stride_y, matrix.stride_x),
+                                                                                                  strict=True))
+            if last >= self.elements:
+                raise KernelError(f"a matrix of {matrix.rows}x{matrix.cols} reaches to element {last}, the scratchpad has {self.elements}")
         for matrix, _ in writes:
             if matrix.repeated:
                 raise KernelError("a result cannot be written to a constant or to a matrix that is repeated")

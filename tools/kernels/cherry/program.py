@@ -2,7 +2,7 @@
 """Builds the text of one program: loops, address units, instructions."""
 from contextlib import contextmanager
 
-from ....gateware.cores.cherry.isa import UNITS
+from ....gateware.cores.cherry.isa import SPECIAL, UNITS
 from ....gateware.cores.cherry.numbers import FRAC
 from .errors import KernelError
 
@@ -84,6 +84,11 @@ class Program:
     def instructions(self):
         """Instructions so far."""
         return len(self._body)
+
+    @property
+    def special(self):
+        """Whether it has instructions of the special-function unit."""
+        return any(line.split()[0] in SPECIAL for line in self._body)
 
     def text(self):
         """The source lines."""
