@@ -3,7 +3,7 @@
 import numpy as np
 from cherry_modules import module, rounded, run_model
 
-__all__ = ["OPERATIONS", "Bench"]
+__all__ = ["OPERATIONS", "STEP", "Bench", "product"]
 
 #: Twice the error of a rounding to 10 bits of significand, and what is lost below the smallest number.
 STEP, SMALLEST = 2.0 ** -10, 1e-35
@@ -19,15 +19,16 @@ class Bench:
         make = self.m.matrix
         self.m.matrix = lambda *args, **more: self.areas.append(make(*args, **more)) or self.areas[-1]
 
-    def input(self, *shape, mean=10.0):
-        """A matrix and its values, which Cherry floats hold exactly."""
+    def input(self, *shape, mean=10.0, stored=False):
+        """A matrix and its values, which Cherry floats hold exactly; ``stored``: it stays in main memory."""
         name, values = f"i{len(self.arrays)}", rounded(self.rng.normal(mean, 1, size=shape))
         self.arrays[name] = values
-        return self.m.input(name, *shape), values
+        return (self.m.stored_input if stored else self.m.input)(name, *shape), values
 
-    def expect(self, label, result, operand, reference):
-        """``reference``: values of ``operand`` (a matrix) -> result in float64 and its tolerance."""
-        self.expected.append((label, self.kept(result), operand, reference))
+    def expect(self, label, result, reference, *operands):
+        """``reference``: values of ``operands`` (names of outputs) -> result in float64 and its tolerance; gives the result's name."""
+        self.expected.append((label, self.kept(result), reference, operands))
+        return self.expected[-1][1]
 
     def kept(self, matrix):
         """The name of an output."""
@@ -43,9 +44,9 @@ class Bench:
             raw = model.memory[address:address + 4 * matrix.rows * matrix.cols]
             found[name] = raw.view(np.float32).reshape(matrix.shape).astype(np.float64)
         compared = 0
-        for label, name, operand, reference in self.expected:
+        for label, name, reference, operands in self.expected:
             with np.errstate(all="ignore"):
-                wanted, tolerance = reference(found[operand])
+                wanted, tolerance = reference(*(found[operand] for operand in operands))
                 usable = np.isfinite(wanted) & (np.abs(wanted) < 1e30) & np.isfinite(tolerance)
                 error = np.abs(found[name] - wanted)
                 wrong = usable & ~(error <= tolerance + SMALLEST)
@@ -105,18 +106,19 @@ def _chain(b, x):
     return b.m.chain(x.rows, x.cols, parts), _elements(lambda x: 2 * np.exp(x) ** 2, 8)
 
 
-def _product(a, b):
+def product(a, b):
+    """Reference of a product."""
     return a @ b, 4 * STEP * (np.abs(a) @ np.abs(b))
 
 
 def _by(b, x):
     w, values = b.input(x.cols, 5, mean=-3.0)
-    return b.m.matmul(x, w), lambda x: _product(x, values)
+    return b.m.matmul(x, w), lambda x: product(x, values)
 
 
 def _of(b, x):
     w, values = b.input(3, x.rows, mean=-3.0)
-    return b.m.matmul(w, x), lambda x: _product(values, x)
+    return b.m.matmul(w, x), lambda x: product(values, x)
 
 
 def _added(b, x):
@@ -124,7 +126,7 @@ def _added(b, x):
     start, before = b.input(x.rows, 6)
 
     def reference(x):
-        wanted, tolerance = _product(x, values)
+        wanted, tolerance = product(x, values)
         return wanted + before, tolerance + 4 * STEP * np.abs(before)
     return b.m.matmul(x, w, start, accumulate=True), reference
 
@@ -190,8 +192,8 @@ OPERATIONS = {
              ("copy transposed", lambda b, x: (b.m.copy(x.transposed), _elements(lambda x: x.T, 0)))],
     "chain": [("chain", _chain)],
     "matmul": [("x by w", _by), ("w by x", _of), ("x by w added", _added),
-               ("x.T by x", lambda b, x: (b.m.matmul(x.transposed, x), lambda x: _product(x.T, x))),
-               ("x by x.T", lambda b, x: (b.m.matmul(x, x.transposed), lambda x: _product(x, x.T)))],
+               ("x.T by x", lambda b, x: (b.m.matmul(x.transposed, x), lambda x: product(x.T, x))),
+               ("x by x.T", lambda b, x: (b.m.matmul(x, x.transposed), lambda x: product(x, x.T)))],
     "reduce": [_reduce(op, axis) for op in ("sum", "max") for axis in (0, 1)],
     "softmax": [("softmax", _softmax)],
     "layer_norm": [("layer_norm", _layer_norm)],

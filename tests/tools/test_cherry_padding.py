@@ -36,7 +36,7 @@ def test_kernels_of_every_width(rows):
         for label, make in ALL:
             x, _ = b.input(*((4, 6 * (rows + 2)) if label == "convolution" else (rows, cols)))
             result, reference = make(b, x)
-            b.expect(f"{label}, {rows}x{cols}", result, b.kept(x), reference)
+            b.expect(f"{label}, {rows}x{cols}", result, reference, b.kept(x))
         compared += b.check()
     assert compared > 9 * rows * 100
 
@@ -49,8 +49,8 @@ def pairs(label, make, rows, cols):
         made = make(b, x)
         after = made and second(b, made[0])
         if after:
-            b.expect(label, made[0], b.kept(x), made[1])
-            b.expect(f"{following} after {label}, {rows}x{cols}", after[0], b.kept(made[0]), after[1])
+            between = b.expect(label, made[0], made[1], b.kept(x))
+            b.expect(f"{following} after {label}, {rows}x{cols}", after[0], after[1], between)
     return b.check() if b.expected else None
 
 
