@@ -95,10 +95,14 @@ def test_a_view_without_padding_of_its_own_is_refused():
     for a, b in ((row.transposed.broadcast(8, 5), w), (w.transposed, row.broadcast(5, 8)), (row.transposed.broadcast(8, 3), w.transposed)):
         with pytest.raises(KernelError, match="a repeated matrix of .* has no padding of its own; copy it first"):
             m.matmul(a, b)
+    # Repeated along whole tiles alone: what lies beside it once is filled.
+    powers = m.unary("exp", m.input("short", 1, 6)).broadcast(4, 6)
+    m.output("z", m.matmul(powers, powers.transposed))
     # Along whole tiles nothing is asked for.
     m.output("y", m.matmul(column.broadcast(6, 4), row.broadcast(4, 8)))
     left, right = np.arange(6.0)[:, None], np.arange(8.0)[None]
-    assert (run(m, {"row": right, "column": left, "w": np.zeros((5, 3))})["y"] == 4 * left * right).all()
+    found = run(m, {"row": right, "column": left, "w": np.zeros((5, 3)), "short": np.zeros((1, 6))})
+    assert (found["y"] == 4 * left * right).all() and (found["z"] == 6).all()
 
 
 def test_a_matrix_that_was_placed_by_hand_is_filled_where_it_lies():

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random sequences of Cherry's operations on matrices of random shapes, in the scratchpad and in main memory: each is refused with a
 :class:`KernelError`, which leaves the module as it was, or equal to float64 of what its operands hold."""
-import os
 import random
-import time
 
 import numpy as np
 import pytest
+from campaigns import Campaign
 from cherry_operations import OPERATIONS, STEP, Bench, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -65,11 +64,8 @@ def test_most_operations_are_not_refused():
 
 @pytest.mark.long
 def test_random_modules_campaign():
-    rng = random.Random(int(os.environ.get("QUINTET_SEED", "0")))
-    end = time.monotonic() + 60 * float(os.environ.get("QUINTET_MINUTES", "1")) / 2
-    while time.monotonic() < end:
-        state = rng.getrandbits(64)
+    for seed in Campaign("cherry-modules", 0.5).seeds("model"):
         try:
-            play(random.Random(state).choice)
+            play(random.Random(f"module {seed}").choice)
         except AssertionError as error:
-            raise AssertionError(f"module of seed {state}") from error
+            raise AssertionError(f"module of seed {seed}") from error

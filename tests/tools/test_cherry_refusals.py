@@ -95,7 +95,8 @@ def small(preset):
     (lambda m: m.chain(4, 4, [("INPUT", put(m, 4, 4)), "exp 1"]), "'exp 1': exp takes no operands$"),
     (lambda m: m.chain(4, 4, [("INPUT", put(m, 4, 4)), "add"]), "'add' reads WEIGHTS, which nothing before it in the chain fills"),
     (lambda m: m.chain(4, 4, [("INPUT", put(m, 4, 4))]), "no part of the chain leaves OUTPUT"),
-    (lambda m: m.chain(4, 4, [(r, put(m, 4, 4)) for r in ["INPUT", "OUTPUT"] * 17]), "more than the 32 address units"),
+    (lambda m: m.chain(4, 4, [(r, put(m, 4, 4)) for r in ["INPUT", "OUTPUT"] * 17]), "a chain of 34 operands takes more than the 32 address units"),
+    (lambda m: [m._steps.extend([None] * 65535), m.source()], "65535 steps and one for what is moved last, a list holds 65535"),
     (lambda m: [m.chain(4, 4, [("INPUT", put(m, 4, 4)), *["exp", "copy INPUT, OUTPUT"] * 300]), m.source()],
      "an operation takes 604 instructions, this build has room for 512"),
     # Builds

@@ -45,6 +45,8 @@ class ElementwiseOps:
         matrices = self._loads_of(parts)
         operands(self, "a chain", *matrices)
         operands(self, "the result of a chain", *[out] * (out is not None))
+        if len(set(matrices)) >= UNITS:
+            raise KernelError(f"a chain of {len(set(matrices))} operands takes more than the {UNITS} address units that there are")
         for m in matrices:
             check_repeats(m, rows, cols)
         left = left_by(parts, lambda m: m.broadcast(rows, cols).padding if isinstance(m, Matrix) else None, self.acc_frac)

@@ -54,14 +54,16 @@ class Matrix:
         return self.area.everywhere is not None or not self.stride_x or not self.stride_y
 
     @property
+    def runs_on(self):
+        """Whether what is repeated goes on in the padding."""
+        return bool(self.cols % TILE and not self.stride_x or self.rows % TILE and not self.stride_y)
+
+    @property
     def padding(self):
         """Pattern of all elements of its padding (``padding.ZERO``, ``padding.LOWEST``, others), where that is known; else ``None``."""
         if self.area.everywhere is not None:
             return self.area.everywhere
-        # What is repeated goes on in the padding.
-        if self.cols % TILE and not self.stride_x or self.rows % TILE and not self.stride_y:
-            return None
-        return self.area.padding
+        return None if self.runs_on else self.area.padding
 
     def broadcast(self, rows, cols):
         """Repeated to ``rows`` x ``cols``; a dimension of 1 may be repeated."""

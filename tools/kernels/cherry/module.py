@@ -210,7 +210,7 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         for matrix, needed in reads:
             if not matrix.area.written:
                 raise KernelError(f"a matrix of {matrix.rows}x{matrix.cols} is read before anything is written to it")
-            if needed is not None and matrix.padding != needed and matrix.repeated:
+            if needed is not None and matrix.padding != needed and (matrix.runs_on or matrix.area.everywhere is not None):
                 raise KernelError(f"a repeated matrix of {matrix.rows}x{matrix.cols} has no padding of its own; copy it first")
 
     def program(self, persistent=0, *, reads, writes):
@@ -257,7 +257,7 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
             if program.instructions > self.imem:
                 raise KernelError(f"an operation takes {program.instructions} instructions, this build has room for {self.imem} (imem)")
         if len(self._steps) >= _MOST_STEPS:
-            raise KernelError(f"{len(self._steps)} steps, a list holds {_MOST_STEPS}")
+            raise KernelError(f"{len(self._steps)} steps and one for what is moved last, a list holds {_MOST_STEPS}")
 
     def source(self):
         """The assembly source."""

@@ -2,9 +2,8 @@
 """Builds the text of one program: loops, address units, instructions."""
 from contextlib import contextmanager
 
-from ....gateware.cores.cherry.isa import SPECIAL, UNITS
+from ....gateware.cores.cherry.isa import SPECIAL
 from ....gateware.cores.cherry.numbers import FRAC
-from .errors import KernelError
 
 __all__ = ["Program"]
 
@@ -50,8 +49,6 @@ class Program:
         terms = "".join(f" {loop}:{value}" for loop, value in coefficients.items() if value)
         text = f"{address} {stride_x} {stride_y}{terms}"
         if text not in self._units:
-            if len(self._units) == UNITS:
-                raise KernelError(f"an operation of so many operands takes more than the {UNITS} address units that there are")
             self._units[text] = f"a{len(self._units)}"
             self._head.append(f".apu {self._units[text]} {text}")
         return self._units[text]
