@@ -26,8 +26,8 @@ class Area:
     """The elements of the scratchpad, or of main memory, that a matrix and all views of it share.
 
     ``owner``: its module, ``None`` for a place that was chosen by hand; ``written``: something is there; ``home``: the matrix as it lies;
-    Of matrices that were placed by hand over others each knows what was done through it alone.
     ``padding``: pattern of all elements between it and the border of its tiles, ``None``: unknown; ``everywhere``: that of all of a constant.
+    Of matrices that were placed by hand over others each knows what was done through it alone.
     """
     owner: object = None
     written: bool = True

@@ -40,14 +40,14 @@ class ReduceOps:
         side = divisor(tiles(x.cols), self.contexts)
         reads = self._reduced(op, x)
         # Below the result is what it was made with, 0; beside it lie results of the padding.
-        beside = x.padding if reads[1] is None else reads[1]
-        program = self.program(persistent=side, reads=[reads], writes=[
-            (out, ZERO if out.cols % TILE == 0 or beside == ZERO else None)])
+        zero = out.cols % TILE == 0 or ZERO == (x.padding if reads[1] is None else reads[1])
+        lowest = self.constant("-inf") if op == "max" else None
+        program = self.program(persistent=side, reads=[reads], writes=[(out, ZERO if zero else None)])
         along = program.outer(tiles(x.cols) // side)
         down, beside, end = program.outer(tiles(x.rows)), program.loop(side), program.loop(side)
         with program.ordered(along):
             # For all contexts at once.
-            program("zero ACC" if op == "sum" else f"load {program.unit(self.constant('-inf').address, 0, 0)}, ACC")
+            program("zero ACC" if op == "sum" else f"load {program.unit(lowest.address, 0, 0)}, ACC")
             with program.ordered(down):
                 with program.independent(beside):
                     program(f"load {self.access(program, x, down, beside, **program.along(along, 4 * side * x.stride_x))}, OUTPUT", f"{op} 1")
