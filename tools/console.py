@@ -2,11 +2,21 @@
 """What a command shows: results on standard output, messages and progress on standard error."""
 import io
 import json
+import os
 import sys
 import time
 from contextlib import contextmanager
 
-__all__ = ["Console"]
+__all__ = ["Console", "show"]
+
+
+def show(text="", end="\n"):
+    """Text on standard output. Where its reader has gone, as that of ``quintet cores | head`` does, it is no error of ours, and
+    what follows is shown to nobody."""
+    try:
+        print(text, end=end, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Console:
@@ -26,12 +36,12 @@ class Console:
     def out(self, text=""):
         """A line of the result for people; silent with ``--json``."""
         if not self.as_json:
-            print(text, flush=True)
+            show(text)
 
     def result(self, values):
         """The result as an object; shown with ``--json`` only."""
         if self.as_json:
-            print(json.dumps(values, indent=2, default=str), flush=True)
+            show(json.dumps(values, indent=2, default=str))
 
     def table(self, columns, rows, title=None):
         """A table for people. ``columns``: names; one that begins with ``>`` is set flush right."""
@@ -52,7 +62,7 @@ class Console:
         # A pipe has no width: lines are never folded there. Nor does it need blanks at their ends.
         text = io.StringIO()
         Rich(file=text, width=1000, highlight=False).print(table, crop=False)
-        print("\n".join(line.rstrip() for line in text.getvalue().splitlines()), flush=True)
+        show("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
     @contextmanager
     def progress(self):

@@ -50,9 +50,12 @@ class Assembler(Source):
     warnings : list of AsmWarning
     lines : dict of int to SourceLine
         Filled by :meth:`lay_out`.
+    exports : bool
+        Whether directives that write files do so.
     """
-    def __init__(self, isa, params=None):
+    def __init__(self, isa, params=None, *, exports=False):
         super().__init__(isa.syntax)
+        self.exports = exports
         self.isa = isa
         self.params = params
         self.sections = {}
@@ -265,7 +268,7 @@ def _shown(value):
     return number_text(value) if isinstance(value, int) else str(value)
 
 
-def assemble(isa, path, params=None):
+def assemble(isa, path, params=None, *, exports=False):
     """Assembles a source file.
 
     Parameters
@@ -274,6 +277,8 @@ def assemble(isa, path, params=None):
     path : str or Path
     params : dict, optional
         Build parameters (``ParameterSpace.resolve``) that sizes are checked against; ``None`` checks encodings alone.
+    exports : bool
+        Whether directives that write files do so.
 
     Returns
     -------
@@ -285,14 +290,16 @@ def assemble(isa, path, params=None):
     AsmError
         The first error, with file, line and column.
     """
-    assembler = Assembler(isa, params)
+    assembler = Assembler(isa, params, exports=exports)
     assembler.read_file(Path(path), shown=str(path))
+    if assembler.empty:
+        raise AsmError("the source is empty", file=path, expected="at least one instruction")
     return assembler.finish()
 
 
-def assemble_text(isa, text, name="<text>", params=None):
+def assemble_text(isa, text, name="<text>", params=None, *, exports=False):
     """As :func:`assemble`, of ``text``; ``name`` stands in messages. Includes are relative to the current folder."""
-    assembler = Assembler(isa, params)
+    assembler = Assembler(isa, params, exports=exports)
     assembler.read_text(text, name)
     return assembler.finish()
 

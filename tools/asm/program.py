@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program files: what an assembler makes, a job names and the loader writes into main memory."""
-import os
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from quintet.gateware.cores.files import LARGEST, MOST_TEXT, FileError, read_bytes, write_whole
 
 from .errors import AsmError
 
@@ -55,23 +55,23 @@ def suffix_of(isa, path):
     return max(fitting, key=len)
 
 
-def _read(path):
+def _read(path, most):
     try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise AsmError(f"cannot be read ({error.strerror or error})", file=path) from None
+        return read_bytes(path, most)
+    except FileError as error:
+        raise AsmError(error.trouble, file=error.path) from None
 
 
 def read_source(path):
     """The text of a source file; raises :class:`AsmError` if it is not there or no UTF-8."""
     try:
-        text = _read(path).decode("utf-8-sig")
+        text = _read(path, MOST_TEXT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise AsmError(f"byte {error.start} is not UTF-8 text", file=path, expected="an assembly source") from None
     return text.replace("\r\n", "\n")
 
 
-def load_program(isa, path, params=None):
+def load_program(isa, path, params=None, *, most=LARGEST, exports=False):
     """Reads a program file of any form that ``isa`` declares, by its suffix.
 
     Parameters
@@ -80,6 +80,10 @@ def load_program(isa, path, params=None):
     path : str or Path
     params : dict, optional
         Build parameters, for the checks of the assembler.
+    most : int
+        Bytes that a program in its binary form may have.
+    exports : bool
+        Whether directives that write files do so.
 
     Returns
     -------
@@ -93,9 +97,11 @@ def load_program(isa, path, params=None):
     form = isa.forms[suffix_of(isa, path)]
     if form.kind == "assembly":
         from .assembler import assemble
-        return assemble(isa, path, params)
+        return assemble(isa, path, params, exports=exports)
     if form.kind == "binary":
-        data = _read(path)
+        data = _read(path, most)
+        if not data:
+            raise AsmError("the program is empty", file=path, expected="at least one instruction")
         check_size(isa, data, path)
         return Program(data)
     if form.read is None:
@@ -132,17 +138,7 @@ def save_program(isa, program, path):
         except ValueError as error:
             raise error if isinstance(error, AsmError) else AsmError(str(error), file=path) from None
         return
-    path = Path(path)
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(program.data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
+        write_whole(path, program.data)
     except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
         raise AsmError(f"cannot be written ({error.strerror or error})", file=path) from None

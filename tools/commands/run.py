@@ -13,6 +13,7 @@ def arguments(parser):
     parser.add_argument("job", help="the job, a TOML file")
     parser.add_argument("--on", metavar="TARGET", default="model", help="where to run it (default: model)")
     parser.add_argument("--out", metavar="DIR", help="folder for the results (default: that of the job)")
+    parser.add_argument("--allow-outside", action="store_true", help="let the job's saves leave that folder")
 
 
 def run(args, console):
@@ -22,13 +23,14 @@ def run(args, console):
     job = Job.load(args.job)
     _check_folder(args.out)
     from ..report import run_object
-    from ..runner import run_job, save_outputs
+    from ..runner import check_outputs, run_job, save_outputs
+    check_outputs(job, args.out, args.allow_outside)
     with console.progress() as progress:
         with open_target(args.on, progress=progress) as target:
             result = run_job(job, target, progress=progress, tick=lambda seconds: progress("run"))
     for warning in result.image.program.warnings:
         console.note(str(warning))
-    save_outputs(result, args.out)
+    save_outputs(result, args.out, args.allow_outside)
     _show(result, console)
     console.result(run_object(result))
     return Exit.OK if result.outcome.status == "done" else Exit.FAULT
@@ -37,6 +39,8 @@ def run(args, console):
 def _check_folder(out):
     """A mistyped --out must not cost a run."""
     import os
+    if out == "":
+        raise InputError("--out '': expected a folder")
     if out is not None and os.path.exists(out) and not os.path.isdir(out):
         raise InputError(f"--out {out}: is a file; expected a folder")
 

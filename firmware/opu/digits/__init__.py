@@ -19,6 +19,7 @@ import numpy as np
 
 from quintet.firmware.opentpu.digits import images as held_out
 from quintet.firmware.opentpu.digits import labels
+from quintet.gateware.cores.files import load_archive, load_array
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.tools.kernels.opu import Network, compile_network, fold_input, fold_weights, run_network, write_job
 
@@ -51,8 +52,7 @@ class Result:
 
 @cache
 def _data():
-    with np.load(FOLDER / "weights.npz", allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    return load_archive(FOLDER / "weights.npz")
 
 
 def network_of(data, images):
@@ -137,7 +137,7 @@ def evaluate(saved):
     Result
     """
     if not isinstance(saved, np.ndarray):
-        saved = np.load(saved, allow_pickle=False)
+        saved = load_array(saved)
     values = saved.reshape(len(saved), -1)[:, :10]
     predictions = values.argmax(axis=1).astype(np.uint8)
     return Result(predictions, values, int((predictions == labels()[:len(values)]).sum()), len(values))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quintet.gateware.cores.imagine.exports import write_whole
+from quintet.gateware.cores.files import write_whole
 
 __all__ = ["write_job"]
 
