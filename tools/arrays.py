@@ -21,6 +21,7 @@ class MemoryFile:
     ----------
     size : int, bytes in memory
     what : str, for messages: ``int8 [3, 4]``, or ``24 bytes``
+    dtype, shape : of an array; ``None`` for raw bytes
 
     Raises
     ------
@@ -41,9 +42,10 @@ class MemoryFile:
         except FileError as error:
             raise _job_error(error) from None
         self.size = self._file.size
+        self.dtype, self.shape = (None, None) if suffix == ".bin" else (self._file.dtype, self._file.shape)
         self.what = f"{self.size} bytes"
         if suffix != ".bin":
-            self.what = f"{self._file.dtype.newbyteorder('=').name} {list(self._file.shape)}"
+            self.what = f"{self.dtype.newbyteorder('=').name} {list(self.shape)}"
         if not self.size:
             raise JobError(f"{path} is empty")
 

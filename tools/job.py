@@ -60,12 +60,16 @@ class FileLoad:
 
 @dataclass(frozen=True)
 class Save:
-    """A tensor kept after the run: ``size`` raw bytes, or an array of ``dtype`` and ``shape``."""
+    """A tensor kept after the run: ``size`` raw bytes, or an array of ``dtype`` and ``shape``.
+
+    ``recognition`` (:class:`~.recognition.Recognition`) says which images its numbers classify, if they do.
+    """
     at: int
     name: str
     dtype: str | None = None
     shape: tuple | None = None
     size: int | None = None
+    recognition: object = None
 
     def __post_init__(self):
         if self.dtype is not None:

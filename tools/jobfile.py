@@ -9,6 +9,7 @@ import numpy as np
 from ..gateware.cores.files import FileError, read_bytes
 from .errors import JobError
 from .job import FileLoad, Save, _suggest
+from .recognition import read_recognition
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -70,6 +71,10 @@ class _Table:
             raise self.error(key, f"the path of {what}, without control characters")
         return name
 
+    def table(self, key):
+        """The table under ``key``; an empty one if there is none."""
+        return _Table(self.origin, self.key(key), self.get(key, dict, {}))
+
     def tables(self, key):
         for i, entry in enumerate(self.get(key, list, [])):
             if not isinstance(entry, dict):
@@ -102,7 +107,7 @@ def read_job(path):
     folder = path.parent
     core = top.get("core", str, required=True)
     program = top.path("program", "a program")
-    limits = _Table(path, "limits", top.get("limits", dict, {}))
+    limits = top.table("limits")
     limits.only(("cycles",))
     return {
         "origin": path, "core": core, "program": folder / program,
@@ -126,7 +131,7 @@ def _saves(top, folder, program):
         inputs[_place(folder, table.values["file"].split(".npz:")[0])] = "a load"
     saves, names = [], {}
     for table in top.tables("save"):
-        save = _save(table)
+        save = _save(folder, table)
         place = _place(folder, save.name)
         if place in inputs:
             raise table.error("file", f"another name: this is the file of {inputs[place]}")
@@ -141,13 +146,13 @@ def _place(folder, name):
     return os.path.realpath(folder / name)
 
 
-def _save(table):
+def _save(folder, table):
     name = table.path("file")
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":
-        table.only(("file", "at", "dtype", "shape"))
-        at = table.get("at", int, required=True)
-        return Save(at, name, dtype=_dtype(table), shape=_shape(table))
+        table.only(("file", "at", "dtype", "shape", "labels", "unpack"))
+        at, dtype, shape = table.get("at", int, required=True), _dtype(table), _shape(table)
+        return Save(at, name, dtype=dtype, shape=shape, recognition=read_recognition(table, folder, dtype, shape))
     if suffix == ".bin":
         table.only(("file", "at", "size"))
         size = table.get("size", int, required=True)

@@ -39,6 +39,12 @@ class JobResult:
     loaded_bytes: int = 0
     outputs: list = field(default_factory=list)
 
+    @property
+    def recognised(self):
+        """Saves that classify images: name -> ``correct`` and ``images``; none after a fault or an abort."""
+        return {save.name: {"correct": save.recognition.correct(self.tensors[save.name]), "images": len(save.recognition.labels)}
+                for save in self.job.saves if save.recognition is not None and save.name in self.tensors}
+
     def source(self, pc):
         """``(file, line)`` of the instruction at byte address ``pc``, or ``None``."""
         return source_line(self.image.program, pc - self.job.program_at)

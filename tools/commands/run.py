@@ -46,6 +46,7 @@ def _check_folder(out):
 
 
 def _show(result, console):
+    from ..recognition import recognised_text
     from ..report import counter_rows, describe_outcome
     info = result.info
     where = f"{info.board}, " if info.board else ""
@@ -59,5 +60,8 @@ def _show(result, console):
         console.out(f"{name} = {value:#x}")
     console.out(f"{result.loaded_bytes:,} bytes written and checked in {result.load_seconds:.2f} s, run and counters read in "
                 f"{result.run_seconds:.2f} s")
+    found = result.recognised
+    for name, count in found.items():
+        console.out((f"{name}: " if len(found) > 1 else "") + recognised_text(**count))
     for path in result.outputs:
         console.out(f"saved {path}")

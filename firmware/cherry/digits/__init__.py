@@ -106,4 +106,4 @@ def exact_step():
 
 def write_shipped(params, folder=FOLDER):
     """Writes the job that ships."""
-    return write_job(network(params), inputs(), folder, "digits")
+    return write_job(network(params), inputs(), folder, "digits", labels=labels(), classes=CLASSES)

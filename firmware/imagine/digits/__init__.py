@@ -113,9 +113,14 @@ def program(params, part, count):
 
 def make_jobs(folder, params, name, count=20):
     """Writes the two jobs for a build into ``folder`` and returns their paths."""
-    return [write_job(folder, f"{name}_{part}", program(params, part, count).program,
-                      comment=f"Handwritten digits, layer {part} of 64-32-10, {count} images, {params['rows']} x "
-                      f"{params['cols']} blocks.\nWritten by python -m quintet.firmware.imagine.digits") for part in PARTS]
+    made = []
+    for part in PARTS:
+        layer = program(params, part, count)
+        unpack = layer.unpack() if part == "logits" else None
+        made.append(write_job(folder, f"{name}_{part}", layer.program, unpack=unpack, labels=None if unpack is None else labels()[:count],
+                              comment=f"Handwritten digits, layer {part} of 64-32-10, {count} images, {params['rows']} x "
+                              f"{params['cols']} blocks.\nWritten by python -m quintet.firmware.imagine.digits"))
+    return made
 
 
 def evaluate(saved, params, count=20):

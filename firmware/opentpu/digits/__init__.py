@@ -126,7 +126,8 @@ def make_job(folder, params, *, norm=False, name=None, memory=None, batch=None):
     kind = "with normalisation" if norm else "for the unmodified instruction set"
     comment = (f"Handwritten digits, network 64-32-10 {kind}: all 540 held-out images, N = {params['n']}.\n"
                "Written by python -m quintet.firmware.opentpu.digits")
-    return network_job(folder, name, layers(norm), inputs(norm), params, comment=comment, memory=memory, batch=batch)
+    return network_job(folder, name, layers(norm), inputs(norm), params, comment=comment, memory=memory, batch=batch,
+                       labels=labels())
 
 
 def evaluate(job, outputs):

@@ -27,7 +27,7 @@ __all__ = ["IMAGES", "Result", "SHIPPED", "classify", "evaluate", "float_accurac
            "make_job", "network", "network_of", "program", "write_shipped"]
 
 FOLDER = Path(__file__).resolve().parent
-IMAGES = 540
+IMAGES, CLASSES = 540, 10
 
 #: Name of a shipped job -> (preset, overrides, images, images at a time, memory that it must fit). The first is for the sizes that
 #: all ECP5 presets have, in the order that suits two banks.
@@ -119,7 +119,8 @@ def make_job(folder, params, *, name="digits", images=IMAGES, group=60, memory=N
     comment = (f"Handwritten digits, a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10: {images} held-out images.\n"
                "Written by python -m quintet.firmware.opu.digits")
     compiled = program(params, images=images, group=min(group, images), memory=memory)
-    return write_job(folder, name, compiled, {"image": inputs(images)}, comment=comment, cycles=200_000_000)
+    return write_job(folder, name, compiled, {"image": inputs(images)}, comment=comment, cycles=200_000_000,
+                     labels=labels()[:images], classes=CLASSES)
 
 
 def job(name="digits"):
@@ -138,7 +139,7 @@ def evaluate(saved):
     """
     if not isinstance(saved, np.ndarray):
         saved = load_array(saved)
-    values = saved.reshape(len(saved), -1)[:, :10]
+    values = saved.reshape(len(saved), -1)[:, :CLASSES]
     predictions = values.argmax(axis=1).astype(np.uint8)
     return Result(predictions, values, int((predictions == labels()[:len(values)]).sum()), len(values))
 

@@ -120,7 +120,8 @@ def make_job(folder, params, *, network="mlp", name=None, images=IMAGES, cores=1
     compiled = program(params, network, images=images, cores=cores, gmem=gmem)
     if PROGRAM + len(compiled.data) > gmem:
         raise KernelError(f"the program takes {len(compiled.data)} bytes from {PROGRAM:#x} on and GMem begins at {gmem:#x}")
-    return write_job(folder, name or f"{network}{cores}", compiled, inputs(network, images), params, at=PROGRAM, comment=comment)
+    return write_job(folder, name or f"{network}{cores}", compiled, inputs(network, images), params, at=PROGRAM, comment=comment,
+                     labels=labels()[:images])
 
 
 def job(name="mlp1"):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...recognition import job_lines
 from .errors import KernelError
 from .stored import Stored, from_array
 
@@ -27,12 +28,13 @@ def _words_as(words, matrix):
     return words.view(np.dtype(_dtype(matrix, matrix.fmt)[0]))
 
 
-def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_000):
+def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_000, labels=None, classes=None):
     """Writes ``NAME.s``, ``NAME_ARRAY.npy`` and ``NAME.toml`` into ``folder``; gives the job's path.
 
     A matrix in main memory that is packed, or of bf16 in rows of no whole words, is an array of words, uint32.
 
-    ``arrays``: name -> float array for every input of ``module``, of its shape.
+    ``arrays``: name -> float array for every input of ``module``, of its shape. ``labels``, ``classes``: of the rows of the last output, whose
+    first ``classes`` columns are scores.
     """
     folder = Path(folder)
     lines = ['core = "cherry"', f'program = "{name}.s"', f"program_at = {program_at:#x}", f"limits = {{ cycles = {cycles} }}",
@@ -47,6 +49,8 @@ def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_00
     for key, (address, fmt, matrix) in module.outputs.items():
         dtype, columns = _dtype(matrix, fmt)
         lines += ["[[save]]", f'file = "{name}_{key}.npy"', f"at = {address:#x}", f'dtype = "{dtype}"', f"shape = [{matrix.rows}, {columns}]"]
+    if labels is not None:
+        lines += job_lines(folder, name, labels, classes=classes)
     (folder / f"{name}.s").write_text(module.source())
     (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
     return folder / f"{name}.toml"
