@@ -4,7 +4,6 @@ import argparse
 import importlib
 import os
 import sys
-from contextlib import suppress
 
 from .console import Console, show
 from .errors import Exit, exit_code
@@ -106,8 +105,7 @@ def main(argv=None):
 
 def _fail(message, code, as_json):
     message = " ".join(message.split("\n"))
-    with suppress(BrokenPipeError):
-        print(f"quintet: {message}", file=sys.stderr, flush=True)
+    show(f"quintet: {message}", file=sys.stderr)
     if as_json:
         import json
         show(json.dumps({"error": message, "exit": code}))

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 __all__ = ["Console", "show"]
 
 
-def show(text="", end="\n"):
-    """Text on standard output. Where its reader has gone, as that of ``quintet cores | head`` does, it is no error of ours, and
-    what follows is shown to nobody."""
+def show(text="", end="\n", file=None):
+    """Text on standard output, or on ``file``. Where its reader has gone, as that of ``quintet cores | head`` does, it is no error
+    of ours, and what follows is shown to nobody."""
+    file = file or sys.stdout
     try:
-        print(text, end=end, flush=True)
+        print(text, end=end, file=file, flush=True)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
 
 
 class Console:
@@ -31,7 +32,7 @@ class Console:
 
     def note(self, text):
         """A message for the user, not part of the result."""
-        print(text, file=sys.stderr, flush=True)
+        show(text, file=sys.stderr)
 
     def out(self, text=""):
         """A line of the result for people; silent with ``--json``."""

@@ -100,7 +100,7 @@ def read_job(path):
     try:
         # The TOML standard's line end is bare; files from Windows have both.
         values = tomllib.loads(text.replace("\r\n", "\n").removeprefix("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:       # a number of too many digits is a ValueError of another kind
         raise JobError(f"{path}: not TOML: {error}") from None
     top = _Table(path, "", values)
     top.only(_TOP)

@@ -9,13 +9,13 @@ from pathlib import Path
 from ..gateware.cores.files import write_whole
 from .errors import InputError
 
-__all__ = ["Place", "check_output", "place_below", "write_output", "write_places"]
+__all__ = ["Place", "check_folder", "check_output", "place_below", "write_output", "write_places"]
 
 #: Whether files can be named relative to an open folder. Elsewhere nothing guards against links that are made during the run.
 _AT = {os.open, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
 
 
-# One file that the user names
+# What the user names
 
 def check_output(path, option="-o"):
     """Refuses a place for a file before anything is made for it: no name, or a folder that is not there."""
@@ -24,6 +24,14 @@ def check_output(path, option="-o"):
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"{option} {path}: no such folder: {folder}")
+
+
+def check_folder(path, option="-o"):
+    """Refuses a folder for results before anything is made for it: no name, or that of a file. (It need not be there.)"""
+    if not str(path):
+        raise InputError(f"{option} '': expected a folder")
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise InputError(f"{option} {path}: is a file; expected a folder")
 
 
 def write_output(path, data):

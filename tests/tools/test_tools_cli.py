@@ -141,8 +141,34 @@ def test_empty_programs(quintet, tmp_path):
             one_line(quintet("asm", isa, tmp_path / f"e.{form}", "-o", tmp_path / "e.bin"), 2, f"e.{form}: the source is empty",
                      "expected at least one instruction")
         assert not (tmp_path / "e.bin").exists()
+    (tmp_path / "e.s").write_text(".equ a, 1\n")
+    one_line(quintet("asm", "imagine", tmp_path / "e.s", "-o", tmp_path / "e.bin"), 2, "e.s:1:10: the source has no instruction")
     (tmp_path / "e.out").touch()
     one_line(quintet("disasm", "opentpu", tmp_path / "e.out"), 2, "e.out: the program is empty")
+
+
+def test_programs_that_are_no_regular_files(quintet, tmp_path):
+    for isa, form in (("opentpu", ".a"), ("opentpu", ".out"), ("opu", ".s"), ("pim", ".json"), ("pim", ".json.gz"), ("cherry", ".bin")):
+        pipe, zero = tmp_path / f"pipe{form}", tmp_path / f"zero{form}"
+        if not pipe.exists():
+            os.mkfifo(pipe)
+            zero.symlink_to("/dev/zero")
+        for path, what in ((pipe, "a pipe"), (zero, "a device")):
+            one_line(quintet("disasm", isa, path), 2, path.name, f"cannot be read ({what}, expected a regular file)")
+    (tmp_path / "i.a").write_text('.include "pipe.a"\n')
+    one_line(quintet("asm", "opentpu", tmp_path / "i.a", "-o", tmp_path / "i.out"), 2, "there is no file")
+    (tmp_path / "i.a").write_text('.include "pi\0pe.a"\n')
+    one_line(quintet("asm", "opentpu", tmp_path / "i.a", "-o", tmp_path / "i.out"), 2, "i.a:1:")
+
+
+def test_a_program_that_unpacks_to_too_much(quintet, tmp_path, monkeypatch):
+    import gzip
+
+    from quintet.gateware.cores.pim import foreign
+    monkeypatch.setattr(foreign, "MOST_TEXT", 1 << 20)
+    for name in ("x.json.gz", "x.json"):
+        (tmp_path / name).write_bytes(gzip.compress(bytes(16 << 20), 9))
+        one_line(quintet("disasm", "pim", tmp_path / name), 2, f"{name} unpacks to more than 1048576 bytes")
 
 
 def test_disasm_names_the_file(quintet, tmp_path):

@@ -87,6 +87,8 @@ def test_meaning(small):
     ("[limits]", "[limit]", ["limit: unknown key", "did you mean limits?"]),
     ("[params]", "[params", ["not TOML", "line 4"]),
     ("n = 4", "n = 4\nn = 4", ["not TOML"]),
+    ("n = 4", f"n = {'9' * 5000}", ["not TOML", "digits"]),
+    ("n = 4", f"n = {'[' * 5000}", ["not TOML"]),
 ])
 def test_refused(small, old, new, words):
     refuse(small.edit(old, new), *words)

@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from quintet.tools import Job, outputs
 from quintet.tools.errors import InputError, JobError
@@ -138,6 +141,21 @@ def test_two_saves_of_one_place_from_python(tmp_path):
         check_outputs(job, tmp_path)
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(["..", ".", "a", "b", "out", "in", "round", "dangling", ""]), max_size=5))
+def test_no_name_leads_out(tmp_path_factory, parts):
+    base = tmp_path_factory.mktemp("names")
+    root = base / "root"
+    (root / "a" / "b").mkdir(parents=True)
+    (base / "outside").mkdir()
+    for name, target in (("out", "../outside"), ("in", "a"), ("round", "round"), ("dangling", "../none"), ("a/out", "../../outside"),
+                         ("a/in", "..")):
+        (root / name).symlink_to(target)
+    with suppress(ValueError, InputError):
+        write_places({place_below(root, "/".join([*parts, "y.bin"])): b"1"})
+    assert all(root in path.parents for path in base.rglob("y.bin")) and not (base / "none").exists()
+
+
 # Files that the command line names
 
 @pytest.mark.parametrize("args", [("asm", "opentpu", "small.a"), ("disasm", "opentpu", "small.a"), ("verilog", "--core", "opentpu"),
@@ -158,8 +176,11 @@ def test_check_output(tmp_path, monkeypatch):
         check_output("new/x")
 
 
-def test_out_is_empty(quintet, small):
-    one_line(quintet("run", small, "--out", ""), "--out '': expected a folder")
+@pytest.mark.parametrize("option, args", [("--out", ("run", "job.toml")), ("-o", ("build", "icebreaker", "opentpu")), ("-o", ("matrix",))])
+def test_folders_that_are_none(quintet, small, monkeypatch, option, args):
+    monkeypatch.chdir(small.folder)
+    one_line(quintet(*args, option, ""), f"{option} '': expected a folder")
+    one_line(quintet(*args, option, "x.npy"), f"{option} x.npy: is a file; expected a folder")
 
 
 # The exports of a program are its assembler's
@@ -188,6 +209,13 @@ def test_the_exit_code_of_a_command_whose_reader_goes_away(small, change, code):
     assert subprocess.run(["bash", "-c", command]).returncode == code
     assert "Traceback" not in (small.folder / "err").read_text() and "roken" not in (small.folder / "err").read_text()
     assert (small.folder / "y.npy").exists() == (code == 0)
+
+
+def test_both_outputs_on_a_pipe_whose_reader_goes_away(small):
+    small.edit("hostmem_limit = 0x2040", "hostmem_limit = 0x2027")
+    command = f"set -o pipefail; {sys.executable} -m quintet.tools.cli run {small} 2>&1 | true"
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (5, "")
 
 
 @pytest.mark.parametrize("args, code", [("run --help", 0), ("--help", 0), ("--version", 0), ("run none.toml --json", 2)])

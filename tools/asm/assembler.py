@@ -294,7 +294,10 @@ def assemble(isa, path, params=None, *, exports=False):
     assembler.read_file(Path(path), shown=str(path))
     if assembler.empty:
         raise AsmError("the source is empty", file=path, expected="at least one instruction")
-    return assembler.finish()
+    program = assembler.finish()
+    if not program.data:
+        raise AsmError("the source has no instruction", place=assembler.last_place, expected="at least one")
+    return program
 
 
 def assemble_text(isa, text, name="<text>", params=None, *, exports=False):

@@ -6,7 +6,8 @@ targets:
   sim:BOARD/ISA?preset=NAME&param=VALUE&link=wire the virtual board
   /dev/ttyUSB0, COM3, socket://host:port, auto    a board, or whatever speaks its protocol
 """
-from ..errors import Exit, InputError
+from ..errors import Exit
+from ..outputs import check_folder
 
 
 def arguments(parser):
@@ -21,7 +22,8 @@ def run(args, console):
     parse_target(args.on)
     from ..job import Job
     job = Job.load(args.job)
-    _check_folder(args.out)
+    if args.out is not None:
+        check_folder(args.out, "--out")
     from ..report import run_object
     from ..runner import check_outputs, run_job, save_outputs
     check_outputs(job, args.out, args.allow_outside)
@@ -34,15 +36,6 @@ def run(args, console):
     _show(result, console)
     console.result(run_object(result))
     return Exit.OK if result.outcome.status == "done" else Exit.FAULT
-
-
-def _check_folder(out):
-    """A mistyped --out must not cost a run."""
-    import os
-    if out == "":
-        raise InputError("--out '': expected a folder")
-    if out is not None and os.path.exists(out) and not os.path.isdir(out):
-        raise InputError(f"--out {out}: is a file; expected a folder")
 
 
 def _show(result, console):
