@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 
+from .console import Console, show
 from .errors import Exit, exit_code
 
 __all__ = ["COMMANDS", "main"]
@@ -59,10 +60,10 @@ def _overview():
 
 def _parse(argv):
     if not argv or argv[0] in ("-h", "--help", "help"):
-        print(_overview())
+        show(_overview())
         return None, None
     if argv[0] == "--version":
-        print(f"quintet {_version()}")
+        show(f"quintet {_version()}")
         return None, None
     if argv[0] not in COMMANDS:
         import difflib
@@ -84,20 +85,14 @@ def main(argv=None):
         module, args = _parse(argv)
         if module is None:
             return Exit.OK
-        from .console import Console
-        code = module.run(args, Console(args.json)) or Exit.OK
-        sys.stdout.flush()
-        return code
+        return module.run(args, Console(args.json)) or Exit.OK
     except _Usage as error:
         return _fail(str(error), Exit.BAD_INPUT, as_json)
     except SystemExit as error:  # argparse's --help
+        show(end="")
         return error.code or Exit.OK
     except KeyboardInterrupt:
         return _fail("interrupted", Exit.INTERRUPTED, as_json)
-    except BrokenPipeError:
-        # Whoever read our output has gone, as `quintet cores | head` does; that is no error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.OK
     except Exception as error:
         code = exit_code(error)
         if code is None:
@@ -110,13 +105,10 @@ def main(argv=None):
 
 def _fail(message, code, as_json):
     message = " ".join(message.split("\n"))
-    try:
-        print(f"quintet: {message}", file=sys.stderr, flush=True)
-        if as_json:
-            import json
-            print(json.dumps({"error": message, "exit": code}), flush=True)
-    except BrokenPipeError:
-        pass
+    show(f"quintet: {message}", file=sys.stderr)
+    if as_json:
+        import json
+        show(json.dumps({"error": message, "exit": code}))
     return code
 
 

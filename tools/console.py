@@ -2,11 +2,22 @@
 """What a command shows: results on standard output, messages and progress on standard error."""
 import io
 import json
+import os
 import sys
 import time
 from contextlib import contextmanager
 
-__all__ = ["Console"]
+__all__ = ["Console", "show"]
+
+
+def show(text="", end="\n", file=None):
+    """Text on standard output, or on ``file``. Where its reader has gone, as that of ``quintet cores | head`` does, it is no error
+    of ours, and what follows is shown to nobody."""
+    file = file or sys.stdout
+    try:
+        print(text, end=end, file=file, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
 
 
 class Console:
@@ -21,17 +32,17 @@ class Console:
 
     def note(self, text):
         """A message for the user, not part of the result."""
-        print(text, file=sys.stderr, flush=True)
+        show(text, file=sys.stderr)
 
     def out(self, text=""):
         """A line of the result for people; silent with ``--json``."""
         if not self.as_json:
-            print(text, flush=True)
+            show(text)
 
     def result(self, values):
         """The result as an object; shown with ``--json`` only."""
         if self.as_json:
-            print(json.dumps(values, indent=2, default=str), flush=True)
+            show(json.dumps(values, indent=2, default=str))
 
     def table(self, columns, rows, title=None):
         """A table for people. ``columns``: names; one that begins with ``>`` is set flush right."""
@@ -52,7 +63,7 @@ class Console:
         # A pipe has no width: lines are never folded there. Nor does it need blanks at their ends.
         text = io.StringIO()
         Rich(file=text, width=1000, highlight=False).print(table, crop=False)
-        print("\n".join(line.rstrip() for line in text.getvalue().splitlines()), flush=True)
+        show("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
     @contextmanager
     def progress(self):

@@ -48,6 +48,7 @@ _FOREIGN = (
     ("quintet.boards.virtual.serve", "ServeError", Exit.NO_DEVICE),
     ("quintet.boards.virtual.toolchain", "ToolMissing", Exit.NO_DEVICE),
     ("quintet.boards.virtual.compile", "CompileError", Exit.NO_DEVICE),
+    ("quintet.gateware.cores.files", "FileError", Exit.BAD_INPUT),
     ("quintet.gateware.cores.parameters", "ParameterError", Exit.BAD_INPUT),
     ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),
 )

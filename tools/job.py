@@ -2,17 +2,18 @@
 """Jobs: a program, the memory to fill before it, the memory to keep after it (docs/jobs.md)."""
 import difflib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from ..gateware.cores import RoomError, open_room
 from ..gateware.cores.parameters import ParameterError
-from .arrays import memory_bytes, read_file
+from .arrays import MemoryFile, memory_bytes
 from .errors import JobError
 from .registers import RegisterMap
 
-__all__ = ["Image", "Job", "Load", "Part", "Save"]
+__all__ = ["FileLoad", "Image", "Job", "Load", "Part", "Save"]
 
 ADDRESSES = 1 << 32
 
@@ -36,14 +37,39 @@ class Load:
         return len(self.data)
 
 
+class FileLoad:
+    """As :class:`Load`, of a file: its contents are read when they are first asked for, once their size is known to fit.
+
+    ``where`` is put in front of messages.
+    """
+    def __init__(self, at, folder, name, where=""):
+        self.at, self.name, self._where = at, name, where
+        self._file = self._checked(lambda: MemoryFile(folder, name))
+        self.size, self.what = self._file.size, self._file.what
+
+    @cached_property
+    def data(self):
+        return self._checked(self._file.read)
+
+    def _checked(self, read):
+        try:
+            return read()
+        except JobError as error:
+            raise JobError(f"{self._where}{error}") from None
+
+
 @dataclass(frozen=True)
 class Save:
-    """A tensor kept after the run: ``size`` raw bytes, or an array of ``dtype`` and ``shape``."""
+    """A tensor kept after the run: ``size`` raw bytes, or an array of ``dtype`` and ``shape``.
+
+    ``recognition`` (:class:`~.recognition.Recognition`) says which images its numbers classify, if they do.
+    """
     at: int
     name: str
     dtype: str | None = None
     shape: tuple | None = None
     size: int | None = None
+    recognition: object = None
 
     def __post_init__(self):
         if self.dtype is not None:
@@ -120,8 +146,8 @@ class Job:
         self.isa = self.room.isa.ISA
         self.software = self.room.software.SOFTWARE
         self.program = program if isinstance(program, (bytes, bytearray)) else Path(program)
-        if not isinstance(self.program, (bytes, bytearray)) and not self.program.exists():
-            raise self._error("program", str(self.program), "no such file")
+        if not isinstance(self.program, (bytes, bytearray)) and not (self.program.is_file() or self.program.is_dir()):
+            raise self._error("program", str(self.program), "no regular file" if self.program.exists() else "no such file")
         self.program_at = self._address("program_at", program_at)
         align = self.isa.program_align
         if self.program_at % align:
@@ -211,7 +237,7 @@ class Job:
         JobError
             Something lies past the end of main memory, or the program overlaps a load.
         """
-        program = self._program(params)
+        program = self._program(params, memory_size)
         ranges = [(self.program_at, len(program.data), "the program")] + self._load_ranges()
         saves = [(save.at, save.size, f"save[{i}] ({save.name})") for i, save in enumerate(self.saves)]
         for at, size, what in ranges + saves:
@@ -233,13 +259,13 @@ class Job:
         parts += [Part(load.at, bytes(load.data), f"load[{i}] ({load.name})") for i, load in enumerate(self.loads)]
         return Image(program, parts, registers)
 
-    def _program(self, params):
+    def _program(self, params, memory_size):
         if isinstance(self.program, (bytes, bytearray)):
             from types import SimpleNamespace
             program = SimpleNamespace(data=bytes(self.program), warnings=[], lines={})
         else:
             from .asm import load_program
-            program = load_program(self.software, self.program, params)
+            program = load_program(self.software, self.program, params, most=memory_size)
         if not program.data:
             raise self._error("program", str(self.program), "is empty")
         return program
@@ -256,9 +282,3 @@ def _text(value):
 def _suggest(name, names):
     close = difflib.get_close_matches(name, list(names), 1)
     return f"; did you mean {close[0]}?" if close else f"; it has {', '.join(names) or 'none'}"
-
-
-def load_from_file(folder, name, at):
-    """A :class:`Load` of file ``name`` relative to ``folder``."""
-    data, what = read_file(folder, name)
-    return Load(at, data, name, what)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads a job's TOML file: shape and types of every key. What the values mean is checked by :class:`~.job.Job`."""
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 
+from ..gateware.cores.files import FileError, read_bytes
 from .errors import JobError
-from .job import Save, _suggest, load_from_file
+from .job import FileLoad, Save, _suggest
+from .recognition import read_recognition
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -15,8 +18,15 @@ else:
 
 __all__ = ["read_job"]
 
+_MOST_JOB = 1 << 20
+_MOST_DIMENSIONS = 32
 _TOP = ("core", "program", "program_at", "params", "registers", "load", "save", "limits")
 _KINDS = {str: "a string", int: "an integer", dict: "a table", list: "an array"}
+
+
+def _visible(text):
+    """``text`` with what would break a line or hide written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _typed(value, kind):
@@ -35,7 +45,7 @@ class _Table:
 
     def error(self, key, expected):
         value = self.values[key]
-        shown = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else value
+        shown = f'"{_visible(value)}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else value
         if isinstance(value, (dict, list)) and len(str(value)) > 60:
             shown = "..."
         return JobError(f"{self.origin}: {self.key(key)} = {shown}: expected {expected}")
@@ -54,6 +64,17 @@ class _Table:
             raise self.error(key, _KINDS[kind])
         return self.values[key]
 
+    def path(self, key, what="a file"):
+        """The name of ``what``."""
+        name = self.get(key, str, required=True)
+        if not name or not _visible(name) == name:
+            raise self.error(key, f"the path of {what}, without control characters")
+        return name
+
+    def table(self, key):
+        """The table under ``key``; an empty one if there is none."""
+        return _Table(self.origin, self.key(key), self.get(key, dict, {}))
+
     def tables(self, key):
         for i, entry in enumerate(self.get(key, list, [])):
             if not isinstance(entry, dict):
@@ -71,26 +92,22 @@ def read_job(path):
     """
     path = Path(path)
     try:
-        text = path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise JobError(f"{path}: no such job file") from None
+        text = read_bytes(path, _MOST_JOB).decode("utf-8")
+    except FileError as error:
+        raise JobError(f"{error.path}: {'no such job file' if error.missing else error.trouble}") from None
     except UnicodeDecodeError as error:
         raise JobError(f"{path}: not UTF-8 text (byte {error.start}); expected a TOML job file") from None
-    except OSError as error:
-        raise JobError(f"{path}: cannot be read ({error.strerror or error})") from None
     try:
         # The TOML standard's line end is bare; files from Windows have both.
         values = tomllib.loads(text.replace("\r\n", "\n").removeprefix("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:       # a number of too many digits is a ValueError of another kind
         raise JobError(f"{path}: not TOML: {error}") from None
     top = _Table(path, "", values)
     top.only(_TOP)
     folder = path.parent
     core = top.get("core", str, required=True)
-    program = top.get("program", str, required=True)
-    if not program:
-        raise top.error("program", "the path of a program")
-    limits = _Table(path, "limits", top.get("limits", dict, {}))
+    program = top.path("program", "a program")
+    limits = top.table("limits")
     limits.only(("cycles",))
     return {
         "origin": path, "core": core, "program": folder / program,
@@ -104,12 +121,8 @@ def read_job(path):
 
 def _load(folder, table):
     table.only(("file", "at"))
-    name = table.get("file", str, required=True)
-    at = table.get("at", int, required=True)
-    try:
-        return load_from_file(folder, name, at)
-    except JobError as error:
-        raise JobError(f'{table.origin}: {table.key("file")} = "{name}": {error}') from None
+    name = table.path("file")
+    return FileLoad(table.get("at", int, required=True), folder, name, f'{table.origin}: {table.key("file")} = "{name}": ')
 
 
 def _saves(top, folder, program):
@@ -118,7 +131,7 @@ def _saves(top, folder, program):
         inputs[_place(folder, table.values["file"].split(".npz:")[0])] = "a load"
     saves, names = [], {}
     for table in top.tables("save"):
-        save = _save(table)
+        save = _save(folder, table)
         place = _place(folder, save.name)
         if place in inputs:
             raise table.error("file", f"another name: this is the file of {inputs[place]}")
@@ -130,16 +143,16 @@ def _saves(top, folder, program):
 
 
 def _place(folder, name):
-    return (folder / name).resolve()
+    return os.path.realpath(folder / name)
 
 
-def _save(table):
-    name = table.get("file", str, required=True)
+def _save(folder, table):
+    name = table.path("file")
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":
-        table.only(("file", "at", "dtype", "shape"))
-        at = table.get("at", int, required=True)
-        return Save(at, name, dtype=_dtype(table), shape=_shape(table))
+        table.only(("file", "at", "dtype", "shape", "labels", "unpack"))
+        at, dtype, shape = table.get("at", int, required=True), _dtype(table), _shape(table)
+        return Save(at, name, dtype=dtype, shape=shape, recognition=read_recognition(table, folder, dtype, shape))
     if suffix == ".bin":
         table.only(("file", "at", "size"))
         size = table.get("size", int, required=True)
@@ -155,7 +168,8 @@ def _dtype(table):
         dtype = np.dtype(name)
     except (TypeError, ValueError, SyntaxError):
         dtype = None
-    if dtype is None or dtype.kind not in "biufc" or dtype.byteorder == ">" or dtype.subdtype:
+    if dtype is None or dtype.kind not in "biufc" or dtype.byteorder == ">" or dtype.subdtype or \
+            dtype.itemsize > (16 if dtype.kind == "c" else 8):
         raise table.error("dtype", "a little-endian number type such as int8, uint8, int16, int32 or float32")
     return dtype.name
 
@@ -164,4 +178,6 @@ def _shape(table):
     shape = table.get("shape", list, required=True)
     if not all(type(size) is int and size >= 1 for size in shape):
         raise table.error("shape", "an array of integers of at least 1")
+    if len(shape) > _MOST_DIMENSIONS:
+        raise table.error("shape", f"at most {_MOST_DIMENSIONS} dimensions, not {len(shape)}")
     return tuple(shape)

@@ -18,7 +18,7 @@ def run_object(result):
     return {
         "isa": result.job.core, "target": result.target, "status": outcome.status,
         "cycles": outcome.counters.get("cycles"), "counters": dict(outcome.counters),
-        "values": dict(outcome.values), "outputs": list(result.outputs), "fault": fault,
+        "values": dict(outcome.values), "recognised": result.recognised, "outputs": list(result.outputs), "fault": fault,
         "board": info.board, "preset": info.preset, "params": dict(info.params), "clock_hz": info.clock_hz,
         "loaded_bytes": result.loaded_bytes, "load_seconds": round(result.load_seconds, 6),
         "run_seconds": round(result.run_seconds, 6), "warnings": [str(w) for w in result.image.program.warnings],

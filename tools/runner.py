@@ -5,10 +5,11 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .arrays import encode, write_atomically
+from .arrays import encode
 from .errors import JobError
+from .outputs import place_below, write_places
 
-__all__ = ["JobResult", "run_job", "save_outputs"]
+__all__ = ["JobResult", "check_outputs", "run_job", "save_outputs"]
 
 
 @dataclass
@@ -37,6 +38,12 @@ class JobResult:
     run_seconds: float = 0.0
     loaded_bytes: int = 0
     outputs: list = field(default_factory=list)
+
+    @property
+    def recognised(self):
+        """Saves that classify images: name -> ``correct`` and ``images``; none after a fault or an abort."""
+        return {save.name: {"correct": save.recognition.correct(self.tensors[save.name]), "images": len(save.recognition.labels)}
+                for save in self.job.saves if save.recognition is not None and save.name in self.tensors}
 
     def source(self, pc):
         """``(file, line)`` of the instruction at byte address ``pc``, or ``None``."""
@@ -94,22 +101,39 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
     return result
 
 
-def save_outputs(result, folder=None):
+def check_outputs(job, folder=None, allow_outside=False):
+    """Where each save of ``job`` goes: name -> :class:`~.outputs.Place`. Nothing is written.
+
+    Parameters
+    ----------
+    folder : takes the place of the job file's folder
+    allow_outside : names and links may lead out of it
+
+    Raises
+    ------
+    JobError
+        A save would leave the folder, lie where no file can, or take the place of another.
+    """
+    root = Path(folder) if folder is not None else Path(job.origin).parent
+    places = {}
+    for i, save in enumerate(job.saves):
+        try:
+            place = place_below(root, save.name, allow_outside)
+        except ValueError as error:
+            raise JobError(f'{job.origin}: save[{i}].file = "{save.name}": {error}') from None
+        if place in places.values():
+            raise JobError(f"{job.origin}: two saves would both be {place.shown}")
+        places[save.name] = place
+    return places
+
+
+def save_outputs(result, folder=None, allow_outside=False):
     """Write what ``result`` saved, all files or none; they are complete before they get their names.
 
-    ``folder`` takes the place of the job file's folder. After a fault or an abort there is nothing, and nothing is written.
+    Arguments and errors are those of :func:`check_outputs`. After a fault or an abort there is nothing, and nothing is written.
     """
-    job = result.job
-    root = Path(folder) if folder is not None else Path(job.origin).parent
-    files = {}
-    for name, value in result.tensors.items():
-        relative = Path(name)
-        if folder is not None and (relative.is_absolute() or ".." in relative.parts):
-            relative = Path(relative.name)
-        if root / relative in files:
-            raise JobError(f"{job.origin}: two saves would both be {root / relative}")
-        files[root / relative] = encode(value)
-    if files:
-        write_atomically(files)
-    result.outputs = [str(path) for path in files]
+    places = check_outputs(result.job, folder, allow_outside)
+    files = {places[name]: encode(value) for name, value in result.tensors.items()}
+    write_places(files)
+    result.outputs = [place.shown for place in files]
     return result.outputs

@@ -9,6 +9,8 @@ import sys
 
 import numpy as np
 
+from quintet.gateware.cores.files import load_array
+
 __all__ = ["compare", "main"]
 
 
@@ -63,7 +65,7 @@ def main(argv=None):
         if files is None:
             continue
         try:
-            got, want = (np.load(name, allow_pickle=False) for name in files)
+            got, want = (load_array(name) for name in files)
             if kind == "int8" and not got.dtype == want.dtype == np.int8:
                 raise ValueError(f"int8 results must be int8, not {got.dtype} and {want.dtype}")
             difference = compare(got, want, at=options.at, rtol=rtol, atol=atol)

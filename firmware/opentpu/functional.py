@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from quintet.gateware.cores.files import FileError, load_array
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
@@ -98,12 +99,9 @@ def simulate(program, hostmem, weights, params, *, mode="int8", registers=None):
 
 def _load(path, what):
     try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise FunctionalError(f"{path}: {what} cannot be read as .npy ({error})") from None
-    if not isinstance(array, np.ndarray):
-        raise FunctionalError(f"{path}: {what} must be one array (.npy), not an archive")
-    return array
+        return load_array(path)
+    except FileError as error:
+        raise FunctionalError(f"{path}: {what} {error.trouble}") from None
 
 
 def main(argv=None):

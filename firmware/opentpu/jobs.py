@@ -5,6 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from quintet.tools.recognition import job_lines
+
+from .layout import blocks
 from .network import Network
 
 __all__ = ["network_job", "write_job", "write_text"]
@@ -30,7 +33,7 @@ def _npz(path, **arrays):
 
 
 def write_job(folder, name, program, params, hostmem, tiles, results, *, comment="", cycles=100_000_000, extra=None,
-              memory=None):
+              memory=None, scores=()):
     """Write ``name.toml``, ``name.a`` and ``name.npz`` into ``folder``.
 
     Parameters
@@ -45,6 +48,7 @@ def write_job(folder, name, program, params, hostmem, tiles, results, *, comment
     comment : first lines of the job and the program
     extra : further arrays for the npz
     memory : bytes of main memory that the job must fit, or ``None``
+    scores : lines of the save that say which classes its vectors stand for
 
     Returns
     -------
@@ -69,18 +73,20 @@ def write_job(folder, name, program, params, hostmem, tiles, results, *, comment
         "[[load]]", f'file = "{name}.npz:hostmem"', f"at = {host:#x}",
         "[[load]]", f'file = "{name}.npz:tiles"', f"at = {weights:#x}",
         "[[save]]", f'file = "{name}_out.npy"', f"at = {host + n * first:#x}", 'dtype = "int8"',
-        f"shape = [{count}, {n}]",
+        f"shape = [{count}, {n}]", *scores,
         "[limits]", f"cycles = {cycles}", ""]
     _npz(folder / f"{name}.npz", hostmem=np.ascontiguousarray(hostmem), tiles=tiles, **(extra or {}))
     write_text(folder / f"{name}.a", program.text(comment))
     return write_text(folder / f"{name}.toml", "\n".join(lines))
 
 
-def network_job(folder, name, layers, inputs, params, *, batch=None, comment="", cycles=100_000_000, memory=None, extra=None):
+def network_job(folder, name, layers, inputs, params, *, batch=None, comment="", cycles=100_000_000, memory=None, extra=None,
+                labels=None):
     """The job that applies ``layers`` (of :class:`.network.Layer`) to int8 ``inputs`` [rows, K] on a core of ``params``.
 
     ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm. The npz also holds
-    ``batch`` and ``rows``: with them :meth:`.network.Network.unpack_outputs` reads the saved vectors.
+    ``batch`` and ``rows``: with them :meth:`.network.Network.unpack_outputs` reads the saved vectors. With ``labels`` of the inputs,
+    where the batches are of equal size, the job says how many of them it recognised.
     """
     rows = len(inputs)
     if batch is None:       # as few batches as fit, of equal size
@@ -94,6 +100,12 @@ def network_job(folder, name, layers, inputs, params, *, batch=None, comment="",
     else:
         wanted["norm_reset"] = 0
     shape = np.array([network.batch, rows, layers[-1].weights.shape[1]], np.int32)
+    count, n, folder = layers[-1].weights.shape[1], params["n"], Path(folder)
+    scores = []
+    if labels is not None and rows % network.batch == 0:
+        folder.mkdir(parents=True, exist_ok=True)
+        scores = job_lines(folder, name, labels, shape=(rows // network.batch, blocks(count, n), network.batch, n), order=(0, 2, 1, 3),
+                           classes=count)
     return write_job(folder, name, network.program(rows), wanted, vectors, network.tiles,
                      (len(vectors), network.output_vectors(rows)), comment=comment, cycles=cycles, memory=memory,
-                     extra={"batch_rows_outputs": shape, **(extra or {})})
+                     extra={"batch_rows_outputs": shape, **(extra or {})}, scores=scores)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from quintet.gateware.cores.files import load_array
 from quintet.gateware.cores.opentpu.params import SPACE
 
 from .jobs import network_job
@@ -105,9 +106,9 @@ def main(argv=None):
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
     try:
-        data = {"--path": np.load(options.path, allow_pickle=False), "--label": np.load(options.label, allow_pickle=False)}
+        data = {"--path": load_array(options.path), "--label": load_array(options.label)}
         if options.test:
-            data["--test"] = np.load(options.test, allow_pickle=False)
+            data["--test"] = load_array(options.test)
         for name, array in data.items():
             if array.dtype != np.int8 or array.ndim != 2:
                 raise ValueError(f"{name} must be int8 [rows, columns], not {array.dtype} {list(array.shape)}")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from quintet.gateware.cores.files import load_archive
+
 from ..opentpu.train_digits import prepare, split
 from ..opu.digits import FOLDER as CNN_FOLDER
 from ..opu.train_digits import LAYERS, forward
@@ -71,10 +73,9 @@ def main(argv=None):
     from .digits import accuracy_of
     data = load_digits()
     (images, _), (test, answers), _ = split(data.data.astype(np.int64), data.target)
-    with np.load(CNN_FOLDER / "weights.npz", allow_pickle=False) as file:
-        model = {name: (file[f"{name}_float"], file[f"{name}_float_b"]) for name in LAYERS}
-    with np.load(Path(mlp.__file__).parent / "digits.npz", allow_pickle=False) as file:
-        result = quantise_mlp([file["float_w1"], file["float_w2"]], images)
+    cnn, dense = load_archive(CNN_FOLDER / "weights.npz"), load_archive(Path(mlp.__file__).parent / "digits.npz")
+    model = {name: (cnn[f"{name}_float"], cnn[f"{name}_float_b"]) for name in LAYERS}
+    result = quantise_mlp([dense["float_w1"], dense["float_w2"]], images)
     result |= quantise_cnn(model, images)
     for name in ("mlp", "cnn"):
         print(f"{name}, held out: {accuracy_of(result, name, test, answers):.4f}")

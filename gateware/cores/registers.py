@@ -27,7 +27,8 @@ class Register:
     (served by the core's engine through its register bus, for arrays and read-only values computed on demand).
     ``only_if`` names a boolean parameter without which the register reads 0 and ignores writes.
     ``live`` (storage ``"engine"`` only): written while busy too. ``clears``: a flag of the core's, bits of which a write of 1
-    clears: a result of a run like a read-only register, and nothing that a run is given.
+    clears: a result of a run like a read-only register, and nothing that a run is given. ``build``: says what was built, and
+    nothing of a run.
     """
     name: str
     offset: int
@@ -42,6 +43,7 @@ class Register:
     live: bool = False
     reset_step: int = 0
     clears: bool = False
+    build: bool = False
 
     @property
     def given(self):

@@ -19,6 +19,7 @@ from quintet.tools.kernels.imagine import (
     to_fixed,
     write_job,
 )
+from quintet.tools.recognition import Recognition
 from quintet.tools.runner import run_job
 
 
@@ -238,3 +239,21 @@ def test_a_run_that_faults_is_refused():
         target._values["window_limit"] = 64
         with pytest.raises(KernelError, match=r"the run ended fault: FaultReport\(code=5, name='program_window'"):
             session.run(0, *vectors_of(layer_of(4, 4)))
+
+
+@pytest.mark.parametrize("preset, height, width, batch, order", [
+    ("sim", 32, 9, 3, (0, 3, 1, 2)), ("up5k", 10, 8, 4, (0, 3, 1, 2)), ("up5k", 10, 400, 4, (1, 3, 0, 2)), ("up5k", 32, 64, 3, None)])
+def test_how_saved_results_lie(preset, height, width, batch, order):
+    """A save's unpack gives the results, whichever way vectors and rows of tiles follow one another."""
+    params = SPACE.resolve(preset)
+    rng = np.random.default_rng(5)
+    layer = Layer(rng.integers(-9, 9, (height, width)), fraction=4)
+    program = streamed(layer, params, [(rng.integers(-9, 9, width),) for _ in range(batch)])
+    unpack = program.unpack()
+    if order is None:
+        assert unpack is None
+        return
+    assert unpack["order"] == order
+    saved = rng.integers(-999, 999, (program.program.vectors, params["rows"], 2))
+    scores = Recognition(np.zeros(batch), **unpack).scores(saved)
+    assert (scores == program.results(saved[..., 0])).all()

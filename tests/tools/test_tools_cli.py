@@ -134,6 +134,57 @@ def test_asm_bad_arguments(quintet, small):
     one_line(quintet("disasm", "opentpu", small.folder / "odd.out"), 2, "odd.out", "14")
 
 
+def test_empty_programs(quintet, tmp_path):
+    for isa, form in (("opentpu", "a"), ("opu", "s"), ("pim", "s"), ("imagine", "s"), ("cherry", "s")):
+        for text in ("", "\n\n"):
+            (tmp_path / f"e.{form}").write_text(text)
+            one_line(quintet("asm", isa, tmp_path / f"e.{form}", "-o", tmp_path / "e.bin"), 2, f"e.{form}: the source is empty",
+                     "expected at least one instruction")
+        assert not (tmp_path / "e.bin").exists()
+    (tmp_path / "e.s").write_text(".equ a, 1\n")
+    one_line(quintet("asm", "imagine", tmp_path / "e.s", "-o", tmp_path / "e.bin"), 2, "e.s:1:10: the source has no instruction")
+    (tmp_path / "e.out").touch()
+    one_line(quintet("disasm", "opentpu", tmp_path / "e.out"), 2, "e.out: the program is empty")
+
+
+def test_programs_that_are_no_regular_files(quintet, tmp_path):
+    for isa, form in (("opentpu", ".a"), ("opentpu", ".out"), ("opu", ".s"), ("pim", ".json"), ("pim", ".json.gz"), ("cherry", ".bin")):
+        pipe, zero = tmp_path / f"pipe{form}", tmp_path / f"zero{form}"
+        if not pipe.exists():
+            os.mkfifo(pipe)
+            zero.symlink_to("/dev/zero")
+        for path, what in ((pipe, "a pipe"), (zero, "a device")):
+            one_line(quintet("disasm", isa, path), 2, path.name, f"cannot be read ({what}, expected a regular file)")
+    (tmp_path / "i.a").write_text('.include "pipe.a"\n')
+    one_line(quintet("asm", "opentpu", tmp_path / "i.a", "-o", tmp_path / "i.out"), 2, "there is no file")
+    (tmp_path / "i.a").write_text('.include "pi\0pe.a"\n')
+    one_line(quintet("asm", "opentpu", tmp_path / "i.a", "-o", tmp_path / "i.out"), 2, "i.a:1:")
+
+
+def test_a_program_that_unpacks_to_too_much(quintet, tmp_path, monkeypatch):
+    import gzip
+
+    from quintet.gateware.cores.pim import foreign
+    monkeypatch.setattr(foreign, "MOST_TEXT", 1 << 20)
+    for name in ("x.json.gz", "x.json"):
+        (tmp_path / name).write_bytes(gzip.compress(bytes(16 << 20), 9))
+        one_line(quintet("disasm", "pim", tmp_path / name), 2, f"{name} unpacks to more than 1048576 bytes")
+
+
+def test_disasm_names_the_file(quintet, tmp_path):
+    (tmp_path / "x.bin").write_bytes(b"CHRY" + bytes(40))
+    one_line(quintet("disasm", "cherry", tmp_path / "x.bin"), 2, f"quintet: {tmp_path / 'x.bin'}: ")
+
+
+def test_asm_of_a_program_that_needs_more(quintet, tmp_path):
+    (tmp_path / "p.s").write_text(".needs contexts=2 acc_frac=17\nadd\n")
+    asm = ("asm", "cherry", tmp_path / "p.s", "-o", tmp_path / "p.bin")
+    one_line(quintet(*asm, "-P", "contexts=1"), 2, "p.s:1:8: the program needs contexts = 2, and contexts = 1 with these parameters",
+             "expected at least contexts = 2")
+    one_line(quintet(*asm, "-P", "acc_frac=9"), 2, "p.s:1:19: the program needs acc_frac = 17, and acc_frac = 9")
+    assert quintet(*asm, "-P", "contexts=2", "-P", "acc_frac=17").code == 0 and quintet(*asm).code == 0
+
+
 # run
 
 def test_run(quintet, small):
@@ -207,6 +258,12 @@ def test_limit(quintet, small):
     ("model:none", 2, ["no ISA named 'none'"]), ("model:opentpu?preset=none", 2, ["no preset 'none'"]),
     ("model:opentpu?n=5", 2, ["parameter n"]), ("model:opentpu?n=8", 2, ["params.n = 4", "n = 8"]),
     ("sim:ulx3s-85f", 2, ["sim:<board>/<isa>"]),
+    ("model:opentpu?preset=", 2, ["preset is empty; expected preset=VALUE"]), ("model:opentpu?n=", 2, ["n is empty"]),
+    ("sim:ulx3s-85f/opentpu?preset=", 2, ["preset is empty"]), ("sim:ulx3s-85f/opentpu?link=", 2, ["link is empty"]),
+    ("socket://:x", 2, ["target socket://:x: expected socket://HOST:PORT with a port from 1 to 65535"]),
+    ("socket://", 2, ["expected socket://HOST:PORT"]), ("socket://host", 2, ["expected socket://HOST:PORT"]),
+    ("socket://host:0", 2, ["expected socket://HOST:PORT"]), ("socket://host:65536", 2, ["expected socket://HOST:PORT"]),
+    ("socket://host:1/x", 2, ["expected socket://HOST:PORT"]), ("socket://[::1:5", 2, ["expected socket://HOST:PORT"]),
     ("", 2, ["expected"]),
     ("/dev/ttyQUINTET", 3, ["/dev/ttyQUINTET"]),
     ("socket://127.0.0.1:1", 3, ["socket://127.0.0.1:1"]),
@@ -267,6 +324,41 @@ def test_verify_differs(quintet, small, monkeypatch):
     assert ran.code == 1 and not ran.json["equal"]
     found = ran.json["difference"]
     assert found["element"] == "y.npy[3, 0]" and found["address"] == 0x201C and found["line"] == 11
+
+
+@pytest.mark.parametrize("core, other", [("opu", "up5k"), ("imagine", "up5k"), ("cherry", "sim")])
+def test_verify_of_builds_of_other_sizes(quintet, tmp_path, core, other):
+    """What was built is in read-only registers; it is no result of the program."""
+    from quintet.gateware.cores import open_room
+    source = {"opu": None, "imagine": "vv_nop\nmv_SYNC\n", "cherry": "add\n"}[core]
+    job = tmp_path / "job.toml"
+    if source is None:
+        from quintet.firmware.opu.small import FOLDER
+        job = FOLDER / "small.toml"
+    else:
+        (tmp_path / "p.s").write_text(source)
+        job.write_text(f'core = "{core}"\nprogram = "p.s"\nprogram_at = 0\nlimits = {{ cycles = 1000 }}\n')
+    space = open_room(core).params.SPACE
+    assert other in space.presets, list(space.presets)
+    ran = quintet("verify", job, "--on", f"model:{core}", "--against", f"model:{core}?preset={other}", "--json")
+    assert ran.json["a"]["params"] != ran.json["b"]["params"] and ran.json["a"]["values"] != ran.json["b"]["values"]
+    assert (ran.code, ran.json["troubles"]) == (0, [])
+
+
+def test_verify_compares_what_was_built_of_like_builds(quintet, tmp_path, monkeypatch):
+    from quintet.gateware.cores.imagine.model import Model
+    (tmp_path / "p.s").write_text("vv_nop\nmv_SYNC\n")
+    (tmp_path / "job.toml").write_text('core = "imagine"\nprogram = "p.s"\nprogram_at = 0\n')
+    run, count = Model.run, []
+
+    def changed(self, *args, **options):
+        outcome = run(self, *args, **options)
+        count.append(1)
+        outcome.values["geometry"] += len(count)
+        return outcome
+    monkeypatch.setattr(Model, "run", changed)
+    ran = quintet("verify", tmp_path / "job.toml", "--on", "model", "--json")
+    assert ran.code == 1 and "register geometry differs" in ran.json["troubles"][0]
 
 
 def test_verify_bad_target(quintet, small):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs: what they mean, and one clear line for each way they can be wrong."""
 import dataclasses
+import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -67,6 +69,13 @@ def test_meaning(small):
     ('file = "y.npy"', 'file = "x.npy"', ["save[0].file", "another name", "a load"]),
     ('file = "y.npy"', 'file = "y.bin"', ["save[0].dtype: unknown key"]),
     ('dtype = "int8"', 'dtype = "int9"', ['save[0].dtype = "int9"', "int8"]),
+    ('dtype = "int8"', 'dtype = "float128"', ['save[0].dtype = "float128"', "number type"]),
+    ('dtype = "int8"', 'dtype = "complex256"', ['save[0].dtype = "complex256"', "number type"]),
+    ("shape = [6, 4]", f"shape = {[1] * 70}", ["save[0].shape = ...", "at most 32 dimensions, not 70"]),
+    ('program = "small.a"', r'program = "sm\u0000all.a"', [r'program = "sm\x00all.a"', "the path of a program, without control characters"]),
+    ('file = "x.npy"', r'file = "x\u0000.npy"', [r'load[0].file = "x\x00.npy"', "the path of a file, without control characters"]),
+    ('file = "y.npy"', r'file = "y\n.npy"', [r'save[0].file = "y\n.npy"', "without control characters"]),
+    ('file = "x.npy"', 'file = ""', ['load[0].file = ""', "the path of a file"]),
     ('dtype = "int8"', 'dtype = ">i2"', ['save[0].dtype = ">i2"', "little-endian"]),
     ('dtype = "int8"', 'dtype = "object"', ['save[0].dtype = "object"', "number type"]),
     ('dtype = "int8"', 'dtype = "U4"', ['save[0].dtype = "U4"', "number type"]),
@@ -78,6 +87,8 @@ def test_meaning(small):
     ("[limits]", "[limit]", ["limit: unknown key", "did you mean limits?"]),
     ("[params]", "[params", ["not TOML", "line 4"]),
     ("n = 4", "n = 4\nn = 4", ["not TOML"]),
+    ("n = 4", f"n = {'9' * 5000}", ["not TOML", "digits"]),
+    ("n = 4", f"n = {'[' * 5000}", ["not TOML"]),
 ])
 def test_refused(small, old, new, words):
     refuse(small.edit(old, new), *words)
@@ -117,6 +128,71 @@ def test_truncated_npy(small):
     for size, word in ((len(whole) - 1, "truncated"), (20, "truncated"), (4, "no .npy file"), (0, "no .npy file")):
         (small.folder / "w.npy").write_bytes(whole[:size])
         refuse(small, "load[1].file", "w.npy", word)
+
+
+def test_no_regular_files(small):
+    os.mkfifo(small.folder / "pipe.npy")
+    os.mkfifo(small.folder / "pipe.a")
+    (small.folder / "zero.bin").symlink_to("/dev/zero")
+    (small.folder / "circle.npy").symlink_to("circle.npy")
+    for old, new, *words in (("x.npy", "pipe.npy", "load[0].file", "a pipe, expected a regular file"),
+                             ("pipe.npy", "zero.bin", "load[0].file", "a device, expected a regular file"),
+                             ("zero.bin", "circle.npy", "load[0].file", "Too many levels of symbolic links")):
+        refuse(small.edit(old, new), *words)
+    refuse(small.edit("circle.npy", "x.npy").edit("small.a", "pipe.a"), 'pipe.a": no regular file')
+
+
+def test_a_job_that_is_no_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    (tmp_path / "huge.toml").write_bytes(bytes(1 << 20) + b"#")
+    for name, text in (("pipe", "a pipe"), ("zero", "a device"), ("huge", "has 1048577 bytes, expected at most 1048576")):
+        with pytest.raises(JobError, match=f"{name}.toml: .*{text}"):
+            Job.load(tmp_path / f"{name}.toml")
+
+
+def test_contents_are_read_when_their_size_is_known_to_fit(small):
+    """Half a gigabyte of nothing, for a memory of 32 MiB."""
+    with open(small.folder / "x.bin", "wb") as file:
+        file.truncate(1 << 29)
+    small.edit("x.npy", "x.bin").edit("at = 0x3000", "at = 0x30000000")
+    tracemalloc.start()
+    try:
+        job = Job.load(small.path)
+        with pytest.raises(JobError, match=r"load\[0\] \(x.bin\) at 0x2000..0x20001fff ends past the main memory of T"):
+            job.image(job.room.params.SPACE.resolve(), 32 << 20, "T")
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_program_larger_than_memory(small):
+    with open(small.folder / "p.out", "wb") as file:
+        file.truncate(14 << 20)
+    job = Job.load(small.edit("small.a", "p.out").path)
+    with pytest.raises(ValueError, match="p.out: has 14680064 bytes, expected at most 1048576"):
+        job.image(job.room.params.SPACE.resolve(), 1 << 20)
+
+
+def test_a_load_that_changes_or_is_damaged(small):
+    np.savez_compressed(small.folder / "all.npz", x=np.random.default_rng(1).integers(0, 99, 4000, np.int8))
+    job = Job.load(small.edit("x.npy", "all.npz:x").edit("at = 0x3000", "at = 0x8000").path)
+    data = bytearray((small.folder / "all.npz").read_bytes())
+    data[2000] ^= 255
+    (small.folder / "all.npz").write_bytes(data)
+    with pytest.raises(JobError, match=r'job.toml: load\[0\].file = "all.npz:x": .*truncated or damaged'):
+        job.image(job.room.params.SPACE.resolve(), 1 << 20)
+
+
+def test_random_bytes_are_no_archive(small):
+    (small.folder / "r.npz").write_bytes(np.random.default_rng(1).bytes(500))
+    refuse(small.edit("x.npy", "r.npz:x"), "load[0].file", "r.npz is no .npz archive")
+
+
+def test_a_wide_float_from_python():
+    if np.dtype(np.longdouble).itemsize > 8:
+        with pytest.raises(JobError, match="a holds float128; expected .* of at most 64 bits"):
+            Load(0, np.zeros(2, np.longdouble), "a")
 
 
 def test_pickle_is_never_read(small):

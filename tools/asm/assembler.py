@@ -51,9 +51,12 @@ class Assembler(Source):
     warnings : list of AsmWarning
     lines : dict of int to SourceLine
         Filled by :meth:`lay_out`.
+    exports : bool
+        Whether directives that write files do so.
     """
-    def __init__(self, software, params=None):
+    def __init__(self, software, params=None, *, exports=False):
         super().__init__(software.isa.syntax, software.bulk)
+        self.exports = exports
         self.software = software
         self.isa = software.isa
         self.params = params
@@ -267,7 +270,7 @@ def _shown(value):
     return number_text(value) if isinstance(value, int) else str(value)
 
 
-def assemble(software, path, params=None):
+def assemble(software, path, params=None, *, exports=False):
     """Assembles a source file.
 
     Parameters
@@ -276,6 +279,8 @@ def assemble(software, path, params=None):
     path : str or Path
     params : dict, optional
         Build parameters (``ParameterSpace.resolve``) that sizes are checked against; ``None`` checks encodings alone.
+    exports : bool
+        Whether directives that write files do so.
 
     Returns
     -------
@@ -287,14 +292,19 @@ def assemble(software, path, params=None):
     AsmError
         The first error, with file, line and column.
     """
-    assembler = Assembler(software, params)
+    assembler = Assembler(software, params, exports=exports)
     assembler.read_file(Path(path), shown=str(path))
-    return assembler.finish()
+    if assembler.empty:
+        raise AsmError("the source is empty", file=path, expected="at least one instruction")
+    program = assembler.finish()
+    if not program.data:
+        raise AsmError("the source has no instruction", place=assembler.last_place, expected="at least one")
+    return program
 
 
-def assemble_text(software, text, name="<text>", params=None):
+def assemble_text(software, text, name="<text>", params=None, *, exports=False):
     """As :func:`assemble`, of ``text``; ``name`` stands in messages. Includes are relative to the current folder."""
-    assembler = Assembler(software, params)
+    assembler = Assembler(software, params, exports=exports)
     assembler.read_text(text, name)
     return assembler.finish()
 

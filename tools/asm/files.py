@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program files in every form that an ISA declares: read and written by their suffixes."""
-import os
-import tempfile
 from pathlib import Path
+
+from quintet.gateware.cores.files import LARGEST, write_whole
 
 from .assembler import assemble
 from .errors import AsmError
-from .program import Program, read_bytes
+from .program import Program, read_program
 
 __all__ = ["load_program", "save_program", "suffix_of"]
 
@@ -22,7 +22,7 @@ def suffix_of(software, path):
     return max(fitting, key=len)
 
 
-def load_program(software, path, params=None):
+def load_program(software, path, params=None, *, most=LARGEST, exports=False):
     """Reads a program file of any form that ``software`` declares, by its suffix.
 
     Parameters
@@ -31,6 +31,10 @@ def load_program(software, path, params=None):
     path : str or Path
     params : dict, optional
         Build parameters, for the checks of the assembler.
+    most : int
+        Bytes that a program in its binary form may have.
+    exports : bool
+        Whether directives that write files do so.
 
     Returns
     -------
@@ -43,9 +47,11 @@ def load_program(software, path, params=None):
     """
     form = software.forms[suffix_of(software, path)]
     if form.kind == "assembly":
-        return assemble(software, path, params)
+        return assemble(software, path, params, exports=exports)
     if form.kind == "binary":
-        data = read_bytes(path)
+        data = read_program(path, most)
+        if not data:
+            raise AsmError("the program is empty", file=path, expected="at least one instruction")
         check_size(software, data, path)
         return Program(data)
     if form.read is None:
@@ -82,17 +88,7 @@ def save_program(software, program, path):
         except ValueError as error:
             raise error if isinstance(error, AsmError) else AsmError(str(error), file=path) from None
         return
-    path = Path(path)
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(program.data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
+        write_whole(path, program.data)
     except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
         raise AsmError(f"cannot be written ({error.strerror or error})", file=path) from None

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A program as an assembler makes it and the loader writes it into main memory; sources and binaries read whole."""
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
+
+from quintet.gateware.cores.files import MOST_TEXT, FileError, read_bytes
 
 from .errors import AsmError
 
-__all__ = ["Program", "SourceLine", "read_bytes", "read_source"]
+__all__ = ["Program", "SourceLine", "read_program", "read_source"]
 
 
 class SourceLine(NamedTuple):
@@ -42,18 +43,18 @@ class Program:
         return self.lines.get(offset)
 
 
-def read_bytes(path):
-    """The bytes of a program file; raises :class:`AsmError` if it cannot be read."""
+def read_program(path, most):
+    """The bytes of a program file of at most ``most``; raises :class:`AsmError` if it cannot be read."""
     try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise AsmError(f"cannot be read ({error.strerror or error})", file=path) from None
+        return read_bytes(path, most)
+    except FileError as error:
+        raise AsmError(error.trouble, file=error.path) from None
 
 
 def read_source(path):
     """The text of a source file; raises :class:`AsmError` if it is not there or no UTF-8."""
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        text = read_program(path, MOST_TEXT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise AsmError(f"byte {error.start} is not UTF-8 text", file=path, expected="an assembly source") from None
     return text.replace("\r\n", "\n")

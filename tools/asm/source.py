@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sources as the assembler walks through them: constants, includes, repetition."""
+import os
 from pathlib import Path
 
 from .cursor import Cursor
@@ -37,6 +38,11 @@ class Source:
     # Files
 
     @property
+    def empty(self):
+        """Whether no statement was in the files read."""
+        return not any(self._parsed.values())
+
+    @property
     def folder(self):
         """Folder that relative names of the statement at hand start from."""
         path = self._open[-1][0] if self._open else None
@@ -47,7 +53,7 @@ class Source:
         return self._files.get(place.file, 0), place.line, place.column
 
     def read_file(self, path, shown):
-        resolved = path.resolve()
+        resolved = _resolved(path)
         again = resolved in self._parsed
         if not again:
             self._parsed[resolved] = statements(read_source(path), shown, self.syntax, self.bulk)
@@ -127,8 +133,10 @@ class Source:
         place = cursor.place
         name = cursor.string('a file name, as in .include "FILE"')
         cursor.expect_end()
+        if "\0" in name:
+            raise AsmError("the name of a file holds a NUL", place=place)
         path = self.folder / name
-        resolved = path.resolve()
+        resolved = _resolved(path)
         if any(resolved == opened for opened, _ in self._open):
             chain = " -> ".join([shown for _, shown in self._open] + [str(path)])
             raise AsmError(f"'{name}' includes itself ({chain})", place=place)
@@ -167,6 +175,11 @@ class Source:
         self._repeats -= 1
         if name is not None:
             del self.symbols[name], self._defined[name]
+
+
+def _resolved(path):
+    # Unlike Path.resolve, this takes links in a circle as they stand: to read them is what fails.
+    return Path(os.path.realpath(path))
 
 
 def _begin(statement):

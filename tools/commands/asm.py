@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Assemble a program. The suffix of OUT chooses among the forms the ISA has (quintet cores ISA lists them)."""
+import io
+import os
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from ..errors import Exit, InputError
+from ..outputs import check_output
 from .options import add_sizes, open_named_room, sizes
 
 
@@ -18,6 +22,7 @@ def arguments(parser):
 def run(args, console):
     room = open_named_room(args.isa)
     given = sizes(args)
+    check_output(args.out)
     # Without sizes the assembler checks against the fields of the words alone.
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ..asm import AsmError, load_program, save_program
@@ -26,17 +31,21 @@ def run(args, console):
     form = software.forms[suffix_of(software, args.out)]    # before anything is assembled
     if form.kind == "assembly":
         raise AsmError("this form is only read", file=args.out)
-    if Path(args.out).resolve() == Path(args.source).resolve():
+    if os.path.realpath(args.out) == os.path.realpath(args.source):
         raise InputError(f"-o {args.out}: is the source itself")
     known = software.passes
     for name in args.passes:
         if name not in known:
             raise InputError(f"--pass {name}: {room.name} has {', '.join(known) or 'no passes'}")
-    program = load_program(software, Path(args.source), params)
+    printed = io.StringIO()
+    with redirect_stdout(printed):      # directives that export without a file name
+        program = load_program(software, Path(args.source), params, exports=True)
     for name in args.passes:
         program = known[name](software, program, params)
     for warning in program.warnings:
         console.note(str(warning))
+    if printed.getvalue():
+        console.out(printed.getvalue().rstrip("\n"))
     save_program(software, program, args.out)    # a slash at the end says that a folder is meant
     console.out(f"{args.out}: {len(program.data):,} bytes")
     console.result({"isa": room.name, "source": args.source, "output": args.out, "bytes": len(program.data),

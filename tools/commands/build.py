@@ -4,6 +4,7 @@
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
 from ..errors import Exit, InputError
+from ..outputs import check_folder
 from .options import add_sizes, sizes
 
 
@@ -24,6 +25,8 @@ def arguments(parser):
 
 def run(args, console):
     given = sizes(args)
+    if args.out is not None:
+        check_folder(args.out)
     if args.freq is not None and not 0 < args.freq < 1000:
         raise InputError(f"--freq {args.freq:g}: expected a clock in MHz, more than 0 and less than 1000")
     if args.seed < 0:

@@ -6,7 +6,8 @@ With a bitstream built with --link uartbone, LiteX's own tools (litex_server, li
 from pathlib import Path
 
 from ..errors import Exit, InputError
-from .options import add_sizes, sizes, write_output
+from ..outputs import check_output, write_output
+from .options import add_sizes, sizes
 
 
 def arguments(parser):
@@ -20,6 +21,7 @@ def run(args, console):
     from ...boards import open_board
     from ...gateware.cores import open_room
     from ..csrmap import FORMATS, memory_map
+    check_output(args.out)
     suffix = Path(args.out).suffix
     if suffix not in FORMATS:
         raise InputError(f"{args.out}: expected a name that ends in {', '.join(FORMATS)}")

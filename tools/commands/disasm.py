@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from ..errors import Exit
-from .options import add_sizes, open_named_room, sizes, write_output
+from ..outputs import check_output, write_output
+from .options import add_sizes, open_named_room, sizes
 
 
 def arguments(parser):
@@ -16,10 +17,15 @@ def arguments(parser):
 def run(args, console):
     room = open_named_room(args.isa)
     given = sizes(args)
+    if args.out is not None:
+        check_output(args.out)
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
-    from ..asm import disassemble, load_program
+    from ..asm import AsmError, disassemble, load_program
     program = load_program(room.software.SOFTWARE, Path(args.binary), params)
-    text = disassemble(room.software.SOFTWARE, program.data, params)
+    try:
+        text = disassemble(room.software.SOFTWARE, program.data, params)
+    except AsmError as error:
+        raise AsmError(error.message, file=args.binary, expected=error.expected) from None
     if args.out:
         write_output(args.out, (text.rstrip("\n") + "\n").encode())
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ..errors import Exit, InputError
+from ..outputs import check_folder
 
 
 def arguments(parser):
@@ -25,6 +26,7 @@ def run(args, console):
     from ... import boards, gateware
     from ...gateware.cores import open_room, room_names
     from ..matrix import COLUMNS, build_cell, cells, run_matrix, source_digest
+    check_folder(args.folder)
     if args.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {args.seeds}")
     if args.limit is not None and not args.limit > 0:

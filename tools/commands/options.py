@@ -2,7 +2,7 @@
 """Options that several commands share."""
 from ..errors import InputError
 
-__all__ = ["add_sizes", "open_named_room", "sizes", "write_output"]
+__all__ = ["add_sizes", "open_named_room", "sizes"]
 
 
 def add_sizes(parser):
@@ -27,9 +27,3 @@ def sizes(args):
 def open_named_room(name):
     from ...gateware.cores import open_room
     return open_room(name)
-
-
-def write_output(path, data):
-    """Write one file whole or not at all."""
-    from ..arrays import write_atomically
-    write_atomically({path: data})

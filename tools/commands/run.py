@@ -6,13 +6,15 @@ targets:
   sim:BOARD/ISA?preset=NAME&param=VALUE&link=wire the virtual board
   /dev/ttyUSB0, COM3, socket://host:port, auto    a board, or whatever speaks its protocol
 """
-from ..errors import Exit, InputError
+from ..errors import Exit
+from ..outputs import check_folder
 
 
 def arguments(parser):
     parser.add_argument("job", help="the job, a TOML file")
     parser.add_argument("--on", metavar="TARGET", default="model", help="where to run it (default: model)")
     parser.add_argument("--out", metavar="DIR", help="folder for the results (default: that of the job)")
+    parser.add_argument("--allow-outside", action="store_true", help="let the job's saves leave that folder")
 
 
 def run(args, console):
@@ -20,28 +22,24 @@ def run(args, console):
     parse_target(args.on)
     from ..job import Job
     job = Job.load(args.job)
-    _check_folder(args.out)
+    if args.out is not None:
+        check_folder(args.out, "--out")
     from ..report import run_object
-    from ..runner import run_job, save_outputs
+    from ..runner import check_outputs, run_job, save_outputs
+    check_outputs(job, args.out, args.allow_outside)
     with console.progress() as progress:
         with open_target(args.on, progress=progress) as target:
             result = run_job(job, target, progress=progress, tick=lambda seconds: progress("run"))
     for warning in result.image.program.warnings:
         console.note(str(warning))
-    save_outputs(result, args.out)
+    save_outputs(result, args.out, args.allow_outside)
     _show(result, console)
     console.result(run_object(result))
     return Exit.OK if result.outcome.status == "done" else Exit.FAULT
 
 
-def _check_folder(out):
-    """A mistyped --out must not cost a run."""
-    import os
-    if out is not None and os.path.exists(out) and not os.path.isdir(out):
-        raise InputError(f"--out {out}: is a file; expected a folder")
-
-
 def _show(result, console):
+    from ..recognition import recognised_text
     from ..report import counter_rows, describe_outcome
     info = result.info
     where = f"{info.board}, " if info.board else ""
@@ -55,5 +53,8 @@ def _show(result, console):
         console.out(f"{name} = {value:#x}")
     console.out(f"{result.loaded_bytes:,} bytes written and checked in {result.load_seconds:.2f} s, run and counters read in "
                 f"{result.run_seconds:.2f} s")
+    found = result.recognised
+    for name, count in found.items():
+        console.out((f"{name}: " if len(found) > 1 else "") + recognised_text(**count))
     for path in result.outputs:
         console.out(f"saved {path}")

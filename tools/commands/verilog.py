@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Write readable Verilog of a board's SoC (without pads), or of a core alone, for use elsewhere."""
 from ..errors import Exit, InputError
-from .options import add_sizes, sizes, write_output
+from ..outputs import check_output, write_output
+from .options import add_sizes, sizes
 
 
 def arguments(parser):
@@ -18,6 +19,8 @@ def arguments(parser):
 
 def run(args, console):
     given = sizes(args)
+    if args.out is not None:
+        check_output(args.out)
     if args.core and args.board:
         raise InputError("either a board and a core, or --core ISA (see quintet verilog --help)")
     if not args.core and not (args.board and args.isa):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from ..errors import TargetError
 
@@ -43,7 +43,19 @@ def parse_target(text):
             raise TargetError(f"target {text}: expected an ISA behind model:, as in model:opentpu")
         preset, params, _ = _query(text, query, ())
         return TargetName(text, "model", isa=_known_isa(text, isa), preset=preset, params=params)
+    if text.startswith("socket://"):
+        _check_socket(text)
     return TargetName(text, "board", port=text)
+
+
+def _check_socket(text):
+    try:
+        place = urlsplit(text)
+        right = place.hostname and place.port and place.path in ("", "/")
+    except ValueError:
+        right = False
+    if not right:
+        raise TargetError(f"target {text}: expected socket://HOST:PORT with a port from 1 to 65535")
 
 
 def _split(text):
@@ -62,6 +74,8 @@ def _query(text, query, options):
     for name, value in pairs:
         if name in params or name in found or (name == "preset" and preset is not None):
             raise TargetError(f"target {text}: {name} is given twice")
+        if not value:
+            raise TargetError(f"target {text}: {name} is empty; expected {name}=VALUE")
         if name == "preset":
             preset = value
         elif name in options:

@@ -16,6 +16,7 @@ import numpy as np
 from quintet.firmware.opentpu.digits import FOLDER as FLOATS
 from quintet.firmware.opentpu.digits import images, labels
 from quintet.firmware.opentpu.train_digits import prepare
+from quintet.gateware.cores.files import load_array
 from quintet.tools.kernels.cherry import Module, write_job
 
 __all__ = ["BATCH", "CLASSES", "FOLDER", "JOB", "RATE", "Result", "evaluate", "exact_step", "inputs", "network", "step_inputs",
@@ -40,8 +41,7 @@ class Result:
 
 def _weights():
     """64 x 32 and 32 x 12, the two columns of no class zero."""
-    with np.load(FLOATS / "digits.npz", allow_pickle=False) as file:
-        w1, w2 = file["float_w1"].astype(np.float64), file["float_w2"].astype(np.float64)
+    w1, w2 = (load_array(FLOATS / "digits.npz", name).astype(np.float64) for name in ("float_w1", "float_w2"))
     # The training's temperature divides the logits by ten.
     return w1, np.pad(w2 / 10, ((0, 0), (0, _COLUMNS - CLASSES)))
 
@@ -106,4 +106,4 @@ def exact_step():
 
 def write_shipped(params, folder=FOLDER):
     """Writes the job that ships."""
-    return write_job(network(params), inputs(), folder, "digits")
+    return write_job(network(params), inputs(), folder, "digits", labels=labels(), classes=CLASSES)

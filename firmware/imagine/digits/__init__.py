@@ -20,6 +20,7 @@ import numpy as np
 from quintet.firmware.opentpu.digits import FOLDER as FLOATS
 from quintet.firmware.opentpu.digits import images, labels
 from quintet.firmware.opentpu.train_digits import NORM_BIAS
+from quintet.gateware.cores.files import load_array
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.tools.kernels.imagine import Layer, Session, streamed, to_fixed, write_job
 
@@ -50,8 +51,7 @@ class Result:
 @cache
 def layers():
     """The two layers."""
-    with np.load(FLOATS / "digits.npz", allow_pickle=False) as file:
-        w1, w2 = (file[name].astype(np.float64).T for name in ("float_w1", "float_w2"))
+    w1, w2 = (load_array(FLOATS / "digits.npz", name).astype(np.float64).T for name in ("float_w1", "float_w2"))
     # Pixels of 0 to 16 become 0 to 1; the constant that stood in place of pixel 0 becomes a bias.
     bias, w1 = NORM_BIAS * w1[:, 0], 16 * w1
     w1[:, 0] = 0
@@ -113,9 +113,14 @@ def program(params, part, count):
 
 def make_jobs(folder, params, name, count=20):
     """Writes the two jobs for a build into ``folder`` and returns their paths."""
-    return [write_job(folder, f"{name}_{part}", program(params, part, count).program,
-                      comment=f"Handwritten digits, layer {part} of 64-32-10, {count} images, {params['rows']} x "
-                      f"{params['cols']} blocks.\nWritten by python -m quintet.firmware.imagine.digits") for part in PARTS]
+    made = []
+    for part in PARTS:
+        layer = program(params, part, count)
+        unpack = layer.unpack() if part == "logits" else None
+        made.append(write_job(folder, f"{name}_{part}", layer.program, unpack=unpack, labels=None if unpack is None else labels()[:count],
+                              comment=f"Handwritten digits, layer {part} of 64-32-10, {count} images, {params['rows']} x "
+                              f"{params['cols']} blocks.\nWritten by python -m quintet.firmware.imagine.digits"))
+    return made
 
 
 def evaluate(saved, params, count=20):

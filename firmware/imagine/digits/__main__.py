@@ -15,9 +15,10 @@ def main(argv=None):
             print(path)
         return
     from quintet.tools import open_target
+    from quintet.tools.recognition import recognised_text
     with open_target(options.on) as target:
         result, session = classify(target, count=options.images)
-    print(f"{result.correct} of {result.total} images recognised ({100 * result.accuracy:.1f} %), weights "
+    print(f"{recognised_text(result.correct, result.total)}, weights "
           f"{'stay in the array' if session.resident else 'are streamed'}")
     for name, value in session.counters.items():
         print(f"  {name:14} {value:14,}")

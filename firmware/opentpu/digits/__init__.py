@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from quintet.gateware.cores.files import load_archive, load_array
 from quintet.gateware.cores.opentpu.params import SPACE
 
 from ..jobs import network_job
@@ -55,8 +56,7 @@ class Result:
 
 @cache
 def _data():
-    with np.load(FOLDER / "digits.npz", allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    return load_archive(FOLDER / "digits.npz")
 
 
 def images():
@@ -126,7 +126,8 @@ def make_job(folder, params, *, norm=False, name=None, memory=None, batch=None):
     kind = "with normalisation" if norm else "for the unmodified instruction set"
     comment = (f"Handwritten digits, network 64-32-10 {kind}: all 540 held-out images, N = {params['n']}.\n"
                "Written by python -m quintet.firmware.opentpu.digits")
-    return network_job(folder, name, layers(norm), inputs(norm), params, comment=comment, memory=memory, batch=batch)
+    return network_job(folder, name, layers(norm), inputs(norm), params, comment=comment, memory=memory, batch=batch,
+                       labels=labels())
 
 
 def evaluate(job, outputs):
@@ -142,10 +143,9 @@ def evaluate(job, outputs):
     Result
     """
     from ..layout import blocks, unpack_matrix
-    with np.load(Path(job).with_suffix(".npz"), allow_pickle=False) as file:
-        batch, rows, width = (int(v) for v in file["batch_rows_outputs"])
+    batch, rows, width = (int(v) for v in load_array(Path(job).with_suffix(".npz"), "batch_rows_outputs"))
     if not isinstance(outputs, np.ndarray):
-        outputs = np.load(outputs, allow_pickle=False)
+        outputs = load_array(outputs)
     per_row = blocks(width, outputs.shape[1])
     parts = []
     for start in range(0, rows, batch):

@@ -20,6 +20,7 @@ import numpy as np
 from quintet.firmware.opentpu.digits import images as held_out
 from quintet.firmware.opentpu.digits import labels
 from quintet.firmware.opu.float_network import LAYERS, forward
+from quintet.gateware.cores.files import load_archive, load_array
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.tools.kernels.opu import Network, compile_network, fold_input, fold_weights, run_network, write_job
 
@@ -27,7 +28,7 @@ __all__ = ["IMAGES", "Result", "SHIPPED", "classify", "evaluate", "float_accurac
            "make_job", "network", "network_of", "program", "write_shipped"]
 
 FOLDER = Path(__file__).resolve().parent
-IMAGES = 540
+IMAGES, CLASSES = 540, 10
 
 #: Name of a shipped job -> (preset, overrides, images, images at a time, memory that it must fit). The first is for the sizes that
 #: all ECP5 presets have, in the order that suits two banks.
@@ -52,8 +53,7 @@ class Result:
 
 @cache
 def _data():
-    with np.load(FOLDER / "weights.npz", allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    return load_archive(FOLDER / "weights.npz")
 
 
 def network_of(data, images):
@@ -119,7 +119,8 @@ def make_job(folder, params, *, name="digits", images=IMAGES, group=60, memory=N
     comment = (f"Handwritten digits, a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10: {images} held-out images.\n"
                "Written by python -m quintet.firmware.opu.digits")
     compiled = program(params, images=images, group=min(group, images), memory=memory)
-    return write_job(folder, name, compiled, {"image": inputs(images)}, comment=comment, cycles=200_000_000)
+    return write_job(folder, name, compiled, {"image": inputs(images)}, comment=comment, cycles=200_000_000,
+                     labels=labels()[:images], classes=CLASSES)
 
 
 def job(name="digits"):
@@ -137,8 +138,8 @@ def evaluate(saved):
     Result
     """
     if not isinstance(saved, np.ndarray):
-        saved = np.load(saved, allow_pickle=False)
-    values = saved.reshape(len(saved), -1)[:, :10]
+        saved = load_array(saved)
+    values = saved.reshape(len(saved), -1)[:, :CLASSES]
     predictions = values.argmax(axis=1).astype(np.uint8)
     return Result(predictions, values, int((predictions == labels()[:len(values)]).sum()), len(values))
 

@@ -17,6 +17,7 @@ import numpy as np
 from quintet.firmware.opentpu.digits import images as held_out
 from quintet.firmware.opentpu.digits import labels
 from quintet.firmware.opentpu.train_digits import prepare
+from quintet.gateware.cores.files import load_archive, load_array
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.tools.kernels.pim import Conv, Dense, KernelError, Network, Pool, compile_network, run_network, write_job
 
@@ -50,8 +51,7 @@ class Result:
 
 @cache
 def _data():
-    with np.load(FOLDER / "weights.npz", allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    return load_archive(FOLDER / "weights.npz")
 
 
 def network_of(data, name):
@@ -120,7 +120,8 @@ def make_job(folder, params, *, network="mlp", name=None, images=IMAGES, cores=1
     compiled = program(params, network, images=images, cores=cores, gmem=gmem)
     if PROGRAM + len(compiled.data) > gmem:
         raise KernelError(f"the program takes {len(compiled.data)} bytes from {PROGRAM:#x} on and GMem begins at {gmem:#x}")
-    return write_job(folder, name or f"{network}{cores}", compiled, inputs(network, images), params, at=PROGRAM, comment=comment)
+    return write_job(folder, name or f"{network}{cores}", compiled, inputs(network, images), params, at=PROGRAM, comment=comment,
+                     labels=labels()[:images])
 
 
 def job(name="mlp1"):
@@ -137,7 +138,7 @@ def evaluate(saved):
     -------
     Result
     """
-    values = saved if isinstance(saved, np.ndarray) else np.load(saved, allow_pickle=False)
+    values = saved if isinstance(saved, np.ndarray) else load_array(saved)
     predictions = values.argmax(axis=1).astype(np.uint8)
     return Result(predictions, values, int((predictions == labels()[:len(values)]).sum()), len(values))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Directives of the Cherry assembler, and how a source becomes an image or a program list (specification, section 3.2). Pure Python."""
+import math
 from dataclasses import dataclass, field
 
 from ..software import Directive
@@ -25,6 +26,8 @@ __all__ = ["DIRECTIVES", "link"]
 _LOW18 = (1 << 18) - 1
 #: Words of an image, its instructions and records among them.
 _MOST_WORDS = 65535
+#: The pattern of infinity, and digits of a number that is read exactly.
+_INFINITY, _MOST_DIGITS = 0x1FE00, 1000
 _SIGNED18 = range(-(1 << 17), 1 << 18)
 
 
@@ -34,6 +37,7 @@ class _StepSource:
     place: object
     step: Step
     units: list = field(default_factory=list)
+    rebased: bool = False
     in_list: list = field(default_factory=list)
     out_list: list = field(default_factory=list)
 
@@ -125,6 +129,10 @@ def _needs(assembler, cursor):
         if name not in ("contexts", "acc_frac"):
             cursor.fail(f"unknown need '{name}'", place=place, expected="contexts or acc_frac")
         needs[name] = _number(cursor, name, range(1, 33) if name == "contexts" else range(17, 18))
+        has = None if assembler.params is None else assembler.params[name]
+        if has is not None and has < needs[name]:
+            cursor.fail(f"the program needs {name} = {needs[name]}, and {name} = {has} with these parameters", place=place,
+                        expected=f"at least {name} = {needs[name]}")
 
 
 # DMA
@@ -178,6 +186,18 @@ def _transfer(op):
     return handle
 
 
+def _finite(cursor, token):
+    """The element of a number with a point or exponent; one that would round to infinity is refused."""
+    text = token.text.replace("_", "")
+    # Powers of ten that a float does not hold are never computed exactly: they may have any size.
+    if not token.value:
+        return 0
+    pattern = _INFINITY if len(text) > _MOST_DIGITS or math.isinf(token.value) else element(text)
+    if pattern == _INFINITY:
+        cursor.fail(f"value is {cursor.shown()}, which no element holds", place=cursor.place, expected="a number that rounds to less than 2^128, or inf")
+    return pattern
+
+
 def _pattern(cursor):
     """The value of a fill: a number with a point or exponent, inf, nan, or a pattern."""
     place = cursor.place
@@ -188,11 +208,12 @@ def _pattern(cursor):
             negative = cursor.advance().text == "-"
     token = cursor.token
     if token is not None and token.kind == "float":
+        pattern = _finite(cursor, token)
         cursor.advance()
-        return element(token.text.replace("_", "")) ^ negative << 17
+        return pattern ^ negative << 17
     if token is not None and token.text in ("inf", "nan"):
         cursor.advance()
-        return 0x1FF00 if token.text == "nan" else 0x1FE00 | negative << 17
+        return 0x1FF00 if token.text == "nan" else _INFINITY | negative << 17
     value = cursor.tight_expression() if token is not None else None
     if value is None or not 0 <= value <= _LOW18:
         cursor.fail(f"value is {cursor.shown() if value is None else value}", place=place,
@@ -222,7 +243,7 @@ def _step(assembler, cursor):
             setattr(source.step, word, True)
         elif word == "rebase":
             cursor.expect("=", expected="rebase= and a number")
-            source.step.rebase = _number(cursor, "rebase", _SIGNED18) & _LOW18
+            source.step.rebase, source.rebased = _number(cursor, "rebase", _SIGNED18) & _LOW18, True
         elif word == "apus":
             cursor.expect("=", expected="apus= and names")
             source.units.append((cursor.place, cursor.take_prefixed("$a") if cursor.peek_name() is None else cursor.name()))
@@ -295,7 +316,7 @@ def link(assembler):
             if number is None:
                 assembler.fail(place, f"program '{name}' has no address unit {unit!r}", ", ".join(units) or ".apu in it")
             source.step.mask |= 1 << number
-        if bool(source.units) != bool(source.step.rebase):
+        if bool(source.units) != source.rebased:
             assembler.fail(source.place, "rebase and apus belong together", "both or none")
         entries.append((image_bytes(image), source.step, source.in_list, source.out_list))
     data = list_bytes(entries)

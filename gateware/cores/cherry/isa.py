@@ -114,8 +114,8 @@ REGISTERS = (
     Register("options", 0x108, "rw", mask=1, doc="bit 0: prefetch and defer are ignored"),
     Register("step", 0x10C, "r", doc="step that runs, or at which the run stopped"),
     Register("fault_context", 0x110, "r", doc="[7:0] context, [31:14] its iteration of the independent loop; all ones outside"),
-    Register("cap_size", 0x114, "r", doc="[4:0] log_mem, [13:8] contexts, [22:16] macs, [28:24] banks"),
-    Register("cap_feature", 0x118, "r", doc="[3:0] sfu_lanes, [4] reduce_axes, [5] acc_frac is 17, [6] DMA beside programs, "
+    Register("cap_size", 0x114, "r", build=True, doc="[4:0] log_mem, [13:8] contexts, [22:16] macs, [28:24] banks"),
+    Register("cap_feature", 0x118, "r", build=True, doc="[3:0] sfu_lanes, [4] reduce_axes, [5] acc_frac is 17, [6] DMA beside programs, "
              "[31:16] imem"),
     Register("loop_var", 0x120, "r", count=LOOPS, storage="engine", doc="iteration of the loop when stopped; all ones if it was "
              "not active"),

@@ -130,7 +130,9 @@ def _list(isa, data, text):
     for entry in entries:
         name, image = names[entry.image]
         line = f".step {name}" + " prefetch" * entry.prefetch + " defer" * entry.defer
-        if entry.mask or entry.rebase:
+        if entry.rebase and not entry.mask:
+            raise TableError("a step rebases no address unit")
+        if entry.mask:
             units = ",".join(f"a{k}" for k in range(32) if entry.mask >> k & 1)
             line += f" rebase={_signed18(entry.rebase)} apus={units}"
         lists = [_descriptors(data, offset) for offset in (entry.in_list, entry.out_list)]

@@ -14,13 +14,15 @@ No Amaranth; numpy is imported when a LOAD macro is used.
 """
 import sys
 
-from .exports import Entry, c_header, c_program, verilog_binary, write_whole
+from ..files import FileError, read_bytes, write_whole
+from .exports import Entry, c_header, c_program, verilog_binary
 from .instructions import InstructionMethods
 from .macros import MacroMethods
 from .target import IMAGineError, Target, check_range
 
 __all__ = ["IMAGineAsm", "IMAGineError", "imagine_as"]
 
+_MOST_YAML = 1 << 20
 _OVERFLOWS = ("wrap", "raise", "saturate")
 
 
@@ -101,9 +103,8 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
         """
         import yaml
         try:
-            with open(filepath, encoding="utf-8") as file:
-                values = yaml.safe_load(file)
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            values = yaml.safe_load(read_bytes(filepath, _MOST_YAML).decode("utf-8"))
+        except (FileError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
             raise IMAGineError("filepath", str(filepath), f"a YAML file: {str(error).splitlines()[0]}") from None
         if not isinstance(values, dict):
             raise IMAGineError("filepath", str(filepath), "a YAML mapping of parameters")

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published export formats, byte for byte (section 3.5). Pure Python."""
-import os
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from .sizes import PES
 
-__all__ = ["Entry", "c_header", "c_program", "hex_words", "verilog_binary", "write_whole"]
+__all__ = ["Entry", "c_header", "c_program", "hex_words", "verilog_binary"]
 
 _HEADER = """\
 #ifndef IMAGINE_PROG_H
@@ -120,20 +117,3 @@ def c_header():
 def hex_words(words):
     """One word of eight digits a line, for ``$readmemh``."""
     return "".join(f"{word:08x}\n" for word in words)
-
-
-def write_whole(path, data):
-    """Writes ``data`` (text or bytes) to ``path``, whole or not at all. Raises ``OSError``."""
-    path = Path(path)
-    data = data.encode() if isinstance(data, str) else data
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except OSError:
-        os.unlink(temporary)
-        raise

@@ -4,7 +4,8 @@ import difflib
 import inspect
 from pathlib import Path
 
-from .exports import c_header, hex_words, write_whole
+from ..files import MOST_ARRAY, FileError, load_array, write_whole
+from .exports import c_header, hex_words
 from .sizes import levels, registers_of
 from .target import IMAGineError, shown
 from .values import read_arguments
@@ -100,23 +101,17 @@ class Frontend:
 
     def _load(self, name, cursor, place):
         """The array of ``"file.npy"`` or ``"file.npz:key"``."""
-        import numpy as np
         file, key = name, None
         if ".npz:" in name:
             file, key = name.rsplit(":", 1)
         elif not name.endswith(".npy"):
             cursor.fail(f"no array in '{name}'", place=place, expected='"FILE.npy" or "FILE.npz:KEY"')
         try:
-            loaded = np.load(self._assembler.folder / file, allow_pickle=False)
-            if key is None:
-                return loaded
-            with loaded:
-                return loaded[key]
-        except KeyError:
-            cursor.fail(f"no array '{key}' in '{file}'", place=place, expected=f"one of {', '.join(loaded.files)}")
-        except (OSError, ValueError, EOFError) as error:
-            cursor.fail(f"'{file}' cannot be read ({getattr(error, 'strerror', None) or 'no array file'})", place=place,
-                        expected='"FILE.npy" or "FILE.npz:KEY"')
+            return load_array(self._assembler.folder / file, key, MOST_ARRAY)
+        except FileError as error:
+            if error.keys is not None:
+                cursor.fail(f"no array '{key}' in '{file}'", place=place, expected=f"one of {', '.join(error.keys) or 'none'}")
+            cursor.fail(f"'{file}' {error.trouble}", place=place, expected='"FILE.npy" or "FILE.npz:KEY"')
 
     def _export(self, method, place):
         """A function of the export's arguments that keeps its text until the whole source is assembled."""
@@ -129,10 +124,11 @@ class Frontend:
         return keep
 
     def finish(self):
-        """Emits the words; writes the exports. ``"imagine"``: parameters that words were made with; ``"assembler"``."""
+        """Emits the words; writes the exports, if the assembler is to. ``"imagine"``: parameters that words were made with;
+        ``"assembler"``."""
         for word, place in zip(self.asm.words(), self._places, strict=True):
             self._assembler.emit_word(word, place)
-        for place, path, text, titles in self._exports:
+        for place, path, text, titles in self._exports if self._assembler.exports else ():
             try:
                 self.asm._deliver(text, path, titles)
             except IMAGineError as error:

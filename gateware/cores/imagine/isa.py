@@ -161,8 +161,8 @@ REGISTERS = (
     Register("vectors", 0x10C, "r", doc="those of them that end a vector"),
     Register("eov", 0x110, "rw", mask=1, storage="engine", live=True, clears=True,
              doc="bit 0: the end of a vector is in memory; a write of 1 clears it, while busy too (setting wins)"),
-    Register("geometry", 0x114, "r", doc="rows-1 [7:0], cols-1 [15:8], reg_width [20:16]"),
-    Register("register_file", 0x118, "r", doc="depth [15:0], registers of a PE [31:16]"),
+    Register("geometry", 0x114, "r", build=True, doc="rows-1 [7:0], cols-1 [15:8], reg_width [20:16]"),
+    Register("register_file", 0x118, "r", build=True, doc="depth [15:0], registers of a PE [31:16]"),
 )
 
 

@@ -173,11 +173,11 @@ REGISTERS = (
     Register("region_limit", 0x140, "rw", reset=1 << REGION_BITS, mask=0xFFFF_FFC0, count=REGIONS, storage="engine",
              doc="bytes of region r, at most 0x1000_0000 (larger values read back as that); 0 closes it"),
     Register("fault_insn", 0x180, "r", doc="word of the faulting instruction; 0 where it could not be fetched"),
-    Register("cap_types", 0x184, "r", doc="widths in bits: ifm [7:0], ker [15:8], bias [23:16], ofm [31:24]"),
-    Register("cap_lanes", 0x188, "r", doc="pi [7:0], po [15:8], banks of ifm [23:16], banks of ofm [31:24]"),
-    Register("cap_ifm_lines", 0x18C, "r", doc="parameter ifm_lines"),
-    Register("cap_ofm_lines", 0x190, "r", doc="parameter ofm_lines"),
-    Register("cap_ker_rows", 0x194, "r", doc="parameter ker_rows"),
+    Register("cap_types", 0x184, "r", build=True, doc="widths in bits: ifm [7:0], ker [15:8], bias [23:16], ofm [31:24]"),
+    Register("cap_lanes", 0x188, "r", build=True, doc="pi [7:0], po [15:8], banks of ifm [23:16], banks of ofm [31:24]"),
+    Register("cap_ifm_lines", 0x18C, "r", build=True, doc="parameter ifm_lines"),
+    Register("cap_ofm_lines", 0x190, "r", build=True, doc="parameter ofm_lines"),
+    Register("cap_ker_rows", 0x194, "r", build=True, doc="parameter ker_rows"),
 )
 
 COUNTERS = (

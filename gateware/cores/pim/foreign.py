@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads published forms: JSON programs, folders and files of ``.pim`` containers, companions of groups (section 3.7)."""
-import gzip
 import json
 import re
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from ..files import MOST_TEXT, FileError, gunzip, read_bytes
 from .container import RecordError, words_of_container
 from .dialect import Encoder, Problem
 from .drafts import LIMITS, GroupDraft, SourceError
@@ -38,16 +37,12 @@ class _Bad:
 
 def _text(path):
     try:
-        data = Path(path).read_bytes()
+        data = read_bytes(path, MOST_TEXT)
         if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
+            data = gunzip(path, data, MOST_TEXT)
         return data.decode("utf-8-sig")
-    except OSError as error:
-        if isinstance(error, gzip.BadGzipFile):
-            raise SourceError(f"{path} is damaged (gzip)") from None
-        raise SourceError(f"{path} cannot be read ({error.strerror or error})") from None
-    except (EOFError, zlib.error):
-        raise SourceError(f"{path} is damaged (gzip)") from None
+    except FileError as error:
+        raise SourceError(str(error)) from None
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: byte {error.start} is not UTF-8 text") from None
 
@@ -146,9 +141,9 @@ def _read_json(path, raw):
 
 def _read_container(path, encoder):
     try:
-        return words_of_container(Path(path).read_bytes(), encoder)
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror or error})") from None
+        return words_of_container(read_bytes(path), encoder)
+    except FileError as error:
+        raise SourceError(str(error)) from None
     except RecordError as error:
         index = "" if error.index is None else f"instruction {error.index}: "
         raise SourceError(f"{path}: {index}{error}") from None

@@ -2,6 +2,7 @@
 """From declared groups to those of the image, and what may be wrong with them (specification, sections 3.5 to 3.7)."""
 import numpy as np
 
+from ..files import FileError, load_array
 from .drafts import SourceError
 from .image import Group
 from .image_fields import MOST_ARRAYS
@@ -12,12 +13,10 @@ __all__ = ["bias_array", "check_maps", "finish_groups", "load_npy", "weight_matr
 def load_npy(path):
     """The integers of a ``.npy`` file."""
     try:
-        array = np.load(path, allow_pickle=False)
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror or error})") from None
-    except (ValueError, EOFError, SyntaxError):
-        raise SourceError(f"{path} is no .npy file") from None
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
+        array = load_array(path)
+    except FileError as error:
+        raise SourceError(str(error)) from None
+    if array.dtype.kind not in "iu":
         raise SourceError(f"{path} holds no integers, expected an array of them")
     return array
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The digits on Cherry's golden model: the job that ships, and a step of training against float64."""
+import json
+
 import numpy as np
 
 from quintet.firmware.cherry import digits
@@ -10,11 +12,12 @@ from quintet.tools.asm import assemble_text
 from quintet.tools.cli import main
 
 
-def test_the_job(tmp_path):
+def test_the_job(tmp_path, capsys):
     assert main(["run", str(digits.JOB), "--on", "model", "--out", str(tmp_path), "--json"]) == 0
     result = digits.evaluate(np.load(tmp_path / "digits_logits.npy"))
     # What the network reaches in float32.
     assert (result.correct, result.total) == (531, 540)
+    assert json.loads(capsys.readouterr().out)["recognised"] == {"digits_logits.npy": {"correct": 531, "images": 540}}
 
 
 def test_the_job_is_current(tmp_path):

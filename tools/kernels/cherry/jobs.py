@@ -8,6 +8,7 @@ from ....gateware.cores.cherry.isa import ISA
 from ....gateware.cores.cherry.numbers import FRAC
 from ....gateware.cores.cherry.software import SOFTWARE
 from ...asm import assemble_text
+from ...recognition import job_lines
 from .errors import KernelError
 from .module import Module
 from .stored import Stored, from_array
@@ -79,12 +80,13 @@ def _check_place(module, program_at, size):
                           f"{module.end:#x}: choose program_at, or base of the module")
 
 
-def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_000):
+def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_000, labels=None, classes=None):
     """Writes ``NAME.s``, ``NAME_ARRAY.npy`` and ``NAME.toml`` into ``folder``; gives the job's path.
 
     A matrix in main memory that is packed, or of bf16 in rows of no whole words, is an array of words, uint32.
 
-    ``arrays``: name -> array of real numbers for every input of ``module``, of its shape.
+    ``arrays``: name -> array of real numbers for every input of ``module``, of its shape. ``labels``, ``classes``: of the rows of the last output,
+    whose first ``classes`` columns are scores.
     """
     folder = Path(folder)
     if not isinstance(module, Module):
@@ -108,6 +110,8 @@ def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_00
     for key, (address, fmt, matrix) in module.outputs.items():
         dtype, columns = _dtype(matrix, fmt)
         lines += ["[[save]]", f'file = "{name}_{key}.npy"', f"at = {address:#x}", f'dtype = "{dtype}"', f"shape = [{matrix.rows}, {columns}]"]
+    if labels is not None:
+        lines += job_lines(folder, name, labels, classes=classes)
     (folder / f"{name}.s").write_text(source)
     (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
     return folder / f"{name}.toml"

@@ -88,6 +88,16 @@ class Streamed:
             found[number, tile * self.params["rows"]:(tile + 1) * self.params["rows"]] = vector
         return found[:, :self.layer.height]
 
+    def unpack(self):
+        """How what a job saved (values and marks, [shift-outs, R, 2]) becomes results [batch, m]: ``shape``, ``order`` and ``classes``
+        of a save (docs/jobs.md), or ``None`` where vectors and rows of tiles follow one another irregularly."""
+        batch, tall, rows = len(self.batch), self.tiles.tall, self.params["rows"]
+        if self._order == [(number, tile) for number in range(batch) for tile in range(tall)]:
+            return {"shape": (batch, tall, rows, 2), "order": (0, 3, 1, 2), "classes": self.layer.height}
+        if self._order == [(number, tile) for tile in range(tall) for number in range(batch)]:
+            return {"shape": (tall, batch, rows, 2), "order": (1, 3, 0, 2), "classes": self.layer.height}
+        return None
+
 
 def streamed(layer, params, batch, *, overlap=True):
     """A :class:`Streamed` program of ``layer`` on ``batch``, a sequence of tuples of input vectors.

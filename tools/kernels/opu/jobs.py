@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ...recognition import job_lines
+
 __all__ = ["write_job"]
 
 
@@ -23,7 +25,8 @@ def _archive(path, arrays):
     os.replace(part, path)
 
 
-def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_000, binary=False):
+def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_000, binary=False, labels=None,
+              classes=None):
     """Write ``name.toml``, the program (``name.s``, or ``name.bin``) and ``name.npz`` into ``folder``.
 
     Parameters
@@ -34,6 +37,7 @@ def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_00
     comment : first lines of the job and of the program
     cycles : limit of the run
     binary : write the program in its binary form, which is smaller
+    labels, classes : of the images, where the last output's first ``classes`` channels are their scores
 
     Returns
     -------
@@ -54,6 +58,8 @@ def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_00
     for output, placed in compiled.outputs.items():
         lines += ["[[save]]", f'file = "{name}_{output}.npy"', f"at = {placed.address:#x}",
                   f'dtype = "int{placed.bits}"', f"shape = {list(placed.array_shape)}"]
+    if labels is not None:
+        lines += job_lines(folder, name, labels, classes=classes)
     lines += ["[limits]", f"cycles = {cycles}", ""]
     _archive(folder / f"{name}.npz", arrays)
     _write(folder / program, compiled.data if binary else (notes + compiled.text).encode())

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ...recognition import job_lines
+
 __all__ = ["write_job"]
 
 
@@ -17,7 +19,7 @@ def _write(path, data):
     return path
 
 
-def write_job(folder, name, compiled, values, params, *, at=0, comment="", cycles=1_000_000_000):
+def write_job(folder, name, compiled, values, params, *, at=0, comment="", cycles=1_000_000_000, labels=None):
     """Write ``name.toml``, ``name.s``, ``name_groups.json.gz`` and ``name_x.npy`` into ``folder``.
 
     Parameters
@@ -29,6 +31,7 @@ def write_job(folder, name, compiled, values, params, *, at=0, comment="", cycle
     at : ``program_at``
     comment : first lines of the job and of the program
     cycles : limit of the run
+    labels : of the images, where the results are their scores
 
     Returns
     -------
@@ -42,7 +45,8 @@ def write_job(folder, name, compiled, values, params, *, at=0, comment="", cycle
              f"arrays = {max(part.core.arrays for part in compiled.parts)}",
              "[[load]]", f'file = "{name}_x.npy"', f"at = {compiled.inputs:#x}",
              "[[save]]", f'file = "{name}_y.npy"', f"at = {compiled.outputs:#x}", f'dtype = "int{compiled.bits}"',
-             f"shape = {list(compiled.out_shape)}", "[limits]", f"cycles = {cycles}", ""]
+             f"shape = {list(compiled.out_shape)}", *([] if labels is None else job_lines(folder, name, labels)), "[limits]",
+             f"cycles = {cycles}", ""]
     np.save(folder / f"{name}_x.npy", np.asarray(values).astype(np.int8).reshape(compiled.in_shape))
     _write(folder / f"{name}_groups.json.gz", gzip.compress(compiled.groups().encode(), 9, mtime=0))
     _write(folder / f"{name}.s", (notes + compiled.text(f"{name}_groups.json.gz")).encode())

@@ -64,7 +64,7 @@ def test_lists():
 
 
 @pytest.mark.parametrize("text, pattern", [
-    ("0.1", 0x0F733), ("-1e0", 0x2FE00), ("1e40", 0x1FE00), ("inf", 0x1FE00), ("-inf", 0x3FE00), ("nan", 0x1FF00), ("5", 5),
+    ("0.1", 0x0F733), ("-1e0", 0x2FE00), ("3.4e38", 0x1FDFF), ("1e-999999999", 0), ("inf", 0x1FE00), ("-inf", 0x3FE00), ("nan", 0x1FF00), ("5", 5),
     ("0x3ffff", 0x3FFFF), ("1_0.5", 0x104A0)])
 def test_values_of_fills(text, pattern):
     data = assemble_text(SOFTWARE, f".fill {text} 0 1 1").data
@@ -117,6 +117,10 @@ ERRORS = [
     (".in fp32 0 0 1 1 mem_step=2 mem_step=3", "1:29: mem_step is given twice"),
     (".fill -1 0 1 1", "1:7: value is -1, expected a number with a point or exponent, inf, -inf, nan, or a pattern from 0 to 0x3ffff"),
     (".fill", "1:6: value is end of line, expected a number with a point or exponent, inf, -inf, nan, or a pattern from 0 to 0x3ffff"),
+    (".fill 1e999 0 1 1", "1:7: value is '1e999', which no element holds, expected a number that rounds to less than 2^128, or inf"),
+    (".fill -1e40 0 1 1", "1:8: value is '1e40', which no element holds, "),
+    (".fill 1e999999999 0 1 1", "1:7: value is '1e999999999', which no element holds, "),
+    (f".fill {'1' * 5000}.0 0 1 1", "1:7: value is '1"),
     ("add\n.program p", "2:10: instructions or declarations stand before .program, expected .program before them"),
     (".program p\n.program p", "2:10: program 'p' stands twice, expected another name"),
     (".program p\nadd\n.program q\nadd", "4:4: 2 programs and no .step, expected .step lines that run them"),
@@ -147,6 +151,15 @@ def test_errors(text, message):
 def test_warnings(text, message):
     warnings = assemble_text(SOFTWARE, text).warnings
     assert len(warnings) == 1 and str(warnings[0]).removeprefix("<text>:").startswith(message)
+
+
+def test_a_rebase_of_zero():
+    """Both are given, so both are there: the mask lies in the list, and the text comes back."""
+    text = ".apu a 0 0 0\nload a, INPUT\n.step main rebase=0 apus=a\n"
+    data = assemble_text(SOFTWARE, text).data
+    assert assemble_text(SOFTWARE, disassemble(SOFTWARE, data)).data == data and "rebase=0 apus=a0" in disassemble(SOFTWARE, data)
+    with pytest.raises(AsmError, match="a step rebases no address unit"):
+        disassemble(SOFTWARE, data[:32 + 16] + struct.pack("<II", 4, 0) + data[32 + 24:])
 
 
 def test_what_a_persistent_program_may_do():

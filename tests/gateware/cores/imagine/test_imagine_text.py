@@ -85,7 +85,7 @@ def test_arrays_in_files(tmp_path):
             ('"w.npy"', "'w.npy' cannot be read (No such file or directory), expected \"FILE.npy\" or \"FILE.npz:KEY\""),
             ('"x.s"', "no array in 'x.s', expected \"FILE.npy\" or \"FILE.npz:KEY\""),
             ('"v.npz:c"', "no array 'c' in 'v.npz', expected one of a, b"),
-            ('"v.npz:b"', "'v.npz' cannot be read (no array file), expected \"FILE.npy\" or \"FILE.npz:KEY\"")):
+            ('"v.npz:b"', "'v.npz' array 'b' holds pickled objects instead of numbers; they are never unpickled, expected \"FILE.npy\" or \"FILE.npz:KEY\"")):
         (tmp_path / "y.s").write_text(f"mv_LOADVEC_ROW 1, {argument}\n")
         with pytest.raises(AsmError) as error:
             assemble(SOFTWARE, tmp_path / "y.s")
@@ -123,12 +123,17 @@ def test_arrays_in_files(tmp_path):
                                                                           "of line"),
     (".word 1 << 32", "x.s:1:7: the word is 4294967296, expected an integer from 0 to 4294967295"),
     (".export_CprogHex \"a b\", \"x.c\"", "x.s:1:18: progname = 'a b', expected a name as in C"),
-    (".export_verilogBin \"no/such/x.mem\"", "x.s:1:1: filename = 'no/such/x.mem', expected a file that can be written: "),
     ("mv_MULTFXP 1, 2, 3", "x.s:1:1: resvRegCnt = 0, expected at least 2 for mv_MULTFXP")])
 def test_errors(text, message):
     with pytest.raises(AsmError) as error:
         words(text)
     assert str(error.value).startswith(message)
+
+
+def test_exports_that_cannot_be_written():
+    with pytest.raises(AsmError) as error:
+        assemble_text(SOFTWARE, '.export_verilogBin "no/such/x.mem"', "x.s", exports=True)
+    assert str(error.value).startswith("x.s:1:1: filename = 'no/such/x.mem', expected a file that can be written: ")
 
 
 def test_warnings_name_the_place():
@@ -160,7 +165,10 @@ vv_nop
         assemble(SOFTWARE, tmp_path / "x.s")
     assert not list(tmp_path.glob("a.*"))
     (tmp_path / "x.s").write_text(text)
+    # What only runs or checks a program writes nothing.
     assert ISA.load(assemble(SOFTWARE, tmp_path / "x.s").data) == [0x40000000]
+    assert not list(tmp_path.glob("a.*")) and capsys.readouterr().out == ""
+    assert ISA.load(assemble(SOFTWARE, tmp_path / "x.s", exports=True).data) == [0x40000000]
     assert (tmp_path / "a.mem").read_text() == GOLDEN_EXPORT and (tmp_path / "a.h").read_text() == c_header()
     assert "IMAGine_Prog kernel = {\n" in (tmp_path / "a.c").read_text()
     assert capsys.readouterr().out == ("---- Assembled Program ----\n01_0000_00000000000000000000000000  // VV_NOP\n"

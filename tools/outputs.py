@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files that commands write. Those of a job lie below its folder, whole, and all of them or none."""
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..gateware.cores.files import write_whole
+from .errors import InputError
+
+__all__ = ["Place", "check_folder", "check_output", "place_below", "write_output", "write_places"]
+
+#: Whether files can be named relative to an open folder. Elsewhere nothing guards against links that are made during the run.
+_AT = {os.open, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
+
+
+# What the user names
+
+def check_output(path, option="-o"):
+    """Refuses a place for a file before anything is made for it: no name, or a folder that is not there."""
+    if not str(path):
+        raise InputError(f"{option} '': expected the name of a file")
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(f"{option} {path}: no such folder: {folder}")
+
+
+def check_folder(path, option="-o"):
+    """Refuses a folder for results before anything is made for it: no name, or that of a file. (It need not be there.)"""
+    if not str(path):
+        raise InputError(f"{option} '': expected a folder")
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise InputError(f"{option} {path}: is a file; expected a folder")
+
+
+def write_output(path, data):
+    """Writes one file whole or not at all."""
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+# Files that a job names
+
+@dataclass(frozen=True)
+class Place:
+    """Where a file of a job goes: ``parts`` below the folder ``root``, which has no link in it; ``shown`` in messages."""
+    root: str
+    parts: tuple
+    shown: str = field(compare=False)
+
+
+def place_below(root, name, allow_outside=False):
+    """The :class:`Place` of file ``name`` below the folder ``root``. A link at the file's own place is replaced, not followed.
+
+    Raises
+    ------
+    ValueError
+        It leads out, by its name or by a link, and ``allow_outside`` is not set; or it cannot be a file.
+    """
+    path = os.path.join(root, name)
+    base, folder = os.path.realpath(root), os.path.realpath(os.path.dirname(path) or ".")
+    below = Path(folder).is_relative_to(base)
+    if (os.path.isabs(name) or not below) and not allow_outside:
+        raise ValueError(f"leads to {folder}, expected a place below {base} (or --allow-outside)")
+    for part in (folder, *Path(folder).parents):
+        if os.path.lexists(part) and not os.path.isdir(part):
+            raise ValueError(f"cannot write {path}: {part} is no folder")
+    if os.path.isdir(path) and not os.path.islink(path):
+        raise ValueError(f"cannot write {path}: it is a folder")
+    between = Path(folder).relative_to(base).parts if below else ()
+    return Place(base if below else folder, (*between, os.path.basename(path)), str(path))
+
+
+def write_places(files):
+    """Writes all of ``files`` (:class:`Place` -> bytes) or none: complete beside their places first, then renamed.
+
+    No link below a root is followed: one that was put there since :func:`place_below` fails the write.
+    """
+    written, folders = [], []
+    place = None
+    try:
+        for place, data in files.items():
+            folder = _Folder(place)
+            folders.append(folder)
+            written.append((folder, folder.temporary, place))
+            folder.create(data)
+        while written:
+            folder, temporary, place = written[0]
+            folder.rename(temporary, place.parts[-1])
+            written.pop(0)
+    except OSError as error:
+        raise InputError(f"cannot write {place.shown}: {error.strerror or error}") from None
+    finally:
+        for folder, temporary, _ in written:
+            with suppress(OSError):
+                folder.unlink(temporary)
+        for folder in folders:
+            folder.close()
+
+
+class _Folder:
+    """The folder of a :class:`Place`, made if it is not there, and held open."""
+    def __init__(self, place):
+        os.makedirs(place.root, exist_ok=True)
+        self.temporary = f".{place.parts[-1]}.{secrets.token_hex(8)}"
+        self._path, self._handle = os.path.join(place.root, *place.parts[:-1]), None
+        if not _AT:
+            os.makedirs(self._path, exist_ok=True)
+            return
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+        self._handle = os.open(place.root, flags)
+        try:
+            for part in place.parts[:-1]:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=self._handle)
+                inner = os.open(part, flags, dir_fd=self._handle)
+                os.close(self._handle)
+                self._handle = inner
+        except OSError:
+            self.close()
+            raise
+
+    def _name(self, name):
+        return name if self._handle is not None else os.path.join(self._path, name)
+
+    def create(self, data):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(self._name(self.temporary), flags, 0o666, dir_fd=self._handle), "wb") as file:
+            file.write(data)
+
+    def rename(self, old, new):
+        if self._handle is None:
+            os.replace(self._name(old), self._name(new))
+        else:
+            os.rename(old, new, src_dir_fd=self._handle, dst_dir_fd=self._handle)
+
+    def unlink(self, name):
+        os.unlink(self._name(name), dir_fd=self._handle)
+
+    def close(self):
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Classification: which class a saved tensor gives each image, and how many of them are right (docs/jobs.md)."""
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..gateware.cores.files import write_whole
+from .arrays import MemoryFile, encode
+from .errors import JobError
+
+__all__ = ["Recognition", "job_lines", "read_recognition", "recognised_text"]
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """Labels of the images whose scores a tensor holds, and how they lie in it.
+
+    Attributes
+    ----------
+    labels : integers [images], the class of each image
+    shape, order : the tensor is taken as of ``shape``, and its axes in ``order``; ``None``: as it was saved
+    classes : the first so many numbers of each image are its scores; ``None``: all
+    """
+    labels: np.ndarray
+    shape: tuple | None = None
+    order: tuple | None = None
+    classes: int | None = None
+
+    def scores(self, tensor):
+        """[images, classes] of the saved ``tensor``."""
+        if self.shape is not None:
+            tensor = tensor.reshape(self.shape)
+        if self.order is not None:
+            tensor = tensor.transpose(self.order)
+        return tensor.reshape(len(self.labels), -1)[:, :self.classes]
+
+    def correct(self, tensor):
+        """Images whose largest score is that of their label (the first of equal ones)."""
+        return int((self.scores(tensor).argmax(axis=1) == self.labels).sum())
+
+
+def recognised_text(correct, images):
+    """``531 of 540 images recognised (98.3 %)``."""
+    return f"{correct} of {images} images recognised ({100 * correct / images:.1f} %)"
+
+
+# In a job's file
+
+def read_recognition(table, folder, dtype, shape):
+    """The :class:`Recognition` of a ``[[save]]`` (a table of :mod:`~.jobfile`) of ``dtype`` and ``shape``, or ``None``."""
+    if "labels" not in table.values:
+        if "unpack" in table.values:
+            raise JobError(f"{table.origin}: {table.key('labels')} is missing; {table.key('unpack')} says where the scores of labelled "
+                           "images lie")
+        return None
+    if np.dtype(dtype).kind == "c":
+        raise table.error("dtype", "a type with an order, where there are labels")
+    unpack = table.table("unpack")
+    unpack.only(("shape", "order", "classes"))
+    taken = _sizes(unpack, "shape") or shape
+    if math.prod(taken) != math.prod(shape):
+        raise unpack.error("shape", f"{math.prod(shape)} elements in all, as {table.name} has")
+    order = _sizes(unpack, "order", 0)
+    if order is not None and sorted(order) != list(range(len(taken))):
+        raise unpack.error("order", f"every axis from 0 to {len(taken) - 1} once")
+    labels = _labels(table, folder, math.prod(taken))
+    row = math.prod(taken) // len(labels)
+    classes = unpack.get("classes", int)
+    if classes is not None and not 1 <= classes <= row:
+        raise unpack.error("classes", f"1 to {row}, the numbers of each of {len(labels)} images")
+    if labels.min() < 0 or labels.max() >= (classes or row):
+        raise table.error("labels", f"classes from 0 to {(classes or row) - 1}, not {labels.min()} to {labels.max()}")
+    return Recognition(labels, taken if "shape" in unpack.values else None, order, classes)
+
+
+def _sizes(table, key, least=1):
+    values = table.get(key, list)
+    if values is not None and (not values or not all(type(n) is int and n >= least for n in values) or len(values) > 32):
+        raise table.error(key, f"an array of 1 to 32 integers of at least {least}")
+    return None if values is None else tuple(values)
+
+
+def _labels(table, folder, elements):
+    name = table.path("labels")
+    try:
+        file = MemoryFile(folder, name)
+        count = math.prod(file.shape or ())
+        if file.shape is None or len(file.shape) != 1 or file.dtype.kind not in "iu":
+            raise table.error("labels", f"integers of one dimension, not {file.what}")
+        if elements % count:
+            raise table.error("labels", f"a number of labels that divides the {elements} elements of {table.name}, not {count}")
+        return file.array()
+    except JobError as error:
+        text = str(error)
+        raise error if text.startswith(str(table.origin)) else JobError(
+            f'{table.origin}: {table.key("labels")} = "{name}": {text}') from None
+
+
+def job_lines(folder, name, labels, *, shape=None, order=None, classes=None):
+    """Writes ``NAME_labels.npy`` into ``folder``, and gives the lines of a ``[[save]]`` that names it."""
+    file = f"{name}_labels.npy"
+    write_whole(Path(folder) / file, encode(np.asarray(labels)))
+    given = {"shape": shape and list(shape), "order": order and list(order), "classes": classes}
+    text = ", ".join(f"{key} = {value}" for key, value in given.items() if value is not None)
+    return [f'labels = "{file}"', *([f"unpack = {{ {text} }}"] if text else [])]
