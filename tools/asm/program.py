@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from .errors import AsmError
+from quintet.gateware.cores.program_file import FormError, ProgramFile
+
+from .errors import AsmError, Place
 
 __all__ = ["Program", "SourceLine", "load_program", "read_source", "save_program", "suffix_of"]
 
@@ -101,7 +103,22 @@ def load_program(isa, path, params=None):
     if form.read is None:
         readable = [s for s, f in isa.forms.items() if f.kind in ("assembly", "binary") or f.read is not None]
         raise AsmError("this form is only written", file=path, expected=", ".join(readable))
-    return form.read(isa, path, params)
+    return _read_form(form, isa, path, params)
+
+
+def _read_form(form, isa, path, params):
+    """What the ISA's own reader makes of ``path``, its errors and lines named with the file."""
+    try:
+        made = form.read(isa, path, params)
+    except FormError as error:
+        place = None if error.line is None else Place(str(path), error.line, error.column)
+        raise AsmError(error.message, place=place, expected=error.expected, file=path) from None
+    except OSError as error:
+        raise AsmError(f"cannot be read ({error.strerror or error})", file=path) from None
+    if not isinstance(made, ProgramFile):
+        return made
+    lines = {offset: SourceLine(str(path), line) for offset, line in made.lines.items()}
+    return Program(made.data, lines=lines, extra=made.extra)
 
 
 def check_size(isa, data, path):

@@ -8,6 +8,7 @@ from ..operands import Number
 from ..registers import Fault, Register
 from ..table import Field, FileForm, Instruction, Isa, Part, Rule, Storage, Syntax
 from .frontend import Frontend, listing, write_export
+from .imports import read_export
 from .joblint import check_job
 from .sizes import PES, levels, registers_of
 
@@ -194,10 +195,10 @@ ISA = ImagineIsa(
     forms={
         ".s": FileForm("assembly", doc="assembly"),
         ".bin": FileForm("binary", doc="32-bit little-endian words, nothing else"),
-        ".mem": FileForm("export", write=write_export, doc="binary digits with comments, for $readmemb (written only)"),
-        ".c": FileForm("export", write=write_export, doc="C file; the program is named as the file (written only)"),
+        ".mem": FileForm("export", read_export, write_export, doc="binary digits with comments, for $readmemb"),
+        ".c": FileForm("export", read_export, write_export, doc="C file; the program is named as the file"),
         ".h": FileForm("export", write=write_export, doc="header of the C files (written only)"),
-        ".hex": FileForm("export", write=write_export, doc="a word of eight digits a line, for $readmemh (written only)"),
+        ".hex": FileForm("export", read_export, write_export, doc="a word of eight digits a line, for $readmemh"),
     },
     syntax=Syntax(comments=("#", "//"), named=True, multiline=True),
     field_fault="reserved_bits",
