@@ -7,7 +7,7 @@ import numpy as np
 
 from quintet.gateware.cores.imagine.exports import write_whole
 
-from .errors import KernelError
+from ..inputs import KernelError, check_name, check_whole
 from .program import Program
 
 __all__ = ["write_job"]
@@ -28,7 +28,14 @@ def write_job(folder, name, programs, *, comment="", program_at=0x1000, cycles=1
     Path of the job. It saves the results of every program that has some, int16 [vectors, rows, 2]: value, marks; of a single
     program as ``<name>_y.npy``, and its files are called ``name``; of several, files and results are numbered: ``<name>_0.s``,
     ``<name>_1_y.npy``.
+
+    Raises
+    ------
+    KernelError
+        No program, programs for several builds, a name that cannot be a file's; nothing is written.
     """
+    check_name("job", name)
+    cycles = check_whole(f"job {name}: cycles", cycles, 1, 1 << 63)
     folder, several = Path(folder), not isinstance(programs, Program)
     programs = list(programs) if several else [programs]
     if not programs:

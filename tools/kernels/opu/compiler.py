@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a network to a program: memory, tilings, order of instructions."""
 from ....gateware.cores.opu.isa import ISA
+from ..inputs import KernelError
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
-from .errors import KernelError
 from .estimate import Timing, estimate
 from .lower import Lowering
 from .memory import Constants, Maps

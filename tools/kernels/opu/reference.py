@@ -7,6 +7,7 @@ other, in each the taps row by row, the residual's last; partial sums are rounde
 import numpy as np
 
 from ....gateware.cores.opu.types import SLOT
+from .graph import check_inputs
 
 __all__ = ["run_layer", "run_network"]
 
@@ -106,13 +107,18 @@ def run_network(network, inputs):
     Parameters
     ----------
     network : Network
-    inputs : dict, name of an input -> integers [images, height, width, channels] (or without the first axis for one image)
+    inputs : dict, name of every input -> integers [images, height, width, channels] (or without the first axis for one image)
 
     Returns
     -------
     dict, name of every tensor -> int64 [images, height, width, channels]
+
+    Raises
+    ------
+    KernelError
+        Inputs that a program of the network cannot be given: unknown or missing, another shape, no integers, out of range.
     """
-    values = {t.name: np.asarray(inputs[t.name]).astype(np.int64).reshape(-1, *t.shape) for t in network.inputs}
+    values = check_inputs(inputs, network.inputs, network.batch, network.set.ifm)
     for layer in network.layers:
         residual = values[layer.residual.name] if layer.residual is not None else None
         values[layer.result.name] = run_layer(layer, network.set, values[layer.source.name], residual)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from ....gateware.cores.opu.types import SLOT
-from .errors import KernelError
+from ..inputs import KernelError
 from .target import ifm_channels, ofm_channels
 
 __all__ = ["BLOCK", "Tiling", "candidates", "channels_of", "ifm_shapes", "widest"]
