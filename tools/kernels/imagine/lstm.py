@@ -9,7 +9,7 @@ __all__ = ["LSTMCell"]
 
 
 def _sigmoid(values):
-    return 1 / (1 + np.exp(-values))
+    return (1 + np.tanh(values / 2)) / 2                    # without the overflow that exp has far below zero
 
 
 class LSTMCell:
