@@ -11,10 +11,12 @@ import numpy as np
 from ....gateware.cores.opu.types import SLOT, type_set
 from ..inputs import KernelError, check_name, check_names, integers
 
-__all__ = ["ACTIVATIONS", "Layer", "Network", "Tensor", "check_inputs"]
+__all__ = ["ACTIVATIONS", "BLOCK", "Layer", "Network", "Tensor", "check_inputs"]
 
 #: Name of an activation -> its number in ``@post``.
 ACTIVATIONS = {None: 0, "relu": 1, "leaky": 2}
+#: Taps that one window offset of ``conv`` reaches, a side.
+BLOCK = 16
 _MOST_SIDE = 1023           # of a map in memory, borders included
 _MOST_BORDER = 15
 
@@ -101,6 +103,13 @@ class Layer:
         """Whether the kernel covers the whole source, so that there is one result for each image."""
         return (self.taps == self.source.shape[:2] and not any(self.padding) and self.rows == self.columns == 1
                 and self.weights is not None and self.residual is None and self.pool == (1, 1, 1, 1))
+
+    @property
+    def positions(self):
+        """Taps (row, column) in the order in which a map's are added up: blocks of 16 x 16, in each row by row. The order is part of the
+        layer's meaning, since sums saturate."""
+        return [(r, c) for r0 in range(0, self.taps[0], BLOCK) for c0 in range(0, self.taps[1], BLOCK)
+                for r in range(r0, min(r0 + BLOCK, self.taps[0])) for c in range(c0, min(c0 + BLOCK, self.taps[1]))]
 
     @property
     def macs(self):

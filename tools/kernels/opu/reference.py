@@ -2,7 +2,8 @@
 """Networks in plain numpy: what a program of this library must give, on every target, bit by bit.
 
 Independent of the golden model and of tiling. Taps follow one another as in the programs: maps of 64 input channels one after the
-other, in each the taps row by row, the residual's last; partial sums are rounded and saturated at every tap.
+other, in each the taps in blocks of 16 x 16 and there row by row, the residual's last; partial sums are rounded and saturated at
+every tap.
 """
 import numpy as np
 
@@ -71,20 +72,19 @@ def run_layer(layer, types, source, residual=None):
     down, across = layer.stride
     sums, channels = None, padded.shape[3]
     for at in range(0, channels, SLOT):
-        for r in range(layer.taps[0]):
-            for c in range(layer.taps[1]):
-                window = padded[:, r:r + (layer.rows - 1) * down + 1:down, c:c + (layer.columns - 1) * across + 1:across]
-                if layer.weights is None:
-                    products = window * layer.identity
-                else:
-                    products = window[..., at:at + SLOT] @ layer.weights[:, at:at + SLOT, r, c].T
-                if sums is not None:
-                    sums = sums + _scaled(products, layer.f)
-                elif layer.bias is None:
-                    sums = _scaled(products, layer.f)
-                else:
-                    sums = _first(products, layer.bias, layer.f, layer.b)
-                sums = _clamp(sums, types.ofm)
+        for r, c in layer.positions:
+            window = padded[:, r:r + (layer.rows - 1) * down + 1:down, c:c + (layer.columns - 1) * across + 1:across]
+            if layer.weights is None:
+                products = window * layer.identity
+            else:
+                products = window[..., at:at + SLOT] @ layer.weights[:, at:at + SLOT, r, c].T
+            if sums is not None:
+                sums = sums + _scaled(products, layer.f)
+            elif layer.bias is None:
+                sums = _scaled(products, layer.f)
+            else:
+                sums = _first(products, layer.bias, layer.f, layer.b)
+            sums = _clamp(sums, types.ofm)
         if layer.weights is None:
             break
     if layer.by_tap:
