@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Kernels of IMAGine on the golden model: exact for any size, cycles by the formulas, everything refused."""
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -181,6 +183,18 @@ def test_resident_batches_are_refused_as_streamed_ones():
         refused(lambda: session.batch(0, []), "layer: a batch of no vectors, expected at least one")
         refused(lambda: session.batch(0, [[1, 2, 3]]), "layer.input[0]: int64 [3], expected integers [4]")
         refused(lambda: session.run(1, [1]), "layer's number is 1, expected an integer from 0 to 0")
+
+
+@pytest.mark.parametrize("inputs", (1, 2))
+def test_a_cell_runs_by_a_layer_of_a_session(inputs):
+    """A session's ``run`` wants the layer's number first; x in its place is refused, whatever its size."""
+    cell = LSTMCell(np.ones((4, inputs), int), np.ones((4, 1), int), None, fraction=0)
+    x = np.ones(inputs, int)
+    with open_target("model:imagine?rows=4&cols=2") as target:
+        session = Session(target, [cell.layer])
+        refused(lambda: cell.step(session.run, x, cell.start()), f"layer's number is {x!r}, expected an integer from 0 to 0")
+        state = cell.step(partial(session.run, 0), x, cell.start())
+    assert state[0].tolist() == cell.step(cell.layer.reference, x, cell.start())[0].tolist()
 
 
 def test_layers_of_one_name():

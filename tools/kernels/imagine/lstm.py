@@ -52,6 +52,7 @@ class LSTMCell:
         return to_fixed(_sigmoid(o) * np.tanh(c), self.layer.fraction, self.layer.width), c
 
     def step(self, run, x, state):
-        """One step; ``run(x, h)`` gives the gates' sums (a :class:`~.session.Session`'s, or ``layer.reference``)."""
+        """One step; ``run(x, h)`` gives the gates' sums: ``functools.partial(session.run, 0)`` of a :class:`~.session.Session` whose
+        first layer is the cell's, or ``layer.reference``."""
         h, c = state
         return self.host(run(x, h), c)
