@@ -101,9 +101,8 @@ class _Maker:
                 break
 
     def outputs(self):
-        results = [layer.result for layer in self.network.layers]
-        for tensor in results:
-            if self.chance.random() < 0.5:
+        for tensor in self.tensors:                         # an input too may be kept
+            if self.chance.random() < (0.1 if tensor in self.network.inputs else 0.5):
                 self.network.output(tensor, border=self.chance.choice((0, 0, 0, 1, 3)))
 
     def compile_options(self):

@@ -16,11 +16,11 @@ class KernelError(ValueError):
     """What a kernel library, or a build, cannot run. The message names the layer or input, the value, and what was expected."""
 
 
-def check_whole(what, value, low, high, *, expected=None):
+def check_whole(what, value, low, high):
     """``value`` as an int from ``low`` to ``high``, Python's or numpy's; raises :class:`KernelError`."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and low <= value <= high:
         return int(value)
-    raise KernelError(f"{what} is {value!r}, expected {expected or f'an integer from {low} to {high}'}")
+    raise KernelError(f"{what} is {value!r}, expected an integer from {low} to {high}")
 
 
 def check_name(what, name):
