@@ -11,7 +11,8 @@ __all__ = ["read_export"]
 
 _BLANK = r"\s+|//[^\n]*|/\*.*?\*/"
 _MEMORY = re.compile(rf"({_BLANK})|([^\s/]+|/)", re.DOTALL)
-_C = re.compile(rf"({_BLANK}|\#[^\n]*)|(\w+|.)", re.DOTALL)
+#: A backslash at the end of a line continues it, in a comment too.
+_C = re.compile(r"(\s+|(?://|\#)(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/)|(\w+|.)", re.DOTALL)
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*", re.ASCII)
 #: Fields of the C structure behind the words and their number.
 _FIELDS = ("fracWidth", "mvMaxRow", "mvMaxCol", "regWidth", "idWidth", "peCount")

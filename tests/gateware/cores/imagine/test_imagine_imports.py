@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from imagine_golden import GOLDEN_EXPORT
 
 from quintet.firmware.imagine.small import FOLDER
-from quintet.gateware.cores.imagine.assembler import IMAGineAsm
+from quintet.gateware.cores.imagine.assembler import IMAGineAsm, IMAGineError
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.tools import Job, open_target, run_job
 from quintet.tools.asm import AsmError, load_program, save_program
@@ -40,9 +40,13 @@ def test_what_the_exporters_write_reads_back(tmp_path_factory, calls, comment, s
     asm, folder = made(calls), tmp_path_factory.mktemp("exports")
     asm.export_bin(folder / "a.bin")
     asm.export_verilogBin(folder / "a.mem", comment, source, separator)
-    asm.export_CprogHex("kernel", folder / "a.c", comment, source)
-    data = (folder / "a.bin").read_bytes()
-    for suffix in ("mem", "c"):
+    data, suffixes = (folder / "a.bin").read_bytes(), ["mem"]
+    try:
+        asm.export_CprogHex("kernel", folder / "a.c", comment, source)
+        suffixes.append("c")
+    except IMAGineError as error:
+        assert error.name == "comment" and error.value.rstrip().endswith("\\") and comment
+    for suffix in suffixes:
         program = load_program(ISA, folder / f"a.{suffix}")
         assert program.data == data, suffix
         lines = (folder / f"a.{suffix}").read_bytes().decode().split("\n")
@@ -97,6 +101,22 @@ def test_a_c_file_keeps_its_parameters(tmp_path):
     asm.vv_nop()
     asm.export_CprogHex("kernel", tmp_path / "c.c")
     assert load_program(ISA, tmp_path / "c.c").extra["imagine"][0].mvBlockDim is None
+
+
+def test_a_backslash_continues_a_comment_in_c(tmp_path):
+    """So the next line is no word; the exporter refuses to write that, the reader reads as a C compiler does."""
+    asm = IMAGineAsm()
+    asm.vv_nop(comment="a path: C:\\")
+    asm.vv_nop()
+    with pytest.raises(IMAGineError, match=r"^comment = 'VV_NOP; a path: C:.*', expected no backslash at the end of a line: C takes the "
+                                           "next one, a word, for a part of the comment$"):
+        asm.export_CprogHex("kernel", tmp_path / "a.c")
+    assert not (tmp_path / "a.c").exists() and asm.CprogHex("kernel", comment=False).count("0x40000000") == 2
+    asm.export_verilogBin(tmp_path / "a.mem")
+    assert len(load_program(ISA, tmp_path / "a.mem").data) == 8
+    text = asm.CprogHex("kernel", comment=False)
+    (tmp_path / "b.c").write_text(text.replace("VV_NOP\n", "VV_NOP \\\n", 1))
+    assert len(load_program(ISA, tmp_path / "b.c").data) == 4
 
 
 def test_other_layouts_of_the_same_text(tmp_path):
