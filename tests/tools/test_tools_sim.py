@@ -112,7 +112,7 @@ def test_several_programs(board, tmp_path):
     with open_target("model") as model:
         comparison = compare(job, result, run_job(job, model, like=board.info))
     assert comparison.equal, comparison.troubles
-    job.cycle_limit = result.outcome.counters["cycles"] - 1
+    job.cycle_limit = result.outcome.counters["cycles"] * 3 // 4        # the memory's refresh moves the count a little
     assert [one.status for one in run_job(job, board).outcomes] == ["done", "done", "done", "aborted"]
     job.cycle_limit = before.outcome.counters["cycles"] // 2
     stopped = run_job(job, board)
