@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs: a program, the memory to fill before it, the memory to keep after it (docs/jobs.md)."""
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,8 +12,9 @@ from ..gateware.cores.parameters import ParameterError
 from .arrays import MemoryFile, memory_bytes
 from .errors import JobError
 from .registers import RegisterMap
+from .runs import Run, Step
 
-__all__ = ["FileLoad", "Image", "Job", "Load", "Part", "Save"]
+__all__ = ["FileLoad", "Image", "Job", "Load", "Part", "Run", "Save"]
 
 ADDRESSES = 1 << 32
 
@@ -100,21 +101,38 @@ class Part:
 
 @dataclass(frozen=True)
 class Image:
-    """A job made ready for one target: the program in binary form, memory to fill, registers to write.
+    """A job made ready for one target: the programs in binary form, memory to fill, registers to write.
 
     Attributes
     ----------
-    program : what ``load_program`` gives (``data``, ``warnings``, ``lines``)
-    parts : list of Part, the program first
-    registers : dict, name -> value, ``program_address`` and ``program_length`` included
+    steps : list of Step, the programs in the order in which they run
+    parts : list of Part, the programs first
     """
-    program: object
+    steps: list
     parts: list
-    registers: dict
+
+    @property
+    def program(self):
+        """The program, of several the first."""
+        return self.steps[0].program
+
+    @property
+    def registers(self):
+        """Registers to write before the start, of several programs before the first's."""
+        return self.steps[0].registers
+
+    @property
+    def warnings(self):
+        """Those of all programs, each once."""
+        return list(dict.fromkeys(str(warning) for step in self.steps for warning in step.program.warnings))
+
+    def source(self, pc):
+        """``(file, line)`` of the instruction at byte address ``pc``, or ``None``; programs do not overlap."""
+        return next((found for found in (step.source(pc) for step in self.steps) if found is not None), None)
 
 
 class Job:
-    """One run of one program.
+    """One run of one program, or of several one after another.
 
     :meth:`load` reads a TOML file; from Python the same things are given as arguments.
 
@@ -123,11 +141,12 @@ class Job:
     core : str, name of the ISA
     program : path of a program in any form of the ISA, or bytes in its binary form
     program_at : int, byte address in main memory
+    runs : iterable of Run, in place of ``program`` and ``program_at``: the programs, in order
     params : dict, build parameters that the job needs
     registers : dict, ISA registers (``"name"``, ``"name[3]"``), ``window_base`` and ``window_limit``
     loads : iterable of Load
     saves : iterable of Save
-    cycle_limit : int or None, the run is aborted past this many cycles
+    cycle_limit : int or None, the run is aborted past this many cycles, those of all programs together
     origin : str, named in front of every message
 
     Raises
@@ -135,8 +154,8 @@ class Job:
     JobError
         The message names the file, the key, the value and what was expected.
     """
-    def __init__(self, *, core, program, program_at, params=None, registers=None, loads=(), saves=(), cycle_limit=None,
-                 origin="job"):
+    def __init__(self, *, core, program=None, program_at=None, runs=None, params=None, registers=None, loads=(), saves=(),
+                 cycle_limit=None, origin="job"):
         self.origin = str(origin)
         self.core = core
         try:
@@ -145,19 +164,11 @@ class Job:
             raise self._error("core", core, str(error)) from None
         self.isa = self.room.isa.ISA
         self.software = self.room.software.SOFTWARE
-        self.program = program if isinstance(program, (bytes, bytearray)) else Path(program)
-        if not isinstance(self.program, (bytes, bytearray)) and not (self.program.is_file() or self.program.is_dir()):
-            raise self._error("program", str(self.program), "no regular file" if self.program.exists() else "no such file")
-        self.program_at = self._address("program_at", program_at)
-        align = self.isa.program_align
-        if self.program_at % align:
-            raise self._error("program_at", hex(program_at), f"expected a multiple of {align} for {core}")
+        self.runs = self._check_runs(program, program_at, runs)
         self.params = self._check_params(params or {})
         self.register_map = RegisterMap(self.isa)
         self.registers = {name: self._check_register(name, value) for name, value in (registers or {}).items()}
-        if self.registers.get("window_base", 0) > self.registers.get("window_limit", ADDRESSES):
-            raise self._error("registers.window_limit", hex(self.registers["window_limit"]),
-                              f"lies below window_base {self.registers['window_base']:#x}")
+        self._check_run_registers()
         self.loads = list(loads)
         self.saves = list(saves)
         self.cycle_limit = cycle_limit
@@ -184,6 +195,55 @@ class Job:
             raise self._error(key, value, "expected an address, an integer from 0 to 0xffffffff")
         return value
 
+    @property
+    def program(self):
+        """The program, of several the first: a path, or bytes."""
+        return self.runs[0].program
+
+    @program.setter
+    def program(self, value):
+        self.runs[0] = replace(self.runs[0], program=value)
+
+    @property
+    def program_at(self):
+        """Byte address of the program, of several the first's."""
+        return self.runs[0].at
+
+    def _check_runs(self, program, program_at, runs):
+        """The programs: they are there, at legal addresses."""
+        self._several = runs is not None
+        if self._several and (program is not None or program_at is not None):
+            raise JobError(f"{self.origin}: program and program_at stand in [[run]] where a job has several programs")
+        if not self._several and program is None:
+            raise JobError(f"{self.origin}: program is missing; expected a path, or bytes in binary form")
+        runs = list(runs) if self._several else [Run(program, program_at)]
+        if not runs:
+            raise JobError(f"{self.origin}: run: no program; expected at least one [[run]]")
+        align = self.isa.program_align
+        for index, run in enumerate(runs):
+            prefix = self._run_key(index)
+            if isinstance(run.program, Path) and not (run.program.is_file() or run.program.is_dir()):
+                raise self._error(f"{prefix}program", str(run.program), "no regular file" if run.program.exists() else "no such file")
+            if self._address(f"{prefix}program_at", run.at) % align:
+                raise self._error(f"{prefix}program_at", hex(run.at), f"expected a multiple of {align} for {self.core}")
+        return runs
+
+    def _run_key(self, index):
+        return f"run[{index}]." if self._several else ""
+
+    def _check_run_registers(self):
+        """Registers of each program, and the window that is in force then."""
+        in_force = dict(self.registers)
+        for index, run in enumerate(self.runs):
+            prefix = self._run_key(index)
+            for name, value in run.registers.items():
+                in_force[name] = self._check_register(name, value, prefix)
+            base, limit = in_force.get("window_base", 0), in_force.get("window_limit", ADDRESSES)
+            if base > limit:
+                if not {"window_base", "window_limit"} & set(run.registers):
+                    prefix = ""
+                raise self._error(f"{prefix}registers.window_limit", hex(limit), f"lies below window_base {base:#x}")
+
     def _check_params(self, params):
         space = self.room.params.SPACE
         checked = {}
@@ -197,8 +257,8 @@ class Job:
                 raise self._error(f"params.{name}", value, str(error)) from None
         return checked
 
-    def _check_register(self, name, value):
-        key = f"registers.{name}" if "[" not in name else f'registers."{name}"'
+    def _check_register(self, name, value, prefix=""):
+        key = f"{prefix}registers.{name}" if "[" not in name else f'{prefix}registers."{name}"'
         try:
             return self.register_map.check_job_value(name, value)
         except ValueError as error:
@@ -235,39 +295,64 @@ class Job:
         Raises
         ------
         JobError
-            Something lies past the end of main memory, or the program overlaps a load.
+            Something lies past the end of main memory, or a program overlaps a load or another program.
         """
-        program = self._program(params, memory_size)
-        ranges = [(self.program_at, len(program.data), "the program")] + self._load_ranges()
+        programs = self._programs(params, memory_size)
+        placed = {}                                         # a program that runs more than once lies there once
+        for step in programs:
+            placed.setdefault((step.at, step.program.data), step)
+        ranges = [(step.at, len(step.program.data), step.what) for step in placed.values()] + self._load_ranges()
         saves = [(save.at, save.size, f"save[{i}] ({save.name})") for i, save in enumerate(self.saves)]
         for at, size, what in ranges + saves:
             if at + size > memory_size:
                 raise JobError(f"{self.origin}: {what} at {_range(at, size)} ends past the main memory of {target}, "
                                f"which has {memory_size:#x} bytes")
         self._check_overlaps(ranges)
-        for name, value in self.registers.items():
-            self.register_map.check_build(name, value, params, memory_size, self.origin, target)
-        registers = {**self.registers, "program_address": self.program_at, "program_length": len(program.data)}
-        if self.software.check_job is not None:
-            try:
-                window = {"window_base": 0, "window_limit": memory_size}
-                found = self.software.check_job(program, {**window, **registers}, params)
-            except ValueError as error:
-                raise JobError(f"{self.origin}: {error}") from None
-            program.warnings.extend(f"{self.origin}: warning: {message}" for message in found or ())
-        parts = [Part(self.program_at, bytes(program.data), "the program")]
+        self._check_steps(programs, params, memory_size, target)
+        parts = [Part(step.at, bytes(step.program.data), step.what) for step in placed.values()]
         parts += [Part(load.at, bytes(load.data), f"load[{i}] ({load.name})") for i, load in enumerate(self.loads)]
-        return Image(program, parts, registers)
+        return Image(programs, parts)
 
-    def _program(self, params, memory_size):
-        if isinstance(self.program, (bytes, bytearray)):
+    def _programs(self, params, memory_size):
+        """A :class:`Step` for every program; one that runs more than once is assembled once."""
+        steps, made = [], {}
+        for index, run in enumerate(self.runs):
+            key = run.program if isinstance(run.program, Path) else bytes(run.program)
+            if key not in made:
+                made[key] = self._program(run, params, memory_size, f"{self._run_key(index)}program")
+            program = made[key]
+            registers = {**(self.registers if index == 0 else {}), **run.registers, "program_address": run.at,
+                         "program_length": len(program.data)}
+            what = f"run[{index}] ({run.name})" if self._several else "the program"
+            steps.append(Step(run.name, what, program, run.at, registers))
+        return steps
+
+    def _check_steps(self, steps, params, memory_size, target):
+        """What the build and the ISA itself refuse of registers and programs, with the registers that are in force."""
+        in_force = {"window_base": 0, "window_limit": memory_size}
+        for index, step in enumerate(steps):
+            origin = f"{self.origin}: {self._run_key(index)[:-1]}" if self._several else self.origin
+            for name, value in step.registers.items():
+                if name not in ("program_address", "program_length"):
+                    self.register_map.check_build(name, value, params, memory_size, origin, target)
+            in_force.update(step.registers)
+            if self.software.check_job is None:
+                continue
+            try:
+                found = self.software.check_job(step.program, dict(in_force), params)
+            except ValueError as error:
+                raise JobError(f"{origin}: {error}") from None
+            step.program.warnings.extend(f"{origin}: warning: {message}" for message in found or ())
+
+    def _program(self, run, params, memory_size, key):
+        if isinstance(run.program, (bytes, bytearray)):
             from types import SimpleNamespace
-            program = SimpleNamespace(data=bytes(self.program), warnings=[], lines={})
+            program = SimpleNamespace(data=bytes(run.program), warnings=[], lines={})
         else:
             from .asm import load_program
-            program = load_program(self.software, self.program, params, most=memory_size)
+            program = load_program(self.software, run.program, params, most=memory_size)
         if not program.data:
-            raise self._error("program", str(self.program), "is empty")
+            raise self._error(key, str(run.program), "is empty")
         return program
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..gateware.cores.files import FileError, read_bytes
 from .errors import JobError
-from .job import FileLoad, Save, _suggest
+from .job import FileLoad, Run, Save, _suggest
 from .recognition import read_recognition
 
 if sys.version_info >= (3, 11):
@@ -20,7 +20,7 @@ __all__ = ["read_job"]
 
 _MOST_JOB = 1 << 20
 _MOST_DIMENSIONS = 32
-_TOP = ("core", "program", "program_at", "params", "registers", "load", "save", "limits")
+_TOP = ("core", "program", "program_at", "params", "registers", "run", "load", "save", "limits")
 _KINDS = {str: "a string", int: "an integer", dict: "a table", list: "an array"}
 
 
@@ -106,17 +106,29 @@ def read_job(path):
     top.only(_TOP)
     folder = path.parent
     core = top.get("core", str, required=True)
-    program = top.path("program", "a program")
+    runs = [_run(folder, table) for table in top.tables("run")] if "run" in top.values else [_run(folder, top)]
+    several = {"runs": runs} if "run" in top.values else {"program": runs[0].program, "program_at": runs[0].at}
+    for key in ("program", "program_at"):
+        if key in top.values and "run" in top.values:
+            raise top.error(key, "no such key beside [[run]], which names each program")
     limits = top.table("limits")
     limits.only(("cycles",))
     return {
-        "origin": path, "core": core, "program": folder / program,
-        "program_at": top.get("program_at", int, required=True),
+        "origin": path, "core": core, **several,
         "params": top.get("params", dict, {}), "registers": top.get("registers", dict, {}),
         "loads": [_load(folder, table) for table in top.tables("load")],
-        "saves": _saves(top, folder, program),
+        "saves": _saves(top, folder, runs),
         "cycle_limit": limits.get("cycles", int),
     }
+
+
+def _run(folder, table):
+    """The program of a ``[[run]]``, or of a job with one."""
+    registers = {}
+    if table.name:
+        table.only(("program", "program_at", "registers"))
+        registers = table.get("registers", dict, {})
+    return Run(folder / table.path("program", "a program"), table.get("program_at", int, required=True), registers)
 
 
 def _load(folder, table):
@@ -125,8 +137,8 @@ def _load(folder, table):
     return FileLoad(table.get("at", int, required=True), folder, name, f'{table.origin}: {table.key("file")} = "{name}": ')
 
 
-def _saves(top, folder, program):
-    inputs = {_place(folder, program): "the program"}
+def _saves(top, folder, runs):
+    inputs = {os.path.realpath(run.program): "the program" if len(runs) == 1 else "a program" for run in runs}
     for table in top.tables("load"):
         inputs[_place(folder, table.values["file"].split(".npz:")[0])] = "a load"
     saves, names = [], {}

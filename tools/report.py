@@ -2,7 +2,7 @@
 """The report of a run: counters, and what they mean."""
 from pathlib import Path
 
-__all__ = ["counter_rows", "describe_fault", "describe_outcome", "run_object"]
+__all__ = ["counter_rows", "describe_fault", "describe_outcome", "run_object", "run_rows"]
 
 STALLS = (("stall_fetch", "waiting for instructions"), ("stall_operand", "waiting for operands from memory or another unit's data"),
           ("stall_write", "waiting for memory writes"), ("stall_other", "waiting for another unit, or draining"))
@@ -15,13 +15,17 @@ def run_object(result):
     if outcome.fault is not None:
         fault = {"code": outcome.fault.code, "name": outcome.fault.name, "pc": outcome.fault.pc,
                  "detail": outcome.fault.detail, **_where(result, outcome.fault.pc)}
+        if len(result.image.steps) > 1:
+            fault["run"] = len(result.outcomes) - 1
     return {
         "isa": result.job.core, "target": result.target, "status": outcome.status,
         "cycles": outcome.counters.get("cycles"), "counters": dict(outcome.counters),
         "values": dict(outcome.values), "recognised": result.recognised, "outputs": list(result.outputs), "fault": fault,
         "board": info.board, "preset": info.preset, "params": dict(info.params), "clock_hz": info.clock_hz,
         "loaded_bytes": result.loaded_bytes, "load_seconds": round(result.load_seconds, 6),
-        "run_seconds": round(result.run_seconds, 6), "warnings": [str(w) for w in result.image.program.warnings],
+        "run_seconds": round(result.run_seconds, 6), "warnings": result.image.warnings,
+        "runs": [{"program": step.name, "status": one.status, "cycles": one.counters.get("cycles"), "counters": dict(one.counters),
+                  "values": dict(one.values)} for step, one in zip(result.image.steps, result.outcomes, strict=False)],
     }
 
 
@@ -37,6 +41,8 @@ def describe_outcome(result):
     outcome = result.outcome
     cycles = outcome.counters.get("cycles")
     took = "" if cycles is None else f" after {cycles:,} cycles"
+    if len(result.image.steps) > 1 and outcome.status != "done":
+        took += f" in {result.last.what}"
     if outcome.status == "done":
         return f"done{took}"
     if outcome.status == "aborted":
@@ -58,6 +64,14 @@ def describe_fault(result):
     detail = f"detail {fault.detail:#x}" if fault.detail > 9 else f"detail {fault.detail}"
     meaning = f" ({known.detail})" if known is not None and known.detail else ""
     return f"{fault.name} ({fault.code}) at pc {fault.pc:#x}{place}, {detail}{meaning}"
+
+
+def run_rows(result):
+    """Columns and rows of a table of the programs of a job with several: a program a row, its counters."""
+    names = list(dict.fromkeys(name for outcome in result.outcomes for name in outcome.counters))
+    rows = [(step.what, outcome.status, *(f"{outcome.counters[name]:,}" if name in outcome.counters else "" for name in names))
+            for step, outcome in zip(result.image.steps, result.outcomes, strict=False)]
+    return ("program", "end", *(f">{name}" for name in names)), rows
 
 
 def counter_rows(result):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a job on a target: reset, program and loads written and checked, registers, start, wait, saves."""
+"""Runs a job on a target: reset, programs and loads written and checked, registers, start, wait, saves."""
 import time
 import zlib
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ from pathlib import Path
 from .arrays import encode
 from .errors import JobError
 from .outputs import place_below, write_places
+from .runs import total
 
 __all__ = ["JobResult", "check_outputs", "run_job", "save_outputs"]
 
@@ -20,7 +21,8 @@ class JobResult:
     ----------
     job, image : the job, and what was made of it for this target
     target, info : the target's name and ``TargetInfo``
-    outcome : ``Outcome`` of the run
+    outcome : ``Outcome`` of the run; of several programs the end of the last that ran, with the counters of all added up
+    outcomes : list of ``Outcome``, of every program that ran, in order
     tensors : dict, save name -> array (``.npy``) or bytes (``.bin``); empty after a fault or an abort
     raw : dict, save name -> bytes as they lay in memory
     load_seconds, run_seconds : wall time of filling memory and of the run
@@ -38,6 +40,12 @@ class JobResult:
     run_seconds: float = 0.0
     loaded_bytes: int = 0
     outputs: list = field(default_factory=list)
+    outcomes: list = field(default_factory=list)
+
+    @property
+    def last(self):
+        """The :class:`~.runs.Step` that ran last: of a run that did not end well, the one that did not."""
+        return self.image.steps[len(self.outcomes) - 1]
 
     @property
     def recognised(self):
@@ -47,13 +55,7 @@ class JobResult:
 
     def source(self, pc):
         """``(file, line)`` of the instruction at byte address ``pc``, or ``None``."""
-        return source_line(self.image.program, pc - self.job.program_at)
-
-
-def source_line(program, offset):
-    """Where the instruction at ``offset`` of the program was written: ``(file, line)`` or ``None``."""
-    lines = getattr(program, "lines", None) or {}
-    return lines.get(offset)
+        return self.image.source(pc)
 
 
 def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
@@ -89,8 +91,9 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
                 raise LinkError(f"{target.name}: {part.what} at {part.at:#x} does not read back as written (checksum "
                                 f"{found:08x}, expected {zlib.crc32(part.data):08x})")
     loaded = time.monotonic()
-    outcome = target.run(image.registers, job.cycle_limit, trace, tick)
-    result = JobResult(job, image, target.name, info, outcome, load_seconds=loaded - began,
+    outcomes = _run_steps(image.steps, target, job.cycle_limit, trace, tick)
+    outcome = total(outcomes)
+    result = JobResult(job, image, target.name, info, outcome, outcomes=outcomes, load_seconds=loaded - began,
                        run_seconds=time.monotonic() - loaded, loaded_bytes=sum(len(p.data) for p in image.parts))
     if outcome.status == "done":
         for save in job.saves:
@@ -99,6 +102,19 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
             result.raw[save.name] = data
             result.tensors[save.name] = save.decode(data)
     return result
+
+
+def _run_steps(steps, target, limit, trace, tick):
+    """Outcomes of the programs one after another, up to one that does not end well; ``limit`` is for all together."""
+    outcomes = []
+    for step in steps:
+        outcomes.append(target.run(step.registers, limit, trace, tick))
+        if outcomes[-1].status != "done":
+            break
+        if limit is not None:
+            counters = outcomes[-1].counters
+            limit -= counters.get("cycles", counters.get("instructions", 0))
+    return outcomes
 
 
 def check_outputs(job, folder=None, allow_outside=False):

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from .runner import run_job, source_line
+from .runner import run_job
 
 __all__ = ["Comparison", "Difference", "compare", "verify_job"]
 
@@ -62,34 +62,39 @@ def compare(job, a, b):
     troubles, difference = [], None
     if a.outcome.status != b.outcome.status:
         troubles.append(f"{a.target} ended {a.outcome.status}, {b.target} ended {b.outcome.status}")
+    elif len(a.outcomes) != len(b.outcomes):
+        troubles.append(f"{a.target} ended in {a.last.what}, {b.target} in {b.last.what}")
     elif a.outcome.status == "fault" and a.outcome.fault != b.outcome.fault:
         troubles.append(f"faults differ: {_fault(a)} on {a.target}, {_fault(b)} on {b.target}")
     elif a.outcome.status == "done":
         difference = _first_difference(job, a, b)
         if difference is not None:
             troubles.append(str(difference))
-    done = a.outcome.status == b.outcome.status == "done"
     models = "model" in (a.info.kind, b.info.kind)
-    counters = {}
-    for name in a.outcome.counters:
-        if name not in b.outcome.counters:
-            continue
-        left, right = a.outcome.counters[name], b.outcome.counters[name]
-        # What a model counts is fixed by the program; between two boards only these are, the rest depends on timing. Of an
-        # instruction that did not complete a core may have counted a part.
-        fixed = done and (models or name in ARCHITECTURAL)
-        counters[name] = {"a": left, "b": right, "must_agree": fixed}
-        if fixed and left != right:
-            troubles.append(f"counter {name} differs: {left:,} on {a.target}, {right:,} on {b.target}")
-    if done and models:
-        build = () if a.info.params == b.info.params else {r.name for r in job.isa.registers if r.build}
-        for name in a.outcome.values:
-            if name.partition("[")[0] in build:
-                continue
-            left, right = a.outcome.values[name], b.outcome.values.get(name, a.outcome.values[name])
-            if left != right:
-                troubles.append(f"register {name} differs: {left:#x} on {a.target}, {right:#x} on {b.target}")
+    for index, (left, right) in enumerate(zip(a.outcomes, b.outcomes, strict=False)):
+        where = f" of {a.image.steps[index].what}" if len(a.image.steps) > 1 else ""
+        done = left.status == right.status == "done"
+        troubles += _register_troubles(a, b, left, right, where) if done and models else []
+        for name, counts in _counters(left, right, done, models).items():
+            if counts["must_agree"] and counts["a"] != counts["b"]:
+                troubles.append(f"counter {name}{where} differs: {counts['a']:,} on {a.target}, {counts['b']:,} on {b.target}")
+    done = a.outcome.status == b.outcome.status == "done"
+    counters = _counters(a.outcome, b.outcome, done, models)
     return Comparison(a, b, difference, counters, troubles)
+
+
+def _counters(a, b, done, models):
+    """Counters that both know: values, and whether they must agree. What a model counts is fixed by the program; between two
+    boards only some are, the rest depends on timing. Of an instruction that did not complete a core may have counted a part."""
+    return {name: {"a": a.counters[name], "b": b.counters[name], "must_agree": done and (models or name in ARCHITECTURAL)}
+            for name in a.counters if name in b.counters}
+
+
+def _register_troubles(a, b, left, right, where):
+    """Read-only registers that differ after a program; what a register says of its build counts between equal builds alone."""
+    build = () if a.info.params == b.info.params else {r.name for r in a.job.isa.registers if r.build}
+    return [f"register {name}{where} differs: {value:#x} on {a.target}, {right.values[name]:#x} on {b.target}"
+            for name, value in left.values.items() if name.partition("[")[0] not in build and right.values.get(name, value) != value]
 
 
 def _fault(result):
@@ -173,7 +178,7 @@ def _name_writer(comparison, job, model, result, like):
         return
     difference = comparison.difference
     difference.pc = writer.pc
-    found = source_line(result.image.program, writer.pc - job.program_at)
+    found = result.source(writer.pc)
     if found is not None:
         difference.file, difference.line = str(found[0]), found[1]
     comparison.troubles[0] = str(difference)

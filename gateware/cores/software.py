@@ -23,7 +23,8 @@ class Directive:
 class FileForm:
     """A form of program file. ``kind`` ``"assembly"`` and ``"binary"`` (the bytes as they lie in memory) are built in.
 
-    Any other brings ``read(software, path, params)``, which gives a program, and if it can be written
+    Any other brings ``read(software, path, params)`` if it can be read, which gives a program or a
+    :class:`~.program_file.ProgramFile` and may raise :class:`~.program_file.FormError`, and if it can be written
     ``write(software, program, path)``. The suffix ``"/"`` stands for a folder.
     """
     kind: str

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Kernels of IMAGine on the golden model: exact for any size, cycles by the formulas, everything refused."""
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -175,6 +177,36 @@ def test_a_job_gives_the_same(tmp_path):
     assert (tmp_path / "mine.s").read_text().startswith("# two vectors\n.setupParams regCnt=14, regWidth=16, maxLevel=0, ")
 
 
+def test_resident_batches_are_refused_as_streamed_ones():
+    with open_target("model:imagine?rows=4&cols=2") as target:
+        session = Session(target, [layer_of(4, 4)])
+        assert session.resident
+        refused(lambda: session.batch(0, []), "layer: a batch of no vectors, expected at least one")
+        refused(lambda: session.batch(0, [[1, 2, 3]]), "layer.input[0]: int64 [3], expected integers [4]")
+        refused(lambda: session.run(1, [1]), "layer's number is 1, expected an integer from 0 to 0")
+
+
+@pytest.mark.parametrize("inputs", (1, 2))
+def test_a_cell_runs_by_a_layer_of_a_session(inputs):
+    """A session's ``run`` wants the layer's number first; x in its place is refused, whatever its size."""
+    cell = LSTMCell(np.ones((4, inputs), int), np.ones((4, 1), int), None, fraction=0)
+    x = np.ones(inputs, int)
+    with open_target("model:imagine?rows=4&cols=2") as target:
+        session = Session(target, [cell.layer])
+        refused(lambda: cell.step(session.run, x, cell.start()), f"layer's number is {x!r}, expected an integer from 0 to 0")
+        state = cell.step(partial(session.run, 0), x, cell.start())
+    assert state[0].tolist() == cell.step(cell.layer.reference, x, cell.start())[0].tolist()
+
+
+def test_layers_of_one_name():
+    """Their arrays are told apart in the texts."""
+    layers = [layer_of(3, 5, seed=seed) for seed in (1, 2)]
+    with open_target("model:imagine?rows=4&cols=2") as target:
+        session = Session(target, layers)
+        for index, layer in enumerate(layers):
+            assert session.resident and (session.run(index, *vectors_of(layer)) == layer.reference(*vectors_of(layer))).all()
+
+
 # Numbers and refusals
 
 def test_fixed_point():
@@ -187,6 +219,10 @@ def test_references_wrap_or_not():
     assert layer.reference(x).tolist() == [-6] and layer.reference(x, wrap=False).tolist() == [250]
 
 
+def cell_of_one():
+    return LSTMCell(np.ones((4, 1), int), np.ones((4, 1), int), None, fraction=0)
+
+
 def refused(call, message):
     with pytest.raises(KernelError) as error:
         call()
@@ -194,27 +230,48 @@ def refused(call, message):
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: Layer(np.zeros((2, 2)), fraction=0), "weights of layer are float64 (2, 2), expected integers of 2 dimensions"),
+    (lambda: Layer(np.zeros((2, 2)), fraction=0), "layer.weights: float64 [2, 2], expected integers [rows, columns]"),
     (lambda: Layer([], fraction=0), "weights of layer have no rows and columns, expected the same rows for every input"),
     (lambda: Layer([np.ones((2, 2), int), np.ones((3, 2), int)], fraction=0),
      "weights of layer have (2, 2), (3, 2) rows and columns, expected the same rows for every input"),
-    (lambda: Layer(np.array([[200]]), fraction=0, width=8), "weights of layer reach from 200 to 200, expected 8 bits"),
-    (lambda: Layer(np.array([[1]]), np.array([1, 2]), fraction=0), "bias of layer has 2 elements, expected 1"),
-    (lambda: Layer(np.array([[1]]), np.array([[1]]), fraction=0), "bias of layer are int64 (1, 1), expected integers of 1 dimension"),
-    (lambda: Layer(np.array([[1]]), fraction=17), "fraction of layer is 17, expected 0 to 16"),
+    (lambda: Layer(np.array([[200]]), fraction=0, width=8), "layer.weights[0, 0] is 200, expected an integer from -128 to 127"),
+    (lambda: Layer(np.array([[1]]), np.array([1, 2]), fraction=0), "layer.bias: int64 [2], expected integers [1]"),
+    (lambda: Layer(np.array([[1]]), np.array([[1]]), fraction=0), "layer.bias: int64 [1, 1], expected integers [1]"),
+    (lambda: Layer(np.array([[1]]), fraction=17), "fraction of layer is 17, expected an integer from 0 to 16"),
     (lambda: Layer(np.array([[1]]), fraction=1, width=12), "width of layer is 12, expected 4, 8 or 16"),
     (lambda: layer_of(1, 2).reference(), "layer takes 1 vectors, not 0"),
-    (lambda: layer_of(1, 2).reference(np.array([1])), "an input of layer has 1 elements, expected 2"),
-    (lambda: layer_of(1, 2).reference(np.array([1, 40000])), "inputs of layer reach from 1 to 40000, expected 16 bits"),
+    (lambda: layer_of(1, 2).reference(np.array([1])), "layer.input[0]: int64 [1], expected integers [2]"),
+    (lambda: layer_of(1, 2).reference(np.array([1, 40000])), "layer.input[0][1] is 40000, expected an integer from -32768 to 32767"),
     (lambda: Resident([], params_of()), "resident layers must have one fraction, not none"),
     (lambda: Resident([layer_of(1, 1), layer_of(1, 1, fraction=5, name="b")], params_of()),
      "resident layers must have one fraction, not 4 (layer), 5 (b)"),
     (lambda: Resident([layer_of(1, 1)], params_of(reg_width=8)), "layer has width 16, the build reg_width 8"),
     (lambda: Resident([layer_of(50, 50)], params_of(depth=256)),
      "layer: 43 registers for weights, biases and vectors, the build has 14 (use streamed)"),
-    (lambda: streamed(layer_of(1, 1), params_of(), []), "layer: a batch of no vectors"),
+    (lambda: streamed(layer_of(1, 1), params_of(), []), "layer: a batch of no vectors, expected at least one"),
     (lambda: streamed(layer_of(1, 99), params_of(depth=64), [vectors_of(layer_of(1, 99))]),
      "layer: the build has 2 registers, a layer needs 5"),
+    (lambda: layer_of(1, 2).reference([1, 0.5]), "layer.input[0][1] is 0.5, expected an integer from -32768 to 32767"),
+    (lambda: layer_of(1, 2, 3).reference([1, 2], [1, 2]), "layer.input[1]: int64 [2], expected integers [3]"),
+    (lambda: layer_of(1, 2).reference([]), "layer.input[0]: float64 [0], expected integers [2]"),
+    (lambda: layer_of(1, 2).reference([True, False]), "layer.input[0]: bool [2], expected integers [2]"),
+    (lambda: Layer([np.ones((1, 2), int), np.array([[1, 9]])], fraction=0, width=4), "layer.weights[1][0, 1] is 9, expected an integer "
+                                                                                   "from -8 to 7"),
+    (lambda: Layer(np.array([[1 << 63]], np.uint64), fraction=0), "layer.weights[0, 0] is 9223372036854775808, expected an integer from "
+                                                                  "-32768 to 32767"),
+    (lambda: Layer(np.array([[1]]), fraction=1.5), "fraction of layer is 1.5, expected an integer from 0 to 16"),
+    (lambda: Layer(np.array([[1]]), fraction=1, width="a"), "width of layer is 'a', expected 4, 8 or 16"),
+    (lambda: Layer(np.array([[1]]), fraction=1, name="a b"), "layer 'a b': the name must be of letters, digits and _ . + - alone"),
+    (lambda: Resident([layer_of(1, 1)], params_of()).kernel(1), "layer's number is 1, expected an integer from 0 to 0"),
+    (lambda: LSTMCell(np.ones((6, 2), int), np.ones((6, 1), int), None, fraction=0),
+     "weights of lstm have the shapes [6, 2] and [6, 1], expected [4*hidden, inputs] and [4*hidden, hidden]"),
+    (lambda: LSTMCell(np.ones((8, 2), int), np.ones((8, 1), int), None, fraction=0),
+     "weights of lstm have the shapes [8, 2] and [8, 1], expected [4*hidden, inputs] and [4*hidden, hidden]"),
+    (lambda: cell_of_one().step(lambda x, h: [1], [1], cell_of_one().start()), "lstm.sums: [1], expected numbers [4]"),
+    (lambda: cell_of_one().host([1, 2, 3, 4], 5), "lstm.c: [], expected numbers [1]"),
+    (lambda: cell_of_one().step(cell_of_one().layer.reference, [1], ([], [0.0])), "lstm.input[1]: float64 [0], expected integers [1]"),
+    (lambda: write_job("out", "a/b", []), "job 'a/b': the name must be of letters, digits and _ . + - alone"),
+    (lambda: write_job("out", "a", [], cycles=0), f"job a: cycles is 0, expected an integer from 1 to {1 << 63}"),
     (lambda: decode(bytes(8), 4), "8 bytes that are no vectors of 4 results"),
     (lambda: decode(bytes(16), 4), "16 bytes that are no vectors of 4 results"),
 ])
@@ -228,6 +285,9 @@ def test_refused_targets():
     with open_target("model:imagine?rows=4&cols=2&depth=128") as target:
         refused(lambda: Session(target, []), "resident layers must have one fraction, not none")
         session = Session(target, [layer_of(400, 400)])
+        refused(lambda: session.batch(0, []), "layer: a batch of no vectors, expected at least one")
+        refused(lambda: session.batch(1, []), "layer's number is 1, expected an integer from 0 to 0")
+        refused(lambda: session.run(-1), "layer's number is -1, expected an integer from 0 to 0")
         target.info = type(target.info)(**{**target.info.as_dict(), "memory_size": 4096})
         with pytest.raises(KernelError, match=r"^a program of \d+ bytes and 1600 of results do not fit the main memory of model:"):
             session.run(0, *vectors_of(layer_of(400, 400)))

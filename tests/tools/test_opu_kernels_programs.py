@@ -8,7 +8,16 @@ from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.tools import Job
 from quintet.tools.asm import assemble_text
-from quintet.tools.kernels.opu import KernelError, Network, Tiling, Timing, compile_network, estimate, write_job
+from quintet.tools.kernels.opu import (
+    KernelError,
+    Network,
+    Tiling,
+    Timing,
+    compile_network,
+    estimate,
+    run_network,
+    write_job,
+)
 
 
 def chain(layers=3, side=16, channels=16, residual=False):
@@ -124,7 +133,6 @@ def test_job(tmp_path):
         from quintet.tools import open_target, run_job
         with open_target("model:opu") as target:
             result = run_job(job, target)
-        from quintet.tools.kernels.opu import run_network
         saved = result.tensors[f"job{binary}_l1.npy"]
         assert np.array_equal(compiled.outputs["l1"].unpack(saved), run_network(network, values)["l1"])
 
@@ -153,9 +161,9 @@ def conv(network, x, out=4, taps=(3, 3), name="y", **more):
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"weights": np.full((4, 16, 3, 3), 200)}, "layer y: weights reach from 200 to 200, legal are -128 to 127"),
-    ({"weights": np.ones((4, 16, 3, 3))}, "layer y: weights must be integers in 4 dimensions, not float64"),
-    ({"weights": np.ones((4, 16, 3), int)}, "layer y: weights must be integers in 4 dimensions"),
+    ({"weights": np.full((4, 16, 3, 3), 200)}, "layer y: weights[0, 0, 0, 0] is 200, expected an integer from -128 to 127"),
+    ({"weights": np.ones((4, 16, 3, 3))}, "layer y: weights: float64 [4, 16, 3, 3], expected integers [out, in, rows, columns]"),
+    ({"weights": np.ones((4, 16, 3), int)}, "layer y: weights: int64 [4, 16, 3], expected integers [out, in, rows, columns]"),
     ({"weights": np.ones((4, 3, 3, 3), int)}, "layer y: weights have 3 input channels, source x has 16"),
     ({"taps": (9, 3)}, "layer y: a kernel of 9 x 3 taps does not fit a source of 8 x 8"),
     ({"stride": 8}, "layer y: stride must be an integer or a pair of integers from 1 to 7, not 8"),
@@ -165,9 +173,9 @@ def conv(network, x, out=4, taps=(3, 3), name="y", **more):
     ({"fraction": 2.5}, "layer y: fraction must be an integer, not 2.5"),
     ({"weight_fraction": None}, "layer y: weight_fraction must be an integer, not None"),
     ({"fraction": 400}, "layer y: the shift of the dot products is 396, legal are -128 to 127"),
-    ({"bias": np.ones(3, int), "bias_fraction": 3}, "layer y: bias has 3 values, the layer has 4 output channels"),
+    ({"bias": np.ones(3, int), "bias_fraction": 3}, "layer y: bias: int64 [3], expected integers [4]"),
     ({"bias": np.ones(4, int)}, "layer y: bias_fraction must be an integer, not None"),
-    ({"bias": np.full(4, 40000), "bias_fraction": 3}, "layer y: bias reach from 40000 to 40000"),
+    ({"bias": np.full(4, 40000), "bias_fraction": 3}, "layer y: bias[0] is 40000, expected an integer from -32768 to 32767"),
     ({"bias": np.ones(4, int), "bias_fraction": 300}, "layer y: the shift of the bias is -287"),
     ({"pool": 16}, "layer y: pool must be an integer or a pair of integers from 1 to 15, not 16"),
     ({"pool": 7}, "layer y: pool of 7 x 7 is larger than the 6 x 6 results"),
@@ -248,11 +256,80 @@ def test_values_refused():
     network, x = network_and_input()
     conv(network, x)
     compiled = compile_network(network, build())
-    with pytest.raises(KernelError, match="no input 'z'; there are x"):
-        compiled.image({"z": np.zeros((1, 8, 8, 16), int)})
-    with pytest.raises(KernelError, match=r"tensor x: values must be integers \[1, 8, 8, 16\], not float64 \[1, 8, 8, 16\]"):
-        compiled.image({"x": np.zeros((1, 8, 8, 16))})
-    with pytest.raises(KernelError, match="tensor x: values reach from 300 to 300, legal are -128 to 127"):
-        compiled.image({"x": np.full((8, 8, 16), 300)})
     with pytest.raises(KernelError, match=r"the program takes \d+ bytes of memory, not 64"):
         compiled.image(size=64)
+
+
+def spoilt(index, value, kind=float):
+    values = np.zeros((1, 8, 8, 16), kind)
+    values[index] = value
+    return values
+
+
+@pytest.mark.parametrize("values, message", [
+    ({"x": spoilt((0, 1, 2, 3), 300, int)}, "input x[0, 1, 2, 3] is 300, expected an integer from -128 to 127"),
+    ({"x": spoilt((0, 7, 7, 15), -129)[0]}, "input x[0, 7, 7, 15] is -129.0, expected an integer from -128 to 127"),
+    ({"x": spoilt((0, 0, 0, 1), 0.7)}, "input x[0, 0, 0, 1] is 0.7, expected an integer from -128 to 127"),
+    ({"x": spoilt((0, 0, 0, 1), np.nan)}, "input x[0, 0, 0, 1] is nan, expected an integer from -128 to 127"),
+    ({"x": np.zeros((2, 8, 8, 16), int)}, "input x: int64 [2, 8, 8, 16], expected integers [1, 8, 8, 16]"),
+    ({"x": np.zeros((0, 8, 8, 16), int)}, "input x: int64 [0, 8, 8, 16], expected integers [1, 8, 8, 16]"),
+    ({"x": np.zeros((1, 8, 16, 8), int)}, "input x: int64 [1, 8, 16, 8], expected integers [1, 8, 8, 16]"),
+    ({"x": np.zeros((1, 8, 8, 16), bool)}, "input x: bool [1, 8, 8, 16], expected integers [1, 8, 8, 16]"),
+    ({}, "input x is missing, expected integers [1, 8, 8, 16]"),
+    ({"x": spoilt((), 0), "z": 1}, "input z is unknown, expected x"),
+    ([1], "inputs are list, expected arrays by name: x"),
+])
+def test_inputs_are_refused_alike(values, message, tmp_path):
+    """By plain numpy, by the memory image, by the loads, and by the job, which is then not written."""
+    network, x = network_and_input()
+    conv(network, x)
+    compiled = compile_network(network, build())
+    for use in (lambda: run_network(network, values), lambda: compiled.image(values), lambda: compiled.loads(values),
+                lambda: write_job(tmp_path / "out", "mine", compiled, values)):
+        with pytest.raises(KernelError) as caught:
+            use()
+        assert str(caught.value) == message
+    assert not (tmp_path / "out").exists()
+
+
+def test_whole_floats_are_integers():
+    network, x = network_and_input()
+    conv(network, x)
+    values = np.random.default_rng(1).integers(-128, 128, (1, 8, 8, 16))
+    compiled = compile_network(network, build())
+    for same in (values.astype(float), values.astype(np.int8), values[0].astype(np.float32), values.tolist()):
+        assert np.array_equal(run_network(network, {"x": same})["y"], run_network(network, {"x": values})["y"])
+        assert np.array_equal(compiled.image({"x": same}), compiled.image({"x": values}))
+
+
+def test_names_refused(tmp_path):
+    network = Network()
+    for name in ("a/b", "a:b", 'a"', "", "a b", 5):
+        with pytest.raises(KernelError, match="the name must be of letters, digits and _ . [+] - alone"):
+            network.input(name, (1, 1, 1), fraction=0)
+    with pytest.raises(KernelError, match="input constants: the name is taken"):
+        network.input("constants", (1, 1, 1), fraction=0)
+    network, x = network_and_input()
+    conv(network, x)
+    compiled = compile_network(network, build())
+    with pytest.raises(KernelError, match="job 'a/b': the name must be"):
+        write_job(tmp_path / "out", "a/b", compiled, {"x": spoilt((), 0)})
+    with pytest.raises(KernelError, match="job a: cycles is 0, expected an integer from 1 to "):
+        write_job(tmp_path / "out", "a", compiled, {"x": spoilt((), 0)}, cycles=0)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"padding": None}, "padding must be 1, 2 or 4 integers from 0 to 15, not None"),
+    ({"padding": True}, "padding must be 1, 2 or 4 integers from 0 to 15, not True"),
+    ({"stride": None}, "stride must be an integer or a pair of integers from 1 to 7, not None"),
+    ({"stride": (1, 2.0)}, "stride must be an integer or a pair of integers from 1 to 7, not (1, 2.0)"),
+    ({"act": ["relu"]}, "act must be None, 'relu' or 'leaky', not ['relu']"),
+    ({"weights": np.full((4, 16, 3, 3), 1 << 63, np.uint64)}, "weights[0, 0, 0, 0] is 9223372036854775808, expected an integer from "),
+    ({"weights": [[1], [1, 2]]}, "weights: rows of several lengths, expected integers [out, in, rows, columns]"),
+])
+def test_odd_arguments_refused(options, message):
+    network, x = network_and_input()
+    with pytest.raises(KernelError) as caught:
+        conv(network, x, **options)
+    assert str(caught.value).startswith(f"layer y: {message}")

@@ -4,7 +4,10 @@ import pytest
 
 from quintet.firmware.opentpu import digits
 from quintet.tools import Job, open_target
+from quintet.tools.asm import assemble_text
+from quintet.tools.job import Run
 from quintet.tools.runner import run_job
+from quintet.tools.verify import compare
 
 DEFAULT = "sim:ulx3s-85f/opentpu"
 
@@ -95,3 +98,22 @@ def test_without_a_compiler(quintet, small, monkeypatch):
     monkeypatch.setattr(compilation, "find_compiler", missing)
     ran = quintet("run", small, "--on", "sim:ulx3s-85f/opentpu?preset=25f-4x4")
     assert ran.code == 3 and "no C++ compiler" in ran.err and len(ran.err.splitlines()) == 1
+
+
+def test_several_programs(board, tmp_path):
+    """The digits' program twice, between them one that does nothing: no reset, counters of each, the same bits as the model's."""
+    job = edited(tmp_path)
+    before = run_job(job, board)
+    idle = assemble_text(job.isa, "HLT").data
+    job.runs = [Run(idle, 0x1F_0000), *job.runs, Run(idle, 0x1F_0000), *job.runs]
+    result = run_job(job, board)
+    assert result.raw == before.raw and len(result.outcomes) == 4 and len(result.image.parts) == len(job.loads) + 2
+    assert result.outcome.counters["cycles"] == sum(one.counters["cycles"] for one in result.outcomes)
+    with open_target("model") as model:
+        comparison = compare(job, result, run_job(job, model, like=board.info))
+    assert comparison.equal, comparison.troubles
+    job.cycle_limit = result.outcome.counters["cycles"] * 3 // 4        # the memory's refresh moves the count a little
+    assert [one.status for one in run_job(job, board).outcomes] == ["done", "done", "done", "aborted"]
+    job.cycle_limit = before.outcome.counters["cycles"] // 2
+    stopped = run_job(job, board)
+    assert [one.status for one in stopped.outcomes] == ["done", "aborted"]

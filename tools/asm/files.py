@@ -2,11 +2,12 @@
 """Program files in every form that an ISA declares: read and written by their suffixes."""
 from pathlib import Path
 
-from quintet.gateware.cores.files import LARGEST, write_whole
+from quintet.gateware.cores.files import LARGEST, FileError, write_whole
+from quintet.gateware.cores.program_file import FormError, ProgramFile
 
 from .assembler import assemble
-from .errors import AsmError
-from .program import Program, read_program
+from .errors import AsmError, Place
+from .program import Program, SourceLine, read_program
 
 __all__ = ["load_program", "save_program", "suffix_of"]
 
@@ -57,7 +58,24 @@ def load_program(software, path, params=None, *, most=LARGEST, exports=False):
     if form.read is None:
         readable = [s for s, f in software.forms.items() if f.kind in ("assembly", "binary") or f.read is not None]
         raise AsmError("this form is only written", file=path, expected=", ".join(readable))
-    return form.read(software, path, params)
+    return _read_form(form, software, path, params)
+
+
+def _read_form(form, software, path, params):
+    """What the ISA's own reader makes of ``path``, its errors and lines named with the file."""
+    try:
+        made = form.read(software, path, params)
+    except FormError as error:
+        place = None if error.line is None else Place(str(path), error.line, error.column)
+        raise AsmError(error.message, place=place, expected=error.expected, file=path) from None
+    except FileError as error:
+        raise AsmError(error.trouble, file=error.path) from None
+    except OSError as error:
+        raise AsmError(f"cannot be read ({error.strerror or error})", file=path) from None
+    if not isinstance(made, ProgramFile):
+        return made
+    lines = {offset: SourceLine(str(path), line) for offset, line in made.lines.items()}
+    return Program(made.data, lines=lines, extra=made.extra)
 
 
 def check_size(software, data, path):

@@ -30,8 +30,8 @@ def run(args, console):
     with console.progress() as progress:
         with open_target(args.on, progress=progress) as target:
             result = run_job(job, target, progress=progress, tick=lambda seconds: progress("run"))
-    for warning in result.image.program.warnings:
-        console.note(str(warning))
+    for warning in result.image.warnings:
+        console.note(warning)
     save_outputs(result, args.out, args.allow_outside)
     _show(result, console)
     console.result(run_object(result))
@@ -40,7 +40,7 @@ def run(args, console):
 
 def _show(result, console):
     from ..recognition import recognised_text
-    from ..report import counter_rows, describe_outcome
+    from ..report import counter_rows, describe_outcome, run_rows
     info = result.info
     where = f"{info.board}, " if info.board else ""
     preset = f" {info.preset}" if info.preset else ""
@@ -48,6 +48,8 @@ def _show(result, console):
                 f"{describe_outcome(result)}")
     if result.outcome.status != "done":
         console.note(f"quintet: {result.job.origin}: {describe_outcome(result)}")
+    if len(result.image.steps) > 1:
+        console.table(*run_rows(result))
     console.table(("counter", ">value", "meaning"), counter_rows(result))
     for name, value in result.outcome.values.items():
         console.out(f"{name} = {value:#x}")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .sizes import PES
+from .target import IMAGineError
 
 __all__ = ["Entry", "c_header", "c_program", "hex_words", "verilog_binary"]
 
@@ -97,9 +98,14 @@ def verilog_binary(entries, *, comment, source, separator):
 
 
 def c_program(entries, target, name, *, comment, source):
-    """A C file that defines the program ``name`` of the header's type."""
+    """A C file that defines the program ``name`` of the header's type. Raises :class:`~.target.IMAGineError` for a comment that C
+    would continue on the next line."""
     lines = ['#include "imagine_prog.h"', "", "", "static const uint32_t word_arr[] = {"]
-    lines += _lines(entries, lambda word, entry: f"    0x{word:08X}, ", "    ", comment, source)
+    for line in _lines(entries, lambda word, entry: f"    0x{word:08X}, ", "    ", comment, source):
+        if line.rstrip().endswith("\\"):
+            raise IMAGineError("comment", line.partition("// ")[2], "no backslash at the end of a line: C takes the next one, a word, "
+                               "for a part of the comment")
+        lines.append(line)
     lines += ["};", "", "", f"IMAGine_Prog {name} = {{", "    word_arr,",
               "    sizeof(word_arr)/sizeof(word_arr[0]),   // size"]
     for value, blanks, what in ((target.fracWidth, 4, "fracWidth"), (target.mvMaxRow or 0, 3, "mvMaxRow"),

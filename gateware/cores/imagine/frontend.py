@@ -47,7 +47,8 @@ class Frontend:
         if method not in (_DIRECTIVES if name.startswith(".") else self._names):
             self._unknown(name, cursor, place)
         function = getattr(self.asm, method)
-        parameters = [(p.name, p.default is p.empty) for p in inspect.signature(function).parameters.values()]
+        parameters = [(p.name, p.default is p.empty, p.kind is p.KEYWORD_ONLY)
+                      for p in inspect.signature(function).parameters.values()]
         values, places = read_arguments(cursor, name, parameters)
         for array in _ARRAYS:
             if isinstance(values.get(array), str):

@@ -23,13 +23,13 @@ class MacroMethods:
 
     # Arithmetic
 
-    def mv_MULT(self, rd, multiplicand, multiplier, comment=None, skipChecks=False):
+    def mv_MULT(self, rd, multiplicand, multiplier, *, comment=None, skipChecks=False):
         """{rd+1, rd} := multiplicand * multiplier, signed and exact. ``skipChecks``: registers up to 63."""
         rd, a, b = self._product(rd, multiplicand, multiplier, "rd", skipChecks)
         self._macro(f"MV_MULT rd={rd}, multiplicand={a}, multiplier={b}", comment, ISA.encode("mv_clrmbit"),
                     *self._words("mv_updatepp", ("bitNo", range(self.params.regWidth)), ppreg=rd, multiplicand=a, multiplier=b))
 
-    def mv_MULTFXP(self, rd, multiplicand, multiplier, comment=None):
+    def mv_MULTFXP(self, rd, multiplicand, multiplier, *, comment=None):
         """rd := low N bits of multiplicand * multiplier >> fracWidth, rounded toward minus infinity."""
         params = self.params
         if params.resvRegCnt < 2:
@@ -49,14 +49,14 @@ class MacroMethods:
         else:
             self.mv_movOffset(params.fracWidth, rd, base, comment=comment, skipChecks=True)
 
-    def mv_BLOCKACCUM(self, rd, rs, comment=None):
+    def mv_BLOCKACCUM(self, rd, rs, *, comment=None):
         """PE 0 of rd := sum of the 16 PEs of rs, in every block."""
         rd, rs = self._register("rd", rd), self._register("rs", rs)
         folds = range(2, self.params.maxFold + 1)
         self._macro(f"MV_BLOCK_ACCUM rd={rd}, rs={rs}", comment, ISA.encode("mv_blockFold", fold=1, rd=rd, rs=rs),
                     *self._words("mv_blockFold", ("fold", folds), rd=rd, rs=rd))
 
-    def mv_RNGACCUM(self, colCnt, rd, rs, comment=None):
+    def mv_RNGACCUM(self, colCnt, rd, rs, *, comment=None):
         """PE 0 of block column 0 of rd := sum of PEs 0 to colCnt-1 of rs; colCnt is 16, 32 ... 16*2^(maxLevel+1)."""
         legal = [PES << i for i in range(self.params.maxLevel + 2)]
         expected = "one of " + ", ".join(str(v) for v in legal)
@@ -65,7 +65,7 @@ class MacroMethods:
             raise IMAGineError("colCnt", colCnt, expected)
         self._accumulate(f"MV_RNGACCUM colCnt={colCnt}, ", legal.index(colCnt), rd, rs, comment)
 
-    def mv_ALLACCUM(self, rd, rs, comment=None):
+    def mv_ALLACCUM(self, rd, rs, *, comment=None):
         """PE 0 of block column 0 of rd := sum of all PEs of the row of rs."""
         self._accumulate("MV_ALLACCUM ", self.params.maxLevel + 1, rd, rs, comment)
 
@@ -78,11 +78,11 @@ class MacroMethods:
 
     # Barriers
 
-    def mv_SYNC(self, comment=None):
+    def mv_SYNC(self, *, comment=None):
         """What follows starts after the last ``mv_`` instruction has finished."""
         self._macro("MV_SYNC", comment, *[ISA.encode("mv_nop")] * 2)
 
-    def vv_SYNC(self, comment=None):
+    def vv_SYNC(self, *, comment=None):
         """What follows starts after the last ``vv_`` instruction has finished."""
         self._macro("VV_SYNC", comment, ISA.encode("vv_nop"))
 
@@ -92,7 +92,7 @@ class MacroMethods:
         """Addresses of a register's bits."""
         return range(reg * self.params.regWidth, (reg + 1) * self.params.regWidth)
 
-    def mv_CLRREG(self, reg, comment=None):
+    def mv_CLRREG(self, reg, *, comment=None):
         """reg := 0 in all PEs; all blocks are selected then."""
         reg = self._register("reg", reg)
         self._macro(f"MV_CLRREG reg={reg}", comment, ISA.encode("mv_selectAll"),
@@ -118,7 +118,7 @@ class MacroMethods:
         if size > limit:
             raise IMAGineError(f"{what} of {name}", size, f"at most {limit} ({why})")
 
-    def mv_LOADMAT(self, reg, matrix, comment=None):
+    def mv_LOADMAT(self, reg, matrix, *, comment=None):
         """Element k of row r of ``matrix`` to PE k mod 16 of block (r, k div 16) of reg; 0 to all others."""
         from .fixedpoint import matrix_rows
         reg = self._register("reg", reg)
@@ -132,7 +132,7 @@ class MacroMethods:
                 words += self._writes(reg, block, "mv_selectBlk", rowID=r, colID=c)
         self._load(reg, "MV_LOADMAT", f"Mat({len(rows)}, {longest})", words, comment)
 
-    def mv_LOADVEC_ROW(self, reg, vector, comment=None):
+    def mv_LOADVEC_ROW(self, reg, vector, *, comment=None):
         """Element k of ``vector`` to PE k mod 16 of block column k div 16 of reg, in every row; 0 to all others."""
         from .fixedpoint import vector_of
         reg = self._register("reg", reg)
@@ -143,7 +143,7 @@ class MacroMethods:
             words += self._writes(reg, block, "mv_selectCol", colID=c)
         self._load(reg, "MV_LOADVEC_ROW", f"Vec({len(vector)})", words, comment)
 
-    def mv_LOADVEC_COL(self, reg, vector, comment=None):
+    def mv_LOADVEC_COL(self, reg, vector, *, comment=None):
         """Element r of ``vector`` to all PEs of block row r of reg; 0 to all others."""
         from .fixedpoint import vector_of
         reg = self._register("reg", reg)

@@ -2,6 +2,7 @@
 """Programs of IMAGine: statements are calls of the published assembler class, files also its exports."""
 from ..software import FileForm, Software
 from .frontend import Frontend, listing, write_export
+from .imports import read_export
 from .isa import ISA
 from .joblint import check_job
 
@@ -12,10 +13,10 @@ SOFTWARE = Software(
     forms={
         ".s": FileForm("assembly", doc="assembly"),
         ".bin": FileForm("binary", doc="32-bit little-endian words, nothing else"),
-        ".mem": FileForm("export", write=write_export, doc="binary digits with comments, for $readmemb (written only)"),
-        ".c": FileForm("export", write=write_export, doc="C file; the program is named as the file (written only)"),
+        ".mem": FileForm("export", read_export, write_export, doc="binary digits with comments, for $readmemb"),
+        ".c": FileForm("export", read_export, write_export, doc="C file; the program is named as the file"),
         ".h": FileForm("export", write=write_export, doc="header of the C files (written only)"),
-        ".hex": FileForm("export", write=write_export, doc="a word of eight digits a line, for $readmemh (written only)"),
+        ".hex": FileForm("export", read_export, write_export, doc="a word of eight digits a line, for $readmemh"),
     },
     check_job=check_job,
     frontend=Frontend,

@@ -13,10 +13,11 @@ def read_arguments(cursor, method, parameters):
     Parameters
     ----------
     cursor : of the assembler, behind the mnemonic ``method``
-    parameters : list of (name, whether it must be given), in the order of positions
+    parameters : list of (name, whether it must be given, whether it goes by name alone), in the order of positions
     """
-    names = [name for name, _ in parameters]
-    usage = f"{method} {', '.join(names)}".strip()
+    names = [name for name, _, _ in parameters]
+    by_position = [name for name, _, named_only in parameters if not named_only]
+    usage = f"{method} {', '.join(f'{name}=...' if named_only else name for name, _, named_only in parameters)}".strip()
     values, places, named = {}, {}, False
     while not cursor.at_end:
         if values:
@@ -31,14 +32,15 @@ def read_arguments(cursor, method, parameters):
             cursor.index -= 1
             if named:
                 cursor.fail("an argument without a name after one with a name", place=place, expected="name=value")
-            if len(values) == len(names):
-                cursor.fail(f"{method} takes no more arguments", place=place, expected=f"end of line after {usage}")
-            name = names[len(values)]
+            if len(values) == len(by_position):
+                how = " without a name" if len(by_position) < len(names) else ""
+                cursor.fail(f"{method} takes no more arguments{how}", place=place, expected=f"end of line after {usage}")
+            name = by_position[len(values)]
         if name in values:
             cursor.fail(f"{name} is given twice", place=place)
         places[name] = cursor.place
         values[name] = read_value(cursor)
-    for name, needed in parameters:
+    for name, needed, _ in parameters:
         if needed and name not in values:
             cursor.fail(f"{name} is missing", expected=usage)
     return values, places

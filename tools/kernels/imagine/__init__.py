@@ -6,7 +6,7 @@
 * :func:`streamed` is one program for a batch of vectors, in passes, for layers that do not fit;
 * :class:`Session` runs layers on a target; :class:`LSTMCell` is a cell's four gates; :func:`write_job` writes a job.
 """
-from .errors import KernelError
+from ..inputs import KernelError
 from .jobs import write_job
 from .layer import Layer, decode, from_fixed, to_fixed
 from .lstm import LSTMCell

@@ -2,7 +2,7 @@
 """A layer in fixed point, and what it must give in integers."""
 import numpy as np
 
-from .errors import KernelError
+from ..inputs import KernelError, check_name, check_whole, integers
 
 __all__ = ["Layer", "decode", "from_fixed", "to_fixed"]
 
@@ -49,31 +49,22 @@ class Layer:
         Shapes that do not go together, numbers outside ``width`` bits.
     """
     def __init__(self, weights, bias=None, *, fraction, width=16, name="layer"):
-        given = weights if isinstance(weights, (list, tuple)) else [weights]
-        self.weights = tuple(self._integers(w, 2, width, f"weights of {name}") for w in given)
+        check_name("layer", name)
+        if not isinstance(width, (int, np.integer)) or width not in (4, 8, 16):
+            raise KernelError(f"width of {name} is {width!r}, expected 4, 8 or 16")
+        self.width, self.name = int(width), name
+        self.fraction = check_whole(f"fraction of {name}", fraction, 0, self.width)
+        several = isinstance(weights, (list, tuple))
+        self.weights = tuple(self._integers(f"weights[{k}]" if several else "weights", w, ("rows", "columns"))
+                             for k, w in enumerate(weights if several else [weights]))
         if not self.weights or len({len(w) for w in self.weights}) != 1:
             raise KernelError(f"weights of {name} have {', '.join(str(w.shape) for w in self.weights) or 'no'} rows and columns, "
                               "expected the same rows for every input")
-        self.bias = None if bias is None else self._integers(bias, 1, width, f"bias of {name}")
         self.height = len(self.weights[0])
-        if self.bias is not None and len(self.bias) != self.height:
-            raise KernelError(f"bias of {name} has {len(self.bias)} elements, expected {self.height}")
-        if width not in (4, 8, 16):
-            raise KernelError(f"width of {name} is {width}, expected 4, 8 or 16")
-        if not 0 <= fraction <= width:
-            raise KernelError(f"fraction of {name} is {fraction}, expected 0 to {width}")
-        self.fraction, self.width, self.name = fraction, width, name
+        self.bias = None if bias is None else self._integers("bias", bias, (self.height,))
 
-    @staticmethod
-    def _integers(values, dimensions, width, what):
-        values = np.asarray(values)
-        if values.ndim != dimensions or values.size == 0 or values.dtype.kind not in "iu":
-            raise KernelError(f"{what} are {values.dtype} {values.shape}, expected integers of {dimensions} dimension"
-                              f"{'s' * (dimensions > 1)}")
-        values = values.astype(np.int64)
-        if (values < -(1 << width - 1)).any() or (values >= 1 << width - 1).any():
-            raise KernelError(f"{what} reach from {values.min()} to {values.max()}, expected {width} bits")
-        return values
+    def _integers(self, what, values, shape, floats=False):
+        return integers(f"{self.name}.{what}", values, shape, self.width, floats=floats)
 
     @property
     def lengths(self):
@@ -84,11 +75,8 @@ class Layer:
         """``vectors``, one for each input, as integers [n_k]."""
         if len(vectors) != len(self.weights):
             raise KernelError(f"{self.name} takes {len(self.weights)} vectors, not {len(vectors)}")
-        found = [self._integers(v, 1, self.width, f"inputs of {self.name}") for v in vectors]
-        for vector, length in zip(found, self.lengths, strict=True):
-            if len(vector) != length:
-                raise KernelError(f"an input of {self.name} has {len(vector)} elements, expected {length}")
-        return found
+        return [self._integers(f"input[{k}]", vector, (length,), floats=True)
+                for k, (vector, length) in enumerate(zip(vectors, self.lengths, strict=True))]
 
     def reference(self, *vectors, wrap=True):
         """What the array gives, int64 [m]: each product shifted down (toward minus infinity), sums modulo 2^width; without

@@ -35,13 +35,15 @@ class Program:
         self.vectors += method == "vv_parallelEn"
 
     def load(self, method, register, integers, name):
-        """Appends a LOAD macro of ``integers``, an array that the text calls ``name``."""
+        """Appends a LOAD macro of ``integers``, an array that the text calls ``name``, or where another is called so
+        ``name_2``, ``name_3`` ..."""
         values = np.asarray(integers)
-        known = self.arrays.get(name)
-        if known is not None and not np.array_equal(known, values):
-            raise ValueError(f"two arrays are called {name}")
-        self.arrays[name] = values
-        self.calls.append((method, (register, name)))
+        unique, number = name, 1
+        while unique in self.arrays and not np.array_equal(self.arrays[unique], values):
+            number += 1
+            unique = f"{name}_{number}"
+        self.arrays[unique] = values
+        self.calls.append((method, (register, unique)))
 
     def row(self, terms, accumulator, work, bias, overlap=True):
         """One row of tiles: the sum of products of ``terms`` (pairs of a vector's and a weight's register), all PEs of

@@ -2,7 +2,7 @@
 """Layers whose weights stay in the array: loaded once, then a small program for every inference."""
 import numpy as np
 
-from .errors import KernelError
+from ..inputs import KernelError, check_whole
 from .program import Program
 from .tiles import Tiles, registers_for_use
 
@@ -58,6 +58,7 @@ class Resident:
 
     def kernel(self, index, vectors=None, name="x"):
         """The :class:`Program` of layer ``index``: loads of ``vectors`` (``None``: they lie there), then its products."""
+        check_whole("layer's number", index, 0, len(self.layers) - 1)
         program, tiles = Program(self.params, self.fraction), self.tiles[index]
         if vectors is not None:
             vectors = tiles.layer.check_inputs(vectors)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers on a target, one small program an inference, without a reset between them."""
-from .errors import KernelError
+import numpy as np
+
+from ..inputs import KernelError, check_whole
 from .layer import decode
 from .resident import Resident
-from .streamed import streamed
+from .streamed import batch_of, streamed
 
 __all__ = ["Session"]
 
@@ -51,19 +53,23 @@ class Session:
 
     def run(self, index, *vectors):
         """Results [m] of layer ``index`` on ``vectors``."""
+        layer = self._layer(index)
         if self._kept is not None:
             return self._kept.results(index, self._run(self._kept.kernel(index, vectors)))
-        made = streamed(self.layers[index], self.params, [vectors])
+        made = streamed(layer, self.params, [vectors])
         return made.results(self._run(made.program))[0]
 
     def batch(self, index, vectors):
         """Results [batch, m] of layer ``index`` on ``vectors``, tuples of inputs or arrays of the only one."""
-        given = [v if isinstance(v, tuple) else (v,) for v in vectors]
+        layer = self._layer(index)
+        given = batch_of(layer, [v if isinstance(v, tuple) else (v,) for v in vectors])
         if self._kept is not None:
-            import numpy as np
             return np.stack([self.run(index, *v) for v in given])
-        made = streamed(self.layers[index], self.params, given)
+        made = streamed(layer, self.params, given)
         return made.results(self._run(made.program))
+
+    def _layer(self, index):
+        return self.layers[check_whole("layer's number", index, 0, len(self.layers) - 1)]
 
     def _run(self, program):
         data, size = program.data, program.output_bytes

@@ -2,11 +2,11 @@
 """A layer of any size on a batch of vectors in one program: weights come in passes, as many rows of tiles as fit."""
 import numpy as np
 
-from .errors import KernelError
+from ..inputs import KernelError
 from .program import Program
 from .tiles import Tiles, registers_for_use
 
-__all__ = ["Streamed", "streamed"]
+__all__ = ["Streamed", "batch_of", "streamed"]
 
 #: Registers that compute: accumulator, product.
 _ACCUMULATOR, _WORK, _FREE = 0, 1, 2
@@ -16,9 +16,7 @@ class Streamed:
     """The program (``program``), and what its results are (:meth:`results`); ``passes`` is how often weights are loaded."""
     def __init__(self, layer, params, batch, overlap):
         self.layer, self.params = layer, params
-        self.batch = [layer.check_inputs(vectors) for vectors in batch]
-        if not self.batch:
-            raise KernelError(f"{layer.name}: a batch of no vectors")
+        self.batch = batch_of(layer, batch)
         self.tiles, self.overlap = Tiles(layer, params), overlap
         self.program = Program(params, layer.fraction)
         self._order = []                                    # (vector of the batch, row of tiles) of every shift-out
@@ -97,6 +95,14 @@ class Streamed:
         if self._order == [(number, tile) for tile in range(tall) for number in range(batch)]:
             return {"shape": (tall, batch, rows, 2), "order": (1, 3, 0, 2), "classes": self.layer.height}
         return None
+
+
+def batch_of(layer, batch):
+    """``batch``, tuples of input vectors, checked; raises :class:`KernelError`."""
+    found = [layer.check_inputs(vectors) for vectors in batch]
+    if not found:
+        raise KernelError(f"{layer.name}: a batch of no vectors, expected at least one")
+    return found
 
 
 def streamed(layer, params, batch, *, overlap=True):

@@ -2,7 +2,7 @@
 """How a layer is cut for an array: tiles of R rows by 16*C columns, one register each."""
 from quintet.gateware.cores.imagine.params import registers_of
 
-from .errors import KernelError
+from ..inputs import KernelError
 from .program import RESERVED
 
 __all__ = ["Tiles", "registers_for_use"]

@@ -7,8 +7,8 @@
 * :func:`estimate` models the cycles of a program;
 * :func:`write_job` writes a job for ``quintet run``.
 """
+from ..inputs import KernelError
 from .compiler import compile_network
-from .errors import KernelError
 from .estimate import Estimate, Timing, estimate
 from .fold import fold_input, fold_weights
 from .graph import Layer, Network, Tensor

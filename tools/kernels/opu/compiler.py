@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a network to a program: memory, tilings, order of instructions."""
 from ....gateware.cores.opu.isa import ISA
+from ..inputs import KernelError
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
-from .errors import KernelError
 from .estimate import Timing, estimate
 from .lower import Lowering
 from .memory import Constants, Maps
 from .program import Compiled, LayerSpan, Placed
 from .target import Target
-from .tiling import candidates, widest
+from .tiling import candidates, check_tiling, widest
 
 __all__ = ["compile_network"]
 
@@ -69,7 +69,10 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
     maps = Maps(network, group, target.slot_units)
     writer = _Writer(network, target, maps, group, schedule)
     chosen = {layer.name: widest(target, layer, group, writer.flat(layer)) for layer in network.layers}
-    chosen.update(tilings or {})
+    for layer in network.layers:
+        if layer.name in (tilings or {}):
+            check_tiling(target, layer, group, writer.flat(layer), tilings[layer.name])
+            chosen[layer.name] = tilings[layer.name]
     if schedule and target.overlaps:
         free = [layer for layer in network.layers if layer.name not in (tilings or {})]
         chosen = _search(writer, free, chosen, timing or Timing())

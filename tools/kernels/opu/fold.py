@@ -7,7 +7,7 @@ work. It applies to inputs, which the host lays out.
 import numpy as np
 
 from ....gateware.cores.opu.types import SLOT
-from .errors import KernelError
+from ..inputs import KernelError
 
 __all__ = ["fold_input", "fold_weights"]
 

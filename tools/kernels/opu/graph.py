@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ....gateware.cores.opu.types import SLOT, type_set
-from .errors import KernelError
+from ..inputs import KernelError, check_name, check_names, integers
 
-__all__ = ["ACTIVATIONS", "Layer", "Network", "Tensor"]
+__all__ = ["ACTIVATIONS", "BLOCK", "Layer", "Network", "Tensor", "check_inputs"]
 
 #: Name of an activation -> its number in ``@post``.
 ACTIVATIONS = {None: 0, "relu": 1, "leaky": 2}
+#: Taps that one window offset of ``conv`` reaches, a side.
+BLOCK = 16
 _MOST_SIDE = 1023           # of a map in memory, borders included
 _MOST_BORDER = 15
 
@@ -36,6 +38,20 @@ class Tensor:
     def maps(self):
         """Maps of 64 channels that hold it."""
         return -(-self.channels // SLOT)
+
+
+def check_inputs(values, tensors, images, bits):
+    """``values`` by name as int64 [images, height, width, channels] of every one of ``tensors``; the first axis may be left out
+    for one image. Raises :class:`KernelError` for what a program cannot be given."""
+    check_names(values, {t.name: f"integers {[images, *t.shape]}" for t in tensors})
+    return {t.name: check_values(t, values[t.name], images, bits) for t in tensors}
+
+
+def check_values(tensor, values, images, bits):
+    """``values`` of one tensor, as :func:`check_inputs`."""
+    if images == 1 and np.shape(values) == tensor.shape:
+        values = np.asarray(values)[None]
+    return integers(f"input {tensor.name}", values, (images, *tensor.shape), bits)
 
 
 @dataclass(eq=False)
@@ -89,6 +105,13 @@ class Layer:
                 and self.weights is not None and self.residual is None and self.pool == (1, 1, 1, 1))
 
     @property
+    def positions(self):
+        """Taps (row, column) in the order in which a map's are added up: blocks of 16 x 16, in each row by row. The order is part of the
+        layer's meaning, since sums saturate."""
+        return [(r, c) for r0 in range(0, self.taps[0], BLOCK) for c0 in range(0, self.taps[1], BLOCK)
+                for r in range(r0, min(r0 + BLOCK, self.taps[0])) for c in range(c0, min(c0 + BLOCK, self.taps[1]))]
+
+    @property
     def macs(self):
         """Multiplications of the layer on real channels, for one image."""
         channels = self.source.channels if self.weights is not None else 1
@@ -96,10 +119,20 @@ class Layer:
 
 
 def _pair(value, low, high, say):
-    pair = (value, value) if isinstance(value, int) else tuple(value)
-    if len(pair) != 2 or not all(isinstance(v, (int, np.integer)) and low <= v <= high for v in pair):
+    pair = _whole_numbers(value)
+    if len(pair) == 1:
+        pair *= 2
+    if len(pair) != 2 or not all(low <= v <= high for v in pair):
         raise say(f"must be an integer or a pair of integers from {low} to {high}, not {value!r}")
-    return int(pair[0]), int(pair[1])
+    return pair
+
+
+def _whole_numbers(value):
+    """An integer, or a sequence of them, as a tuple; of anything else an empty one."""
+    values = tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else (value,)
+    if all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in values):
+        return tuple(int(v) for v in values)
+    return ()
 
 
 @dataclass(eq=False)
@@ -125,16 +158,17 @@ class Network:
 
     def __post_init__(self):
         self.set = type_set(self.types)
-        self._names = set()
+        self._names = {"constants"}                 # what a job calls kernels and biases
         self._known = set()
         if type(self.batch) is not int or self.batch < 1:
             raise KernelError(f"batch must be a positive integer, not {self.batch!r}")
 
     def input(self, name, shape, *, fraction):
         """An input of ``shape`` (height, width, channels); a vector is (1, 1, channels)."""
-        if len(shape) != 3 or not all(isinstance(v, int) and v >= 1 for v in shape):
+        sizes = _whole_numbers(shape)
+        if len(sizes) != 3 or min(sizes) < 1:
             raise KernelError(f"input {name}: shape must be (height, width, channels), not {shape!r}")
-        tensor = self._tensor("input", name, shape, fraction)
+        tensor = self._tensor("input", name, sizes, fraction)
         self.inputs.append(tensor)
         return tensor
 
@@ -178,7 +212,7 @@ class Network:
         say = self._say(name)
         if source not in self._known:
             raise say(f"source {getattr(source, 'name', source)!r} is no tensor of this network")
-        weights = self._integers(say, "weights", weights, 4, self.set.ker)
+        weights = integers(f"layer {name}: weights", weights, ("out", "in", "rows", "columns"), self.set.ker, floats=False)
         out, channels, *taps = weights.shape
         if channels != source.channels:
             raise say(f"weights have {channels} input channels, source {source.name} has {source.channels}")
@@ -191,7 +225,7 @@ class Network:
         say = self._say(name)
         if source not in self._known:
             raise say(f"source {getattr(source, 'name', source)!r} is no tensor of this network")
-        weights = self._integers(say, "weights", weights, 2, self.set.ker)
+        weights = integers(f"layer {name}: weights", weights, ("out", "in"), self.set.ker, floats=False)
         height, width, channels = source.shape
         if weights.shape[1] != height * width * channels:
             raise say(f"weights have {weights.shape[1]} inputs, source {source.name} has {height * width * channels} values")
@@ -233,6 +267,7 @@ class Network:
         return lambda text: say(f"{what} {text}")
 
     def _tensor(self, what, name, shape, fraction):
+        check_name(what, name)
         if name in self._names:
             raise KernelError(f"{what} {name}: the name is taken")
         if type(fraction) is not int:
@@ -245,22 +280,10 @@ class Network:
         return tensor
 
     @staticmethod
-    def _integers(say, what, values, dimensions, bits):
-        array = np.asarray(values)
-        if array.dtype.kind not in "iu" or array.ndim != dimensions or not array.size:
-            raise say(f"{what} must be integers in {dimensions} dimensions, not {array.dtype} {list(array.shape)}")
-        array = array.astype(np.int64)
-        low, high = -(1 << bits - 1), (1 << bits - 1) - 1
-        if array.min() < low or array.max() > high:
-            raise say(f"{what} reach from {array.min()} to {array.max()}, legal are {low} to {high}")
-        return array
-
-    @staticmethod
     def _padding(say, padding):
-        sides = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
-        if len(sides) == 2:
-            sides = (sides[0], sides[0], sides[1], sides[1])
-        if len(sides) != 4 or not all(isinstance(v, int) and 0 <= v <= _MOST_BORDER for v in sides):
+        sides = _whole_numbers(padding)
+        sides = {1: sides * 4, 2: tuple(v for v in sides for _ in range(2))}.get(len(sides), sides)
+        if len(sides) != 4 or not all(0 <= v <= _MOST_BORDER for v in sides):
             raise say(f"padding must be 1, 2 or 4 integers from 0 to {_MOST_BORDER}, not {padding!r}")
         return sides
 
@@ -274,7 +297,7 @@ class Network:
              by_tap=False):
         stride = _pair(stride, 1, 7, self._of(say, "stride"))
         padding = self._padding(say, padding)
-        if act not in ACTIVATIONS:
+        if act is not None and act not in [*ACTIVATIONS][1:]:
             raise say(f"act must be None, 'relu' or 'leaky', not {act!r}")
         if order not in (0, 1, 2):
             raise say(f"order must be 0, 1 or 2, not {order!r}")
@@ -285,9 +308,7 @@ class Network:
         f = self._shift(say, "the dot products", gain - source.fraction - weight_fraction)
         b = 0
         if bias is not None:
-            bias = self._integers(say, "bias", bias, 1, self.set.bias)
-            if len(bias) != out:
-                raise say(f"bias has {len(bias)} values, the layer has {out} output channels")
+            bias = integers(f"layer {name}: bias", bias, (out,), self.set.bias, floats=False)
             if type(bias_fraction) is not int:
                 raise say(f"bias_fraction must be an integer, not {bias_fraction!r}")
             b = self._shift(say, "the bias", gain - bias_fraction)

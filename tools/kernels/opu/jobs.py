@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ...recognition import job_lines
+from ..inputs import check_name, check_whole
 
 __all__ = ["write_job"]
 
@@ -33,7 +34,7 @@ def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_00
     ----------
     folder, name : where, and what the files are called
     compiled : Compiled
-    values : dict, name of an input -> integers [images, height, width, channels]
+    values : dict, name of every input -> integers [images, height, width, channels]
     comment : first lines of the job and of the program
     cycles : limit of the run
     binary : write the program in its binary form, which is smaller
@@ -43,7 +44,15 @@ def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_00
     -------
     Path of the job. It saves every output as ``<name>_<output>.npy``, an array [images, maps, rows, columns, 64] that
     ``compiled.outputs[output].unpack`` reads.
+
+    Raises
+    ------
+    KernelError
+        Values that are not exactly what the program takes, a name that cannot be a file's; nothing is written.
     """
+    check_name("job", name)
+    cycles = check_whole(f"job {name}: cycles", cycles, 1, 1 << 63)
+    loads = compiled.loads(values)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     notes = "".join(f"# {line}\n" for line in comment.splitlines())
@@ -52,7 +61,7 @@ def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_00
              f'types = "{compiled.params["types"]}"', "[registers]"]
     lines += [f'"{register}" = {value:#x}' for register, value in compiled.registers.items()]
     arrays = {}
-    for address, data, what in compiled.loads(values):
+    for address, data, what in loads:
         arrays[what] = data
         lines += ["[[load]]", f'file = "{name}.npz:{what}"', f"at = {address:#x}"]
     for output, placed in compiled.outputs.items():

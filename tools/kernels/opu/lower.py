@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ....gateware.cores.opu.types import SLOT
+from .graph import BLOCK
 from .target import ifm_channels, ofm_channels
-from .tiling import BLOCK, channels_of
+from .tiling import channels_of
 
 __all__ = ["Chunk", "Job", "Load", "Lowering", "Pad", "Part"]
 
@@ -236,11 +237,8 @@ class Lowering:
         source, result = self.maps.buffers[layer.source], self.maps.buffers[layer.result]
         ifm_c = SLOT if layer.source.maps > 1 else ifm_channels(layer.source.channels)
         ofm_c = ofm_channels(channels_of(layer.result, out))
-        slots = [(part, r, c) for part in range(layer.source.maps) for r in range(layer.taps[0])
-                 for c in range(layer.taps[1])]
         taps = []
-        for at in range(0, len(slots), BLOCK):
-            some = slots[at:at + BLOCK]
+        for some in self._slots(layer):
             part, r, c = some[0]
             load = Load(source.at(self._image(source, n) + row, part, r, c), source.image_slots, (rows, len(some), ifm_c))
             taps += [_Tap(load, (1, 1), layer.f, 0, k, slot) for k, slot in enumerate(some)]
@@ -248,6 +246,19 @@ class Lowering:
         return Job(layer, (rows, 1, ofm_c), parts, self._bias(layer, out, ofm_c), None,
                    result.at(self._image(result, n) + row, out), (rows, result.image_slots), rows, 1,
                    self._borders(layer, n + row, rows, out))
+
+    @staticmethod
+    def _slots(layer):
+        """(map, row, column) of a flat layer's slots in their order, cut into runs that lie one after another in memory."""
+        runs, before = [], None
+        for part in range(layer.source.maps):
+            for r, c in layer.positions:
+                at = (part * layer.taps[0] + r) * layer.taps[1] + c
+                if before is None or at != before + 1 or len(runs[-1]) == BLOCK:
+                    runs.append([])
+                runs[-1].append((part, r, c))
+                before = at
+        return runs
 
     # Kernels
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....gateware.cores.opu.types import SLOT
-from .errors import KernelError
+from ..inputs import KernelError
+from .graph import check_values
 
 __all__ = ["Buffer", "Constants", "Maps", "dtype"]
 
@@ -64,16 +65,7 @@ class Buffer:
     def pack(self, values, bits):
         """The bytes of ``values`` [images, height, width, channels], borders and unused channels zero."""
         tensor = self.tensor
-        values = np.asarray(values)
-        if values.shape == tensor.shape:
-            values = values[None]
-        if values.shape != (self.images, *tensor.shape) or values.dtype.kind not in "iu":
-            raise KernelError(f"tensor {tensor.name}: values must be integers {[self.images, *tensor.shape]}, not "
-                              f"{values.dtype} {list(values.shape)}")
-        low, high = -(1 << bits - 1), (1 << bits - 1) - 1
-        if values.min() < low or values.max() > high:
-            raise KernelError(f"tensor {tensor.name}: values reach from {values.min()} to {values.max()}, legal are {low} to "
-                              f"{high}")
+        values = check_values(tensor, values, self.images, bits)
         array = np.zeros((self.images, tensor.maps, self.mem_h, self.mem_w, SLOT), dtype(bits))
         p = self.border
         for part in range(tensor.maps):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....gateware.cores.opu.software import SOFTWARE
 from ...asm import disassemble
-from .errors import KernelError
+from ..inputs import KernelError, check_names
 from .memory import dtype
 
 __all__ = ["Compiled", "LayerSpan", "Placed"]
@@ -109,27 +109,27 @@ class Compiled:
 
         Parameters
         ----------
-        values : dict, name of an input -> integers [images, height, width, channels]; missing ones are zero
+        values : dict, name of every input -> integers [images, height, width, channels]; without it they are zero
         size : bytes, at least ``memory_size``
         """
         memory = np.zeros(size or self.memory_size, np.uint8)
         if memory.size < self.memory_size:
             raise KernelError(f"the program takes {self.memory_size} bytes of memory, not {memory.size}")
-        for address, data, _ in self.loads(values or {}):
+        if values is None:
+            values = {name: np.zeros((placed.buffer.images, *placed.buffer.tensor.shape), int) for name, placed in self.inputs.items()}
+        for address, data, _ in self.loads(values):
             memory[address:address + data.size] = data
         memory[self.program_at:self.program_at + len(self.data)] = np.frombuffer(self.data, np.uint8)
         return memory
 
     def loads(self, values):
-        """(byte address, uint8 array, name) of everything but the program that memory must hold before the run."""
-        for name in values:
-            if name not in self.inputs:
-                raise KernelError(f"no input {name!r}; there are {', '.join(self.inputs)}")
+        """(byte address, uint8 array, name) of everything but the program that memory must hold before the run; ``values`` as for
+        :meth:`image`. Raises :class:`KernelError`."""
+        check_names(values, {name: f"integers {[placed.buffer.images, *placed.buffer.tensor.shape]}"
+                             for name, placed in self.inputs.items()})
         found = [(self.constants_at, self.constants, "constants")] if self.constants.size else []
-        for name, placed in self.inputs.items():
-            if name in values:
-                found.append((placed.address, placed.pack(values[name]).view(np.uint8).ravel(), name))
-        return found
+        return found + [(placed.address, placed.pack(values[name]).view(np.uint8).ravel(), name)
+                        for name, placed in self.inputs.items()]
 
     @property
     def all_registers(self):

@@ -2,11 +2,13 @@
 """Networks in plain numpy: what a program of this library must give, on every target, bit by bit.
 
 Independent of the golden model and of tiling. Taps follow one another as in the programs: maps of 64 input channels one after the
-other, in each the taps row by row, the residual's last; partial sums are rounded and saturated at every tap.
+other, in each the taps in blocks of 16 x 16 and there row by row, the residual's last; partial sums are rounded and saturated at
+every tap.
 """
 import numpy as np
 
 from ....gateware.cores.opu.types import SLOT
+from .graph import check_inputs
 
 __all__ = ["run_layer", "run_network"]
 
@@ -70,20 +72,19 @@ def run_layer(layer, types, source, residual=None):
     down, across = layer.stride
     sums, channels = None, padded.shape[3]
     for at in range(0, channels, SLOT):
-        for r in range(layer.taps[0]):
-            for c in range(layer.taps[1]):
-                window = padded[:, r:r + (layer.rows - 1) * down + 1:down, c:c + (layer.columns - 1) * across + 1:across]
-                if layer.weights is None:
-                    products = window * layer.identity
-                else:
-                    products = window[..., at:at + SLOT] @ layer.weights[:, at:at + SLOT, r, c].T
-                if sums is not None:
-                    sums = sums + _scaled(products, layer.f)
-                elif layer.bias is None:
-                    sums = _scaled(products, layer.f)
-                else:
-                    sums = _first(products, layer.bias, layer.f, layer.b)
-                sums = _clamp(sums, types.ofm)
+        for r, c in layer.positions:
+            window = padded[:, r:r + (layer.rows - 1) * down + 1:down, c:c + (layer.columns - 1) * across + 1:across]
+            if layer.weights is None:
+                products = window * layer.identity
+            else:
+                products = window[..., at:at + SLOT] @ layer.weights[:, at:at + SLOT, r, c].T
+            if sums is not None:
+                sums = sums + _scaled(products, layer.f)
+            elif layer.bias is None:
+                sums = _scaled(products, layer.f)
+            else:
+                sums = _first(products, layer.bias, layer.f, layer.b)
+            sums = _clamp(sums, types.ofm)
         if layer.weights is None:
             break
     if layer.by_tap:
@@ -106,13 +107,18 @@ def run_network(network, inputs):
     Parameters
     ----------
     network : Network
-    inputs : dict, name of an input -> integers [images, height, width, channels] (or without the first axis for one image)
+    inputs : dict, name of every input -> integers [images, height, width, channels] (or without the first axis for one image)
 
     Returns
     -------
     dict, name of every tensor -> int64 [images, height, width, channels]
+
+    Raises
+    ------
+    KernelError
+        Inputs that a program of the network cannot be given: unknown or missing, another shape, no integers, out of range.
     """
-    values = {t.name: np.asarray(inputs[t.name]).astype(np.int64).reshape(-1, *t.shape) for t in network.inputs}
+    values = check_inputs(inputs, network.inputs, network.batch, network.set.ifm)
     for layer in network.layers:
         residual = values[layer.residual.name] if layer.residual is not None else None
         values[layer.result.name] = run_layer(layer, network.set, values[layer.source.name], residual)

@@ -3,14 +3,11 @@
 from dataclasses import dataclass, replace
 
 from ....gateware.cores.opu.types import SLOT
-from .errors import KernelError
+from ..inputs import KernelError, check_whole
+from .graph import BLOCK
 from .target import ifm_channels, ofm_channels
 
-__all__ = ["BLOCK", "Tiling", "candidates", "channels_of", "ifm_shapes", "widest"]
-
-#: Taps that one window offset of ``conv`` reaches, a side.
-BLOCK = 16
-
+__all__ = ["Tiling", "candidates", "channels_of", "check_tiling", "ifm_shapes", "widest"]
 
 @dataclass(frozen=True)
 class Tiling:
@@ -121,6 +118,20 @@ def widest(target, layer, images, flat):
                           f"{list(_ofm_shape(layer, 1, 1))}; this build has ifm_lines = {target.params['ifm_lines']}, "
                           f"ofm_lines = {target.params['ofm_lines']}")
     return Tiling(best[1], best[2], _taps(target, layer))
+
+
+def check_tiling(target, layer, images, flat, tiling):
+    """Refuses a :class:`Tiling` that someone has chosen for ``layer``, if this build cannot hold its tiles."""
+    if not isinstance(tiling, Tiling):
+        raise KernelError(f"tilings: layer {layer.name} has {tiling!r}, expected a Tiling")
+    for what in ("rows", "columns", "taps"):
+        check_whole(f"tilings: {what} of layer {layer.name}", getattr(tiling, what), 1, 1 << 31)
+    height, width = (images, 1) if flat else layer.result.shape[:2]
+    rows, columns = min(tiling.rows, height), min(tiling.columns, width)
+    if not _fits(target, layer, rows, columns, flat):
+        raise KernelError(f"tilings: layer {layer.name}: {rows} x {columns} results need ifm {list(ifm_shapes(layer, rows, columns))} and "
+                          f"ofm {list(_ofm_shape(layer, rows, columns))}; this build has ifm_lines = {target.params['ifm_lines']}, "
+                          f"ofm_lines = {target.params['ofm_lines']}")
 
 
 def candidates(target, layer, images, flat, start, sibling=False):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The Python assembler: golden expansions, parameters, every argument's limits, every refusal."""
+import inspect
 import subprocess
 import sys
 
@@ -169,6 +170,61 @@ def test_refused_calls_leave_the_cache_as_it_was(call, message, parameters):
     lambda a: a.mv_write(np.int64(3), np.uint16(4)), lambda a: a.mv_LOADMAT(0, np.zeros((256, 16 * 256)))])
 def test_the_limits_themselves_are_legal(call):
     assert words(call)
+
+
+# The published interface
+
+PUBLISHED = """mv_write(addr, data, *, comment=None)
+mv_nop(*, comment=None)
+mv_mov(rd, rs, *, comment=None)
+mv_add(rd, rs1, rs2, *, comment=None)
+mv_sub(rd, rs1, rs2, *, comment=None)
+mv_movOffset(offset, rd, rs, *, comment=None, skipChecks=False)
+mv_selectBlk(rowID, colID, *, comment=None)
+mv_selectRow(rowID, *, comment=None)
+mv_selectCol(colID, *, comment=None)
+mv_selectAll(*, comment=None)
+mv_updatepp(ppreg, multiplicand, multiplier, bitNo, *, comment=None)
+mv_blockFold(fold, rd, rs, *, comment=None)
+mv_accumRow(level, reg, *, comment=None)
+vv_nop(*, comment=None)
+vv_shiftOff(*, comment=None)
+vv_serialEn(*, comment=None)
+vv_parallelEn(*, comment=None)
+mv_MULT(rd, multiplicand, multiplier, *, comment=None, skipChecks=False)
+mv_MULTFXP(rd, multiplicand, multiplier, *, comment=None)
+mv_SYNC(*, comment=None)
+vv_SYNC(*, comment=None)
+mv_BLOCKACCUM(rd, rs, *, comment=None)
+mv_RNGACCUM(colCnt, rd, rs, *, comment=None)
+mv_ALLACCUM(rd, rs, *, comment=None)
+mv_CLRREG(reg, *, comment=None)
+mv_LOADMAT(reg, matrix, *, comment=None)
+mv_LOADVEC_ROW(reg, vector, *, comment=None)
+mv_LOADVEC_COL(reg, vector, *, comment=None)
+loadParams(filepath, cpright=True, showparams=True)
+reset()
+assemble(verbose=False)
+export_verilogBin(filename=None, comment=True, source=True, separator='_')
+export_CprogHex(progname, filename=None, comment=True, source=True)
+export_CprogHeader(filename=None)
+as_addComment(comment)"""
+
+
+@pytest.mark.parametrize("published", PUBLISHED.splitlines())
+def test_arguments_are_the_published_ones(published):
+    """Names, order, defaults, and what goes by name alone."""
+    name = published.partition("(")[0]
+    assert f"{name}{inspect.signature(getattr(IMAGineAsm(), name))}" == published
+
+
+def test_a_comment_goes_by_name_alone():
+    asm = asm_of()
+    with pytest.raises(TypeError):
+        asm.mv_mov(1, 2, "copy")
+    with pytest.raises(TypeError):
+        asm.mv_LOADVEC_ROW(1, [2], "row")
+    assert asm.words() == []
 
 
 # Parameters

@@ -26,7 +26,7 @@ def words(text, params=None):
     ("mv_write 291, 0x5A3C", [0x05235A3C]), ("mv_write data=0x5A3C, addr=291", [0x05235A3C]),
     ("mv_write 0b1_0010_0011,\tdata = 23_100", [0x05235A3C]), ("mv_write (290 + 1,\n 5)", None),
     (".equ A, 290\n.equ B 2\nmv_write A + 1, (B - 1) * 23100   // c\n", [0x05235A3C]),
-    ("mv_write 1, 2, comment=\"a # b\"  # c", [0x04010002]), ("mv_write 1, 2, None", [0x04010002]),
+    ("mv_write 1, 2, comment=\"a # b\"  # c", [0x04010002]), ("mv_write 1, 2, comment=None", [0x04010002]),
     ("mv_movOffset 11, 15, 10, skipChecks=False", [0x1C0B03CA]), (".setupParams regCnt=64\nmv_mov 17, 42", [0x1C00046A]),
     ("as_addComment \"text\"\nvv_nop", [0x40000000]), (".word 0xffffffff\n.word 0", [0xFFFFFFFF, 0]),
     (".rept 2, n\nmv_mov n, n + 1\n.endr", [0x1C000001, 0x1C000042]), ("", []), ("mv_nop\n.reset\nvv_nop", [0x40000000]),
@@ -56,17 +56,18 @@ def test_values(text, matrix):
 
 
 def test_every_method_has_its_statement():
-    """The text takes the arguments of the Python form, by position and by name."""
+    """The text takes the arguments of the Python form, by position and by name; comment and skipChecks by name alone."""
     legal = {"addr": 3, "data": 9, "ppreg": 4, "multiplicand": 1, "multiplier": 2, "bitNo": 3, "fold": 2, "rd": 6, "rs": 7, "level": 1,
              "reg": 3, "rs1": 1, "rs2": 2, "rowID": 1, "colID": 2, "offset": 3, "colCnt": 32, "matrix": "[[1, 2]]",
              "vector": "[1, 2]", "word": 5, "comment": '"c"', "skipChecks": "True"}
     for name in _mnemonics():
         names = list(inspect.signature(getattr(IMAGineAsm(), name)).parameters)
+        written = [f"{n}={legal[n]}" if n in ("comment", "skipChecks") and name != "as_addComment" else str(legal[n]) for n in names]
         asm = IMAGineAsm()
         asm.setupParams(resvRegCnt=2)
         getattr(asm, name)(**{n: eval(str(legal[n])) for n in names})
         head = ".setupParams resvRegCnt=2\n"
-        assert words(f"{head}{name} {', '.join(str(legal[n]) for n in names)}") == asm.words(), name
+        assert words(f"{head}{name} {', '.join(written)}") == asm.words(), name
         assert words(f"{head}{name} {', '.join(f'{n}={legal[n]}' for n in reversed(names))}") == asm.words(), name
 
 
@@ -96,10 +97,13 @@ def test_arrays_in_files(tmp_path):
     ("mv_foo 1", "x.s:1:1: unknown mnemonic 'mv_foo', expected mv_nop, mv_mov"),
     ("\n  @ 1", "x.s:2:3: unknown mnemonic '@', expected as_addComment, mv_ALLACCUM, mv_BLOCKACCUM, mv_CLRREG, mv_LOADMAT, "),
     (".foo 1", "x.s:1:1: unknown directive '.foo', expected .assemble, .endr, .equ, .export_CprogHeader, "),
-    ("mv_write 1", "x.s:1:11: data is missing, expected mv_write addr, data, comment"),
-    ("mv_write 1, 2, \"c\", 4", "x.s:1:21: mv_write takes no more arguments, expected end of line after mv_write addr, data, "
-                               "comment"),
-    ("mv_write 1 2", "x.s:1:12: unexpected '2', expected ',' or end of line, as in mv_write addr, data, comment"),
+    ("mv_write 1", "x.s:1:11: data is missing, expected mv_write addr, data, comment=..."),
+    ("mv_write 1, 2, \"c\"", "x.s:1:16: mv_write takes no more arguments without a name, expected end of line after mv_write addr, "
+                            "data, comment=..."),
+    ("mv_movOffset 1, 2, 4, None, True", "x.s:1:23: mv_movOffset takes no more arguments without a name, expected end of line "
+                                         "after mv_movOffset offset, rd, rs, comment=..., skipChecks=..."),
+    (".assemble True, 1", "x.s:1:17: .assemble takes no more arguments, expected end of line after .assemble verbose"),
+    ("mv_write 1 2", "x.s:1:12: unexpected '2', expected ',' or end of line, as in mv_write addr, data, comment=..."),
     ("mv_write adr=1, data=2", "x.s:1:10: mv_write has no argument 'adr', expected addr, data, comment"),
     ("mv_write 1, addr=2", "x.s:1:13: addr is given twice"),
     ("mv_write addr=1, 2", "x.s:1:18: an argument without a name after one with a name, expected name=value"),
@@ -187,8 +191,8 @@ def test_forms_of_the_command_line(tmp_path, capsys):
     # From words alone.
     save_program(SOFTWARE, load_program(SOFTWARE, tmp_path / "out.bin"), tmp_path / "again.mem")
     assert (tmp_path / "again.mem").read_text().splitlines()[2] == "01_0000_0000000000_0000000000000000  // AS_WORD 0x40000000"
-    with pytest.raises(AsmError, match="out.mem: this form is only written, expected .s, .bin$"):
-        load_program(SOFTWARE, tmp_path / "out.mem")
+    with pytest.raises(AsmError, match="out.h: this form is only written, expected .s, .bin, .mem, .c, .hex$"):
+        load_program(SOFTWARE, tmp_path / "out.h")
     with pytest.raises(AsmError, match="a-b.c: progname = 'a-b', expected a name as in C$"):
         save_program(SOFTWARE, load_program(SOFTWARE, tmp_path / "out.bin"), tmp_path / "a-b.c")
     with pytest.raises(AsmError, match=r"a.mem: cannot be written \(No such file or directory\)$"):
