@@ -98,6 +98,8 @@ def _network(choose, most_bits):
     if choose.number(0, 4):
         even = choose.number(1, 2)
         shape = (even * choose.number(1, 8 // even), even * choose.number(1, 10 // even), choose.one((1, 2, 3, 4, 5, 8)))
+        if choose.number(0, 29) == 0:
+            shape = (2, 2 * choose.number(100, 1200), shape[2])
     else:
         shape = (choose.one((1, 20, 64, choose.number(1, 400), choose.number(1, 1500))),)
     count, shapes, layers = choose.number(1, 5), [shape], []

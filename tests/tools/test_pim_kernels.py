@@ -111,12 +111,18 @@ def test_pooling_first(shape, behind):
 
 
 def test_pooling_behind_pooling():
-    network = Network((16, 8, 3), [Pool("first"), Pool("second"), Pool("third")])
+    network = Network((16, 16, 3), [Pool("first"), Pool("second")])
     check(network, BIG, compile_network(network, BIG, images=4))
 
 
+@pytest.mark.parametrize("columns, channels", [(4200, 1), (300, 8)])
+def test_pooling_of_rows_longer_than_an_instruction_takes(columns, channels):
+    network = Network((2, columns, channels), [Pool("pool")])
+    check(network, BIG, compile_network(network, BIG))
+
+
 @pytest.mark.parametrize("bits", [8, 16, 32])
-@pytest.mark.parametrize("shape, kernel, outputs", [((4, 4, 1), 3, 4), ((4, 5, 8), 3, 6), ((4, 4, 4), 1, 4)])
+@pytest.mark.parametrize("shape, kernel, outputs", [((4, 4, 1), 3, 4), ((4, 5, 8), 3, 6), ((4, 4, 4), 1, 4), ((4, 5, 40), 3, 20)])
 def test_convolution_last(bits, shape, kernel, outputs):
     rng = np.random.default_rng(10)
     network = Network(shape, [conv(rng, kernel, kernel, shape[2], outputs, padding=kernel // 2, bits=bits)])

@@ -39,7 +39,7 @@ class DenseCut:
         most, least = (np.maximum(weights * a, weights * b).sum(0) for a, b in ((127, -128), (-127, 128)))
         whole = (0 if layer.bias is None else layer.bias.astype(np.int64)) + (1 << layer.shift >> 1)
         whole = np.broadcast_to(whole, weights.shape[1:])
-        if layer.shift < 32 and (whole + most < 1 << 31).all() and (whole - least >= -1 << 31).all():
+        if (whole + most < 1 << 31).all() and (whole - least >= -1 << 31).all():
             self.early, self.first, self.rest = 0, whole, None
         else:
             self.early = min(16, layer.shift)
