@@ -321,6 +321,10 @@ def test_refused_builds_and_places():
                outputs=64, program_at=64)
     refuse("chunk is 0, expected a whole number from 1 on", compile_network, network, BIG, chunk=0)
     refuse("3 images do not share out among 1 cores in chunks of 2", compile_network, network, BIG, images=3, chunk=2)
+    one = Network((1,), [Dense("one", np.ones((1, 1), np.int8))])
+    refuse("core 0: 3200000004 instructions do not fit 4 GiB", compile_network, one, BIG, images=4 * 10**8, cores=1, mode="64")
+    refuse("dense1100: 1100 outputs, expected at most 1024", compile_network, Network((4,), [dense(rng, 4, 1100)]),
+           SPACE.resolve("85f", {"xb_cols": 256}))
     wide = Network((3000,), [Dense("wide", np.ones((3000, 2), np.int8))])
     refuse("mode 32: core 0, instruction 9: the instruction has no 32-bit form (its offset or immediate does not fit)",
            compile_network, wide, SPACE.resolve("85f", {"arrays": 64}), mode="32")

@@ -8,7 +8,7 @@ import numpy as np
 from quintet.gateware.cores.pim.codes import CodeError, code_of
 from quintet.gateware.cores.pim.image import CoreProgram, Image
 from quintet.gateware.cores.pim.listing import core_lines
-from quintet.gateware.cores.pim.storage import MODE_NAMES, MODES
+from quintet.gateware.cores.pim.storage import MODE_NAMES, MODES, STORAGES
 
 from .areas import Areas
 from .builder import CoreBuilder
@@ -95,7 +95,10 @@ def _cores(parts, mode):
     """Entries of the program image."""
     cores = []
     for number, part in enumerate(parts):
-        words = np.array(part.before + part.body * part.count, np.uint64)
+        count = len(part.before) + len(part.body) * part.count
+        if count * STORAGES[MODES[mode]].size >= 1 << 32:
+            raise KernelError(f"core {number}: {count} instructions do not fit 4 GiB")
+        words = np.concatenate([np.array(part.before, np.uint64), np.tile(np.array(part.body, np.uint64), part.count)])
         try:
             code = code_of(words, MODES[mode])
         except CodeError as error:

@@ -59,6 +59,8 @@ class DenseParts:
         tiles = -(-cols // core.params["xb_cols"])
         if tiles > 16:
             raise KernelError(f"{layer.name}: {cols} outputs take {tiles} arrays side by side, expected at most 16")
+        if cols > 1024:
+            raise KernelError(f"{layer.name}: {cols} outputs, expected at most 1024")
         self.cut = cut = DenseCut(layer)
         step = min(1024, 16 // tiles * core.params["xb_rows"])
         first = cut.first.astype(np.int32) if cut.first.any() else None
