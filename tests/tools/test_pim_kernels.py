@@ -162,6 +162,16 @@ def test_more_convolutions_than_registers():
     check(network, params, compile_network(network, params))
 
 
+def test_convolutions_that_fit_only_by_positions():
+    """By rows each takes 4 arrays, and two would be left without."""
+    rng = np.random.default_rng(20)
+    for count, groups in ((4, 64), (6, 8)):
+        network = Network((8, 8, 8), [conv(rng, 3, 3, 8, 8, padding=1) for _ in range(count)])
+        compiled = compile_network(network, BIG, images=2)
+        assert {g.cols for g in compiled.image.cores[0].groups} == {groups}
+        check(network, BIG, compiled)
+
+
 EDGES = [(1 << 31) - 1, -(1 << 31), (1 << 31) - 500_000, 1 << 30]
 
 

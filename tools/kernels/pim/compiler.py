@@ -126,6 +126,47 @@ def _check(network, params, cores, mode):
         raise KernelError(f"results of {network.bits} bits, this build has {params['max_biw']} (max_biw)")
 
 
+def _part(params, number, network, offsets, chunk, count):
+    """The whole network on one core, ``count`` times ``chunk`` images from ``offsets``, GMem addresses of inputs and results."""
+    try:
+        return _whole_network(CoreBuilder(params, number), network, offsets, chunk, count, thrifty=False)
+    except KernelError:
+        try:
+            return _whole_network(CoreBuilder(params, number), network, offsets, chunk, count, thrifty=True)
+        except KernelError:
+            pass
+        raise
+
+
+def _whole_network(core, network, offsets, chunk, count, thrifty):
+    (size_in, size_out), (shape_in, *_, shape_out), first = network.sizes, network.shapes, network.layers[0]
+    given, taken = (core.pointer(at) for at in offsets)
+    staged = core.allocate(chunk * size_in, "the input")
+    padded = isinstance(first, Conv) and any(first.pads)
+    if padded or len(shape_in) == 3 and chunk > 1:
+        source = place(core, shape_in, first, first.name)
+    else:
+        source = Place(staged, shape_in, size_in if len(shape_in) == 1 else None)
+    results = core.allocate(chunk * size_out, "the results")
+    output = Place(results, shape_out, size_out if len(shape_out) == 1 else None, size=network.bits // 8)
+    steps = lower(core, network, source, output, thrifty)
+    before = core.words
+    core.words = []
+    core.loop()
+    core.load(staged, given, chunk * size_in)
+    for image in range(chunk):
+        if source.address != staged:
+            h, w, c = shape_in
+            for y in range(h):
+                core.move(source.row(y), staged + image * size_in + y * w * c, w * c)
+        for step in steps:
+            step.emit(image)
+    core.store(taken, results, chunk * size_out)
+    core.advance(given, chunk * size_in)
+    core.advance(taken, chunk * size_out)
+    return Part(core, before, core.words, count)
+
+
 def compile_network(network, params, *, images=1, cores=None, chunk=1, inputs=0, outputs=None, mode="packed", gmem=None,
                     program_at=0):
     """A program in which every core takes its share of the images through the whole network; weights lie in each.
@@ -153,37 +194,11 @@ def compile_network(network, params, *, images=1, cores=None, chunk=1, inputs=0,
         raise KernelError(f"{images} images do not share out among {cores} cores in chunks of {chunk}")
     size_in, size_out = network.sizes
     areas = Areas(program_at, gmem, inputs, outputs, images * size_in, images * size_out)
-    share, parts = images // cores, []
-    for number in range(cores):
-        core = CoreBuilder(params, number)
-        given, taken = (core.pointer(at + number * share * size) for at, size in zip(areas.offsets, network.sizes, strict=True))
-        first = network.layers[0]
-        staged = core.allocate(chunk * size_in, "the input")
-        padded = isinstance(first, Conv) and any(first.pads)
-        if padded or len(network.shapes[0]) == 3 and chunk > 1:
-            source = place(core, network.shapes[0], first, first.name)
-        else:
-            source = Place(staged, network.shapes[0], size_in if len(network.shapes[0]) == 1 else None)
-        if len(network.shapes[-1]) == 3 and chunk > 1:
-            raise KernelError("a network that ends with a map takes chunks of one image")
-        results = core.allocate(chunk * size_out, "the results")
-        output = Place(results, network.shapes[-1], size_out if len(network.shapes[-1]) == 1 else None, size=network.bits // 8)
-        steps = lower(core, network, source, output)
-        before = core.words
-        core.words = []
-        core.loop()
-        core.load(staged, given, chunk * size_in)
-        for image in range(chunk):
-            if source.address != staged:
-                h, w, c = network.shapes[0]
-                for y in range(h):
-                    core.move(source.row(y), staged + image * size_in + y * w * c, w * c)
-            for step in steps:
-                step.emit(image)
-        core.store(taken, results, chunk * size_out)
-        core.advance(given, chunk * size_in)
-        core.advance(taken, chunk * size_out)
-        parts.append(Part(core, before, core.words, share // chunk))
+    if len(network.shapes[-1]) == 3 and chunk > 1:
+        raise KernelError("a network that ends with a map takes chunks of one image")
+    share = images // cores
+    parts = [_part(params, number, network, [at + number * share * size for at, size in zip(areas.offsets, network.sizes, strict=True)],
+                   chunk, share // chunk) for number in range(cores)]
     return _link(network, params, parts, images, mode, areas)
 
 

@@ -241,10 +241,11 @@ def _origin(values, layer):
     return Place(values.address - top * values.pitch - left * channels, (*layer.padded(values.shape), channels), values.pitch)
 
 
-def lower(core, network, source, output):
+def lower(core, network, source, output, thrifty):
     """The steps of a network on one core: objects with ``emit(image)``.
 
     ``source``, ``output`` : :class:`Place` of input and results; for vectors their pitch is from image to image.
+    ``thrifty`` : no convolution goes by rows, which is the fewer cycles but the more arrays.
     """
     steps, given = [], source
     for n, layer in enumerate(network.layers):
@@ -256,7 +257,7 @@ def lower(core, network, source, output):
             target = place(core, shape, following, layer.name, isinstance(layer, Conv) and isinstance(following, Pool))
         if isinstance(layer, Conv):
             padded = _origin(given, layer)
-            costs = [(cost, kind) for kind in (_ConvRows, _ConvPatches)
+            costs = [(cost, kind) for kind in ((_ConvPatches,) if thrifty else (_ConvRows, _ConvPatches))
                      if (cost := kind.cycles(core, layer, padded, shape)) is not None]
             if not costs:
                 raise KernelError(f"{layer.name}: its weights do not fit what is left of the core ({core.left})")
