@@ -28,7 +28,7 @@ def rounded(x):
 
 def run_model(m, arrays, shuffle=None):
     """The model after a run of a module with ``arrays``; the assembler must not have warned."""
-    program = assemble_text(SOFTWARE, m.source(), params=SPACE.resolve("85f"))
+    program = assemble_text(SOFTWARE, m.source(), params=SPACE.resolve("85f", {"acc_frac": m.acc_frac}))
     assert not program.warnings, program.warnings
     params = SPACE.resolve("sim", {"log_mem": m.elements.bit_length() - 1, "contexts": m.contexts, "acc_frac": m.acc_frac})
     model = Model(params, np.zeros(1 << 22, np.uint8), shuffle=shuffle)

@@ -19,7 +19,7 @@ from quintet.firmware.opentpu.digits import labels
 from quintet.firmware.opentpu.train_digits import prepare
 from quintet.gateware.cores.files import load_archive, load_array
 from quintet.gateware.cores.pim.params import SPACE
-from quintet.tools.kernels.pim import Conv, Dense, KernelError, Network, Pool, compile_network, run_network, write_job
+from quintet.tools.kernels.pim import Conv, Dense, Network, Pool, compile_network, run_network, write_job
 
 __all__ = ["IMAGES", "NETWORKS", "Result", "SHIPPED", "accuracy_of", "evaluate", "inputs", "job", "labels", "logits", "make_job",
            "network", "program", "write_shipped"]
@@ -100,7 +100,8 @@ def program(params, name, *, images=IMAGES, cores=1, chunk=None, mode="packed", 
     if chunk is None:
         share = images // cores
         chunk = next((n for n in (9, 5, 3) if share % n == 0), 1) if name == "mlp" else 1
-    return compile_network(network(name), params, images=images, cores=cores, chunk=chunk, mode=mode, gmem=gmem)
+    return compile_network(network(name), params, images=images, cores=cores, chunk=chunk, mode=mode, gmem=gmem,
+                           program_at=PROGRAM)
 
 
 def make_job(folder, params, *, network="mlp", name=None, images=IMAGES, cores=1, gmem=GMEM):
@@ -118,9 +119,7 @@ def make_job(folder, params, *, network="mlp", name=None, images=IMAGES, cores=1
     comment = (f"Handwritten digits, {what}: {images} held-out images on {cores} core{'s' if cores > 1 else ''}.\n"
                "Written by python -m quintet.firmware.pim.digits")
     compiled = program(params, network, images=images, cores=cores, gmem=gmem)
-    if PROGRAM + len(compiled.data) > gmem:
-        raise KernelError(f"the program takes {len(compiled.data)} bytes from {PROGRAM:#x} on and GMem begins at {gmem:#x}")
-    return write_job(folder, name or f"{network}{cores}", compiled, inputs(network, images), params, at=PROGRAM, comment=comment,
+    return write_job(folder, name or f"{network}{cores}", compiled, inputs(network, images), params, comment=comment,
                      labels=labels()[:images])
 
 

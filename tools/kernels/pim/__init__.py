@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Kernels for PIM: dense layers, convolutions and pooling as programs of many cores (docs/pim-software.md).
 
-* :class:`Network` takes the layers, numpy arrays of whole numbers;
+* :class:`Network` takes the layers, numpy arrays of whole numbers, and refuses what does not fit;
 * :func:`compile_network` shares out images among the cores, :func:`compile_columns` the columns of dense layers;
 * :func:`run_network` says in plain numpy what the program must give;
 * :func:`write_job` writes a job for ``quintet run``.

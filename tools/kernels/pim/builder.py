@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes the instructions of one core: registers are found for addresses, local memory is given out."""
+from itertools import groupby
+
+import numpy as np
+
 from quintet.gateware.cores.pim.image import Group
 from quintet.gateware.cores.pim.isa import ISA, LENGTH_MOST
 
@@ -8,6 +12,8 @@ from .errors import KernelError
 __all__ = ["CoreBuilder"]
 
 _LOW32 = (1 << 32) - 1
+#: Registers that may be pinned; the others are enough for the operands of any instruction.
+_PINNED_MOST = 24
 
 
 class CoreBuilder:
@@ -25,6 +31,7 @@ class CoreBuilder:
         self.params, self.number = params, number
         self.words, self.groups = [], []
         self.arrays = self.biases = self.used = 0
+        self.widest = 8             # bits
         self._known = {}            # register -> value, the least recently used first
         self._pinned = set()
         self._widths = None
@@ -47,13 +54,19 @@ class CoreBuilder:
         return (rows <= 1024 and cols <= 1024 and arrays <= min(16, p["arrays"] - self.arrays)
                 and self.biases + (cols if biased else 0) <= p["bias_words"] and len(self.groups) < p["groups"])
 
+    @property
+    def left(self):
+        """What groups may still take, in words."""
+        p = self.params
+        return (f"{p['arrays'] - self.arrays} arrays of {p['xb_rows']} x {p['xb_cols']}, {p['bias_words'] - self.biases} biases, "
+                f"{p['groups'] - len(self.groups)} groups")
+
     def group(self, weights, bias, shift, what):
         """Number of a new group with ``weights`` (rows, cols)."""
         rows, cols = weights.shape
         if not self.fits(rows, cols, bias is not None):
             raise KernelError(f"{what}: a group of {rows} x {cols}{' with bias' if bias is not None else ''} does not fit what is "
-                              f"left of the core ({self.params['arrays'] - self.arrays} arrays of {self.params['xb_rows']} x "
-                              f"{self.params['xb_cols']}, {self.params['bias_words'] - self.biases} biases)")
+                              f"left of the core ({self.left})")
         count = -(-rows // self.params["xb_rows"]) * -(-cols // self.params["xb_cols"])
         ids = tuple(range(self.arrays, self.arrays + count))
         self.arrays += count
@@ -67,16 +80,13 @@ class CoreBuilder:
         self.words.append(ISA.encode(mnemonic, **values))
 
     def pin(self, value):
-        """A register that keeps ``value``."""
-        register = self.register(value)
-        self._pinned.add(register)
-        return register
+        """Keeps ``value`` in a register, while there are enough of them."""
+        if len(self._pinned) < _PINNED_MOST:
+            self._pinned.add(self.register(value))
 
     def pointer(self, address):
         """A pinned pair (its even register) with a global address, which :meth:`advance` may move."""
-        even = next((r for r in range(0, 32, 2) if r not in self._pinned and r + 1 not in self._pinned), None)
-        if even is None:
-            raise KernelError("no registers are left")
+        even = next(r for r in range(0, 32, 2) if r not in self._pinned and r + 1 not in self._pinned)
         for register, value in ((even, 0), (even + 1, address)):
             self._known.pop(register, None)
             self._pinned.add(register)
@@ -101,9 +111,7 @@ class CoreBuilder:
                 return register
         free = next((r for r in range(32) if r not in self._known and r not in self._pinned), None)
         if free is None:
-            free = next((r for r in self._known if r not in self._pinned and r not in avoid), None)
-            if free is None:
-                raise KernelError("no registers are left")
+            free = next(r for r in self._known if r not in self._pinned and r not in avoid)
             del self._known[free]
         self._known[free] = value
         self.emit("sldi", rd=free, imm=value)
@@ -135,6 +143,7 @@ class CoreBuilder:
         if self._widths != (ibiw, obiw):
             self.emit("setbw", ibiw=ibiw, obiw=obiw)
             self._widths = ibiw, obiw
+            self.widest = max(self.widest, ibiw, obiw)
 
     def mvmul(self, target, source, group, relu=False):
         rs1 = self.register(source)
@@ -162,6 +171,30 @@ class CoreBuilder:
     def fill(self, target, value, size):
         for k in range(0, size, LENGTH_MOST):
             self.emit("lldi", rd=self.register(target + k), imm=value, size=min(LENGTH_MOST, size - k))
+
+    def gather(self, target, source, stride, count, size):
+        """``count`` pieces of ``size`` bytes, ``stride`` pieces apart, side by side: an element each, if they are small enough."""
+        if 8 * size > self.params["max_biw"]:
+            for k in range(count):
+                self.move(target + k * size, source + k * stride * size, size)
+            return
+        self.widths(8 * size, 8 * size)
+        for k in range(0, count, LENGTH_MOST):
+            used = []
+            for value in (target + k * size, source + k * stride * size, stride):
+                used.append(self.register(value, used))
+            self.emit("vmv", rd=used[0], rs1=used[1], rs2=used[2], len=min(LENGTH_MOST, count - k))
+
+    def constants(self, target, values):
+        """The int32 ``values``, byte by byte where they are not 0."""
+        data = np.asarray(values, "<i4").tobytes()
+        self.fill(target, 0, len(data))
+        at = 0
+        for byte, same in groupby(data):
+            size = len(list(same))
+            if byte:
+                self.fill(target + at, byte, size)
+            at += size
 
     def load(self, target, pointer, size, offset=0):
         """From global memory at ``pointer`` + ``offset``."""

@@ -5,14 +5,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quintet.gateware.cores.pim.codes import code_of
+from quintet.gateware.cores.pim.codes import CodeError, code_of
 from quintet.gateware.cores.pim.image import CoreProgram, Image
 from quintet.gateware.cores.pim.listing import core_lines
-from quintet.gateware.cores.pim.storage import MODE_NAMES, MODES
+from quintet.gateware.cores.pim.storage import MODE_NAMES, MODES, STORAGES
 
+from .areas import Areas
 from .builder import CoreBuilder
+from .checks import check_params, whole
 from .errors import KernelError
-from .layers import Place, dense_groups, emit_dense, lower, prepare_dense
+from .layers import DenseParts, Place, lower, place
 from .network import Conv, Dense, Network
 
 __all__ = ["Compiled", "compile_columns", "compile_network"]
@@ -34,18 +36,26 @@ class Compiled:
     Attributes
     ----------
     image : Image, the program image (``image.data()``)
+    areas : Areas, where program, inputs and outputs lie
     inputs, outputs : addresses of the arrays in main memory
     in_shape, out_shape, bits : of those arrays, and bits of a result
     parts : list of Part
     """
     image: Image
-    inputs: int
-    outputs: int
+    areas: Areas
     in_shape: tuple
     out_shape: tuple
     bits: int
     parts: list
     mode: str
+
+    @property
+    def inputs(self):
+        return self.areas.inputs
+
+    @property
+    def outputs(self):
+        return self.areas.outputs
 
     @property
     def data(self):
@@ -81,26 +91,84 @@ class Compiled:
         return "\n".join(lines) + "\n"
 
 
-def _image(parts, params, mode, base, size):
+def _cores(parts, mode):
+    """Entries of the program image."""
     cores = []
-    for part in parts:
-        words = np.array(part.before + part.body * part.count, np.uint64)
-        cores.append(CoreProgram(code_of(words, MODES[mode]), len(words), MODES[mode], groups=part.core.groups))
-    return Image(cores, params["xb_rows"], params["xb_cols"], base, size)
+    for number, part in enumerate(parts):
+        count = len(part.before) + len(part.body) * part.count
+        if count * STORAGES[MODES[mode]].size >= 1 << 32:
+            raise KernelError(f"core {number}: {count} instructions do not fit 4 GiB")
+        words = np.concatenate([np.array(part.before, np.uint64), np.tile(np.array(part.body, np.uint64), part.count)])
+        try:
+            code = code_of(words, MODES[mode])
+        except CodeError as error:
+            raise KernelError(f"mode {mode}: core {number}, instruction {error.index}: {error}") from None
+        cores.append(CoreProgram(code, len(words), MODES[mode], groups=part.core.groups))
+    return cores
+
+
+def _link(network, params, parts, images, mode, areas):
+    image = Image(_cores(parts, mode), params["xb_rows"], params["xb_cols"])
+    areas.put_program(len(image.data()))
+    image.gmem_base = areas.gmem
+    return Compiled(image, areas, (images, *network.shapes[0]), (images, *network.shapes[-1]), network.bits, parts, mode)
 
 
 def _check(network, params, cores, mode):
     if not isinstance(network, Network):
         raise KernelError(f"network must be a Network, not {type(network).__name__}")
-    if not 1 <= cores <= params["cores"]:
+    check_params(params)
+    if cores is not None and whole(cores, "cores", 1) > params["cores"]:
         raise KernelError(f"{cores} cores, expected 1 to {params['cores']} (cores)")
-    if mode not in MODES:
+    if not isinstance(mode, str) or mode not in MODES:
         raise KernelError(f"mode {mode!r}, expected {', '.join(MODES)}")
     if network.bits > params["max_biw"]:
         raise KernelError(f"results of {network.bits} bits, this build has {params['max_biw']} (max_biw)")
 
 
-def compile_network(network, params, *, images=1, cores=None, chunk=1, inputs=0, outputs=None, mode="packed", gmem=0):
+def _part(params, number, network, offsets, chunk, count):
+    """The whole network on one core, ``count`` times ``chunk`` images from ``offsets``, GMem addresses of inputs and results."""
+    try:
+        return _whole_network(CoreBuilder(params, number), network, offsets, chunk, count, thrifty=False)
+    except KernelError:
+        try:
+            return _whole_network(CoreBuilder(params, number), network, offsets, chunk, count, thrifty=True)
+        except KernelError:
+            pass
+        raise
+
+
+def _whole_network(core, network, offsets, chunk, count, thrifty):
+    (size_in, size_out), (shape_in, *_, shape_out), first = network.sizes, network.shapes, network.layers[0]
+    given, taken = (core.pointer(at) for at in offsets)
+    staged = core.allocate(chunk * size_in, "the input")
+    padded = isinstance(first, Conv) and any(first.pads)
+    if padded or len(shape_in) == 3 and chunk > 1:
+        source = place(core, shape_in, first, first.name)
+    else:
+        source = Place(staged, shape_in, size_in if len(shape_in) == 1 else None)
+    results = core.allocate(chunk * size_out, "the results")
+    output = Place(results, shape_out, size_out if len(shape_out) == 1 else None, size=network.bits // 8)
+    steps = lower(core, network, source, output, thrifty)
+    before = core.words
+    core.words = []
+    core.loop()
+    core.load(staged, given, chunk * size_in)
+    for image in range(chunk):
+        if source.address != staged:
+            h, w, c = shape_in
+            for y in range(h):
+                core.move(source.row(y), staged + image * size_in + y * w * c, w * c)
+        for step in steps:
+            step.emit(image)
+    core.store(taken, results, chunk * size_out)
+    core.advance(given, chunk * size_in)
+    core.advance(taken, chunk * size_out)
+    return Part(core, before, core.words, count)
+
+
+def compile_network(network, params, *, images=1, cores=None, chunk=1, inputs=0, outputs=None, mode="packed", gmem=None,
+                    program_at=0):
     """A program in which every core takes its share of the images through the whole network; weights lie in each.
 
     Parameters
@@ -108,90 +176,53 @@ def compile_network(network, params, *, images=1, cores=None, chunk=1, inputs=0,
     network : Network
     params : dict, build parameters
     images : how many; a multiple of ``cores * chunk``
-    cores : used, by default all built
+    cores : used, by default as many of those built as share out the images
     chunk : images loaded and stored at once
     inputs, outputs : GMem addresses of the arrays int8 [images, ...] and int8/16/32 [images, ...]; by default one behind the other
-    mode : code form, ``"64"`` or ``"packed"``
-    gmem : main-memory address of GMem 0
+    mode : code form, ``"64"`` or ``"packed"``; ``"32"`` only where no instruction needs an offset
+    gmem : main-memory address of GMem 0, by default behind the program
+    program_at : main-memory address of the program
 
     Raises
     ------
     KernelError
     """
-    cores = params["cores"] if cores is None else cores
     _check(network, params, cores, mode)
-    if images < 1 or chunk < 1 or images % (cores * chunk):
+    images, chunk = whole(images, "images", 1), whole(chunk, "chunk", 1)
+    cores = next((n for n in range(params["cores"], 1, -1) if images % (n * chunk) == 0), 1) if cores is None else int(cores)
+    if images % (cores * chunk):
         raise KernelError(f"{images} images do not share out among {cores} cores in chunks of {chunk}")
-    size_in = int(np.prod(network.shapes[0]))
-    size_out = int(np.prod(network.shapes[-1])) * ((network.bits + 7) // 8)
-    outputs = (inputs + images * size_in + 63) & -64 if outputs is None else outputs
-    share, parts = images // cores, []
-    for number in range(cores):
-        core = CoreBuilder(params, number)
-        given, taken = core.pointer(inputs + number * share * size_in), core.pointer(outputs + number * share * size_out)
-        first = network.layers[0]
-        staged = core.allocate(chunk * size_in, "the input")
-        padded = isinstance(first, Conv) and first.padding
-        if padded:
-            h, w, c = network.shapes[0]
-            p, pitch = first.padding, (w + 2 * first.padding) * c
-            around = core.allocate(pitch * (h + 2 * p), first.name)
-            source = Place(around + p * pitch + p * c, network.shapes[0], pitch)
-        results = core.allocate(chunk * size_out, "the results")
-        output = Place(results, network.shapes[-1])
-        if len(network.shapes[-1]) == 1:
-            output.pitch = size_out
-        elif chunk > 1:
-            raise KernelError("a network that ends with a map takes chunks of one image")
-        if not padded:
-            source = Place(staged, network.shapes[0])
-            if len(network.shapes[0]) == 1:
-                source.pitch = size_in
-            elif chunk > 1 and not padded:
-                around = core.allocate(size_in, first.name)
-                source = Place(around, network.shapes[0])
-        steps = lower(core, network, source, output)
-        before = core.words
-        core.words = []
-        core.loop()
-        core.load(staged, given, chunk * size_in)
-        for image in range(chunk):
-            if source.address != staged and len(network.shapes[0]) == 3:
-                h, w, c = network.shapes[0]
-                for y in range(h):
-                    core.move(source.row(y), staged + image * size_in + y * w * c, w * c)
-            for step in steps:
-                step.emit(image)
-        core.store(taken, results, chunk * size_out)
-        core.advance(given, chunk * size_in)
-        core.advance(taken, chunk * size_out)
-        parts.append(Part(core, before, core.words, share // chunk))
-    return Compiled(_image(parts, params, mode, gmem, 0), gmem + inputs, gmem + outputs, (images, *network.shapes[0]),
-                    (images, *network.shapes[-1]), network.bits, parts, mode)
+    size_in, size_out = network.sizes
+    areas = Areas(program_at, gmem, inputs, outputs, images * size_in, images * size_out)
+    if len(network.shapes[-1]) == 3 and chunk > 1:
+        raise KernelError("a network that ends with a map takes chunks of one image")
+    share = images // cores
+    parts = [_part(params, number, network, [at + number * share * size for at, size in zip(areas.offsets, network.sizes, strict=True)],
+                   chunk, share // chunk) for number in range(cores)]
+    return _link(network, params, parts, images, mode, areas)
 
 
-def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=None, mode="packed", gmem=0):
+def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=None, mode="packed", gmem=None, program_at=0):
     """A program for dense layers in which every core holds some columns of each layer; core 0 gathers and shares out what
-    lies between. Arguments as of :func:`compile_network`.
+    lies between. Arguments as of :func:`compile_network`; ``cores`` : by default all built.
 
     Raises
     ------
     KernelError
         A layer that is not dense, or what does not fit.
     """
-    cores = params["cores"] if cores is None else cores
     _check(network, params, cores, mode)
+    images, cores = whole(images, "images", 1), params["cores"] if cores is None else int(cores)
     for layer in network.layers:
         if not isinstance(layer, Dense):
             raise KernelError(f"{layer.name}: only dense layers are cut by columns")
-    size_in = int(np.prod(network.shapes[0]))
-    size_out = network.shapes[-1][0] * ((network.bits + 7) // 8)
-    outputs = (inputs + images * size_in + 63) & -64 if outputs is None else outputs
+    size_in, size_out = network.sizes
+    areas = Areas(program_at, gmem, inputs, outputs, images * size_in, images * size_out)
     builders = [CoreBuilder(params, k) for k in range(cores)]
-    pointers = [core.pointer(inputs) for core in builders]
-    taken = builders[0].pointer(outputs)
-    buffers = [[core.allocate(int(np.prod(shape)) * ((network.bits + 7) // 8 if shape is network.shapes[-1] else 1), "a layer")
-                for shape in network.shapes] for core in builders]
+    pointers = [core.pointer(areas.offsets[0]) for core in builders]
+    taken = builders[0].pointer(areas.offsets[1])
+    sizes = [size_in, *(shape[0] for shape in network.shapes[1:-1]), size_out]
+    buffers = [[core.allocate(size, "a layer") for size in sizes] for core in builders]
     shares = []
     for layer in network.layers:
         width = -(-layer.outputs // cores)
@@ -203,8 +234,7 @@ def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=
                 continue
             piece = replace(layer, weights=np.ascontiguousarray(layer.weights[:, a:b]),
                             bias=None if layer.bias is None else layer.bias[a:b])
-            groups = dense_groups(core, piece)
-            row.append((piece, groups, prepare_dense(core, piece, groups), a, b))
+            row.append((DenseParts(core, piece), a, b))
         shares.append(row)
     befores = [core.words for core in builders]
     for core, pointer in zip(builders, pointers, strict=True):
@@ -212,13 +242,13 @@ def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=
         core.loop()
         core.load(buffers[core.number][0], pointer, size_in)
     for n, (layer, row) in enumerate(zip(network.layers, shares, strict=True)):
-        byw, last = (layer.bits + 7) // 8, n + 1 == len(network.layers)
+        byw, last = layer.bits // 8, n + 1 == len(network.layers)
         for core, share in zip(builders, row, strict=True):
             if share is None:
                 continue
-            piece, groups, scratch, a, b = share
+            parts, a, b = share
             own = buffers[core.number]
-            emit_dense(core, piece, groups, scratch, own[n + 1] + a * byw, own[n])
+            parts.emit(own[n + 1] + a * byw, own[n])
             if core.number:
                 core.send(own[n + 1] + a * byw, 0, (b - a) * byw)
                 builders[0].recv(buffers[0][n + 1] + a * byw, core.number, (b - a) * byw)
@@ -230,5 +260,4 @@ def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=
     for core, pointer in zip(builders, pointers, strict=True):
         core.advance(pointer, size_in)
     parts = [Part(core, before, core.words, images) for core, before in zip(builders, befores, strict=True)]
-    return Compiled(_image(parts, params, mode, gmem, 0), gmem + inputs, gmem + outputs, (images, *network.shapes[0]),
-                    (images, *network.shapes[-1]), network.bits, parts, mode)
+    return _link(network, params, parts, images, mode, areas)

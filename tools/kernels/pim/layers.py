@@ -5,15 +5,15 @@ import numpy as np
 from .errors import KernelError
 from .network import Conv, Dense, Pool
 
-__all__ = ["Place", "dense_groups", "emit_dense", "lower"]
+__all__ = ["DenseParts", "Place", "lower", "place"]
 
 
 class Place:
-    """Where a layer's values lie: ``address`` of the first, ``pitch`` bytes from row to row; ``halves``: the even columns of
-    a row before the odd ones, as pooling likes it."""
-    def __init__(self, address, shape, pitch=None, halves=False):
-        self.address, self.shape, self.halves = address, shape, halves
-        self.pitch = pitch if pitch is not None else int(np.prod(shape[1:]))
+    """Where a layer's values lie: ``address`` of the first, ``pitch`` bytes from row to row, ``size`` bytes of one; ``halves``:
+    the even columns of a row before the odd ones, as pooling likes it."""
+    def __init__(self, address, shape, pitch=None, halves=False, size=1):
+        self.address, self.shape, self.halves, self.size = address, shape, halves, size
+        self.pitch = pitch if pitch is not None else int(np.prod(shape[1:])) * size
 
     def row(self, y):
         return self.address + y * self.pitch
@@ -21,77 +21,93 @@ class Place:
     def column(self, x):
         """Offset of column ``x`` in its row."""
         width, channels = self.shape[1:]
-        return ((x % 2 * (width // 2) + x // 2) if self.halves else x) * channels
+        return ((x % 2 * (width // 2) + x // 2) if self.halves else x) * channels * self.size
 
 
 # Dense
 
-def dense_groups(core, layer):
-    """Groups of a dense layer: pairs (first input, group). More rows than one group takes are cut, for sums of 32 bits."""
-    rows, cols = layer.weights.shape
-    if core.fits(rows, cols, layer.bias is not None):
-        return [(0, core.group(layer.weights, layer.bias, layer.shift, layer.name))]
-    tiles = -(-cols // core.params["xb_cols"])
-    step = min(1024, 16 // tiles * core.params["xb_rows"]) if tiles <= 16 else 0
-    if not step:
-        raise KernelError(f"{layer.name}: {cols} outputs take {tiles} arrays side by side, expected at most 16")
-    found = []
-    for k in range(0, rows, step):
-        # Rounding stands in the first bias: the shift comes after the sum.
-        bias = None
-        if k == 0:
-            bias = np.zeros(cols, np.int64) if layer.bias is None else layer.bias.astype(np.int64)
-            bias = (bias + (1 << layer.shift >> 1)).astype(np.int32)
-            bias = bias if bias.any() else None
-        found.append((k, core.group(layer.weights[k:k + step], bias, 0, layer.name)))
-    return found
+class DenseCut:
+    """How the sum of a layer with more rows than a group takes is finished: (sum of products + ``first``) >> ``early``, +
+    ``rest``, >> ``late``.
+
+    With B, the bias and what rounds, y = (sum + B) >> shift. As a rule sum + B fits 32 bits whatever the inputs are; B is then
+    the bias of the first group. Where it might not, B = rest * 2^early + first, so that no step leaves 32 bits; with shift 0
+    ``rest`` comes last, and where that sum saturates so does the result.
+    """
+    def __init__(self, layer):
+        weights = layer.weights.astype(np.int64)
+        most, least = (np.maximum(weights * a, weights * b).sum(0) for a, b in ((127, -128), (-127, 128)))
+        whole = (0 if layer.bias is None else layer.bias.astype(np.int64)) + (1 << layer.shift >> 1)
+        whole = np.broadcast_to(whole, weights.shape[1:])
+        if (whole + most < 1 << 31).all() and (whole - least >= -1 << 31).all():
+            self.early, self.first, self.rest = 0, whole, None
+        else:
+            self.early = min(16, layer.shift)
+            self.first, self.rest = whole & (1 << self.early) - 1, whole >> self.early
+        self.late = layer.shift - self.early
 
 
-def prepare_dense(core, layer, groups):
-    """Local memory that a cut layer needs: ``(sums, part, counts)``."""
-    if len(groups) == 1:
-        return None
-    cols = layer.weights.shape[1]
-    if core.params["max_biw"] < 32:
-        raise KernelError(f"{layer.name}: {layer.weights.shape[0]} inputs take sums of 32 bits, this build has "
-                          f"{core.params['max_biw']} (max_biw)")
-    sums, part, counts = (core.allocate(4 * cols, layer.name) for _ in range(3))
-    # Element by element the number of places to shift.
-    core.fill(counts, 0, 4 * cols)
-    for k in range(cols if layer.shift else 0):
-        core.fill(counts + 4 * k, layer.shift, 1)
-    return sums, part, counts
+class DenseParts:
+    """A dense layer in groups: pairs (first input, group), and the local memory that a cut one needs."""
+    def __init__(self, core, layer):
+        self.core, self.layer = core, layer
+        rows, cols = layer.weights.shape
+        self.cut = None
+        if core.fits(rows, cols, layer.bias is not None):
+            self.groups = [(0, core.group(layer.weights, layer.bias, layer.shift, layer.name))]
+            return
+        tiles = -(-cols // core.params["xb_cols"])
+        if tiles > 16:
+            raise KernelError(f"{layer.name}: {cols} outputs take {tiles} arrays side by side, expected at most 16")
+        if cols > 1024:
+            raise KernelError(f"{layer.name}: {cols} outputs, expected at most 1024")
+        self.cut = cut = DenseCut(layer)
+        step = min(1024, 16 // tiles * core.params["xb_rows"])
+        first = cut.first.astype(np.int32) if cut.first.any() else None
+        self.groups = [(k, core.group(layer.weights[k:k + step], None if k else first, 0, layer.name))
+                       for k in range(0, rows, step)]
+        if core.params["max_biw"] < 32:
+            raise KernelError(f"{layer.name}: {rows} inputs take sums of 32 bits, this build has {core.params['max_biw']} (max_biw)")
+        self.sums, self.part, self.late = (core.allocate(4 * cols, layer.name) for _ in range(3))
+        # Element by element the number of places to shift.
+        core.constants(self.late, [cut.late] * cols)
+        if cut.rest is not None:
+            self.early, self.rest = (core.allocate(4 * cols, layer.name) for _ in range(2))
+            core.constants(self.early, [cut.early] * cols)
+            core.constants(self.rest, cut.rest)
 
-
-def emit_dense(core, layer, groups, scratch, target, source):
-    """One input vector at ``source``, results at ``target``."""
-    if len(groups) == 1:
-        core.widths(8, layer.bits)
-        core.mvmul(target, source, groups[0][1], layer.relu)
-        return
-    sums, part, counts = scratch
-    cols = layer.weights.shape[1]
-    for n, (first, group) in enumerate(groups):
-        core.widths(8, 32)
-        core.mvmul(part if n else sums, source + first, group)
-        if n:
+    def emit(self, target, source):
+        """One input vector at ``source``, results at ``target``."""
+        core, layer, cut = self.core, self.layer, self.cut
+        if cut is None:
+            core.widths(8, layer.bits)
+            core.mvmul(target, source, self.groups[0][1], layer.relu)
+            return
+        sums, cols = self.sums, layer.outputs
+        for n, (first, group) in enumerate(self.groups):
+            core.widths(8, 32)
+            core.mvmul(self.part if n else sums, source + first, group)
+            if n:
+                core.widths(32, 32)
+                core.vector2("vvadd", sums, sums, self.part, cols, size=4)
+        if cut.rest is not None:
             core.widths(32, 32)
-            core.vector2("vvadd", sums, sums, part, cols, size=4)
-    core.widths(32, layer.bits)
-    if layer.relu:
-        core.vector1("vrelu", sums, sums, cols, size=4)
-    core.vector2("vvsra", target, sums, counts, cols, size=4, out=(layer.bits + 7) // 8)
+            if cut.early:
+                core.vector2("vvsra", sums, sums, self.early, cols, size=4)
+            core.vector2("vvadd", sums, sums, self.rest, cols, size=4)
+        core.widths(32, layer.bits)
+        if layer.relu:
+            core.vector1("vrelu", sums, sums, cols, size=4)
+        core.vector2("vvsra", target, sums, self.late, cols, size=4, out=layer.bits // 8)
 
 
 class _Dense:
     def __init__(self, core, layer, source, target):
-        self.core, self.layer, self.source, self.target = core, layer, source, target
-        self.groups = dense_groups(core, layer)
-        self.scratch = prepare_dense(core, layer, self.groups)
+        self.parts, self.source, self.target = DenseParts(core, layer), source, target
 
     def emit(self, image):
-        emit_dense(self.core, self.layer, self.groups, self.scratch, self.target.address + image * self.target.pitch,
-                   self.source.address + image * self.source.pitch if len(self.source.shape) == 1 else self.source.address)
+        self.parts.emit(self.target.address + image * self.target.pitch,
+                        self.source.address + image * self.source.pitch if len(self.source.shape) == 1 else self.source.address)
 
 
 # Convolution
@@ -100,141 +116,153 @@ class _Dense:
 _FETCH = 2
 
 
-def row_matrix(layer, width, halves):
-    """The matrix that makes a whole row of results of ``kh`` padded rows: (kh * padded width * channels, columns * outputs)."""
-    kh, kw, channels, out = layer.weights.shape
-    padded = width + kw - 1
-    matrix = np.zeros((kh, padded, channels, width, out), np.int8)
+def row_matrix(layer, padded, width, halves):
+    """The matrix that makes a whole row of results of the padded rows it reaches over: (rows * padded width * channels,
+    columns * outputs)."""
+    _, _, channels, out = layer.weights.shape
+    (high, wide), (_, stride), (down, across) = layer.span, layer.strides, layer.dilations
+    matrix = np.zeros((high, padded, channels, width, out), np.int8)
     for x in range(width):
         at = (x % 2 * (width // 2) + x // 2) if halves else x
-        matrix[:, x:x + kw, :, at] = layer.weights
-    return matrix.reshape(kh * padded * channels, width * out)
+        matrix[::down, x * stride:x * stride + wide:across, :, at] = layer.weights
+    return matrix.reshape(high * padded * channels, width * out)
 
 
 class _ConvRows:
     """A row of results with one multiplication: the matrix repeats the kernel for every column."""
     @staticmethod
-    def cycles(core, layer, shape):
+    def cycles(core, layer, source, shape):
         """Of the whole layer, or ``None`` where it does not fit."""
         h, w, out = shape
-        kh, kw, channels, _ = layer.weights.shape
-        rows = kh * (w + kw - 1) * channels
+        rows = layer.span[0] * source.pitch
         if not core.fits(rows, w * out, layer.bias is not None):
             return None
         return h * (rows * -(-w * out // core.params["lanes"]) + 4 + 2 * _FETCH)
 
     def __init__(self, core, layer, source, target):
         self.core, self.layer, self.source, self.target = core, layer, source, target
-        h, w, out = target.shape
-        bias = None if layer.bias is None else np.tile(layer.bias, w)
-        self.group = core.group(row_matrix(layer, w, target.halves), bias, layer.shift, layer.name)
+        width = target.shape[1]
+        bias = None if layer.bias is None else np.tile(layer.bias, width)
+        matrix = row_matrix(layer, source.shape[1], width, target.halves)
+        self.group = core.group(matrix, bias, layer.shift, layer.name)
 
     def emit(self, image):
         self.core.widths(8, self.layer.bits)
         for y in range(self.target.shape[0]):
-            self.core.mvmul(self.target.row(y), self.source.row(y), self.group, self.layer.relu)
+            self.core.mvmul(self.target.row(y), self.source.row(y * self.layer.strides[0]), self.group, self.layer.relu)
 
 
 class _ConvPatches:
-    """One multiplication a position; its neighbourhood is gathered row by row, into two buffers in turn."""
+    """One multiplication a position; its neighbourhood is gathered piece by piece, into two buffers in turn. One that lies in
+    one piece is read where it is."""
     @staticmethod
-    def cycles(core, layer, shape):
-        h, w, out = shape
+    def pieces(layer):
+        """``(bytes, [(row, column) of each])``: a row of the kernel, or with dilation a place of it."""
         kh, kw, channels, _ = layer.weights.shape
-        if not core.fits(kh * kw * channels, out, layer.bias is not None):
+        down, across = layer.dilations
+        if across == 1:
+            return kw * channels, [(r * down, 0) for r in range(kh)]
+        return channels, [(r * down, c * across) for r in range(kh) for c in range(kw)]
+
+    @classmethod
+    def cycles(cls, core, layer, source, shape):
+        h, w, out = shape
+        rows = layer.weights[..., 0].size
+        if not core.fits(rows, out, layer.bias is not None):
             return None
-        matrix = kh * kw * channels * -(-out // core.params["lanes"]) + 4
-        moves = kh * (-(-kw * channels // 8) + 4) if kh > 1 else 0
-        return h * w * (max(matrix, moves) + ((kh if kh > 1 else 0) + 2) * _FETCH)
+        size, pieces = cls.pieces(layer)
+        count = len(pieces) if len(pieces) > 1 else 0
+        matrix = rows * -(-out // core.params["lanes"]) + 4
+        return h * w * (max(matrix, count * (-(-size // 8) + 4)) + (count + 2) * _FETCH)
 
     def __init__(self, core, layer, source, target):
         self.core, self.layer, self.source, self.target = core, layer, source, target
-        kh, kw, channels, out = layer.weights.shape
-        self.group = core.group(layer.weights.reshape(-1, out), layer.bias, layer.shift, layer.name)
-        self.patches = [core.allocate(kh * kw * channels, layer.name) for _ in range(2)] if kh > 1 else []
-        # A register for each row of a buffer: the offset then reaches the source.
+        weights = layer.weights.reshape(-1, layer.outputs)
+        self.group = core.group(weights, layer.bias, layer.shift, layer.name)
+        self.size, self.places = self.pieces(layer)
+        self.patches = [core.allocate(len(weights), layer.name) for _ in range(2)] if len(self.places) > 1 else []
+        # A register for each piece of a buffer: the offset then reaches the source.
         for patch in self.patches:
-            for r in range(kh):
-                core.pin(patch + r * kw * channels)
+            for n in range(len(self.places)):
+                core.pin(patch + n * self.size)
 
     def emit(self, image):
         core, layer = self.core, self.layer
-        h, w, out = self.target.shape
-        kh, kw, channels, _ = layer.weights.shape
+        h, w, _ = self.target.shape
+        (down, across), channels = layer.strides, layer.weights.shape[2]
         core.widths(8, layer.bits)
         for y in range(h):
             for x in range(w):
-                source = self.source.row(y) + x * channels
+                source = self.source.row(y * down) + x * across * channels
                 if self.patches:
                     patch = self.patches[(y * w + x) % 2]
-                    for r in range(kh):
-                        core.move(patch + r * kw * channels, source + r * self.source.pitch, kw * channels)
+                    for n, (r, c) in enumerate(self.places):
+                        core.move(patch + n * self.size, source + r * self.source.pitch + c * channels, self.size)
                     source = patch
                 core.mvmul(self.target.row(y) + self.target.column(x), source, self.group, layer.relu)
 
 
+# Pooling
+
 class _Pool:
-    """The larger of two rows, then of the even and the odd columns, which lie apart."""
+    """The larger of two rows, then of the even and the odd columns. A convolution writes them apart; else every column is
+    compared with its neighbour, and every other result gathered."""
     def __init__(self, core, layer, source, target):
         self.core, self.source, self.target = core, source, target
         self.rows = core.allocate(source.pitch, layer.name)
 
     def emit(self, image):
-        core, size, half = self.core, self.source.pitch, self.source.pitch // 2
-        core.widths(8, 8)
+        core, size, half, rows = self.core, self.source.pitch, self.source.pitch // 2, self.rows
+        _, width, channels = self.target.shape
         for y in range(self.target.shape[0]):
-            core.vector2("vvmax", self.rows, self.source.row(2 * y), self.source.row(2 * y + 1), size)
-            core.vector2("vvmax", self.target.row(y), self.rows, self.rows + half, half)
+            core.widths(8, 8)
+            core.vector2("vvmax", rows, self.source.row(2 * y), self.source.row(2 * y + 1), size)
+            if self.source.halves:
+                core.vector2("vvmax", self.target.row(y), rows, rows + half, half)
+            else:
+                core.vector2("vvmax", rows, rows, rows + channels, size - channels)
+                core.gather(self.target.row(y), rows, 2, width, channels)
 
 
-def _place(core, shape, layer, following):
-    """Where the values of ``shape`` in front of ``following`` lie."""
-    size = int(np.prod(shape))
-    if isinstance(following, Conv) and following.padding:
-        h, w, c = shape
-        p = following.padding
-        pitch = (w + 2 * p) * c
-        address = core.allocate(pitch * (h + 2 * p), following.name)
+def place(core, shape, following, what, halves=False):
+    """A new :class:`Place` for the values ``shape`` in front of the layer ``following``, with its border if it has one."""
+    if isinstance(following, Conv) and any(following.pads):
+        (top, left, _, _), (rows, columns), channels = following.pads, following.padded(shape), shape[2]
+        pitch = columns * channels
         # The border is zero from the start of the run on.
-        return Place(address + p * pitch + p * c, shape, pitch)
-    halves = isinstance(following, Pool)
-    if halves and not isinstance(layer, Conv):
-        raise KernelError(f"{following.name}: pooling needs a convolution in front of it")
-    return Place(core.allocate(size, layer.name if layer is not None else "the input"), shape, None, halves)
+        return Place(core.allocate(rows * pitch, following.name) + top * pitch + left * channels, shape, pitch)
+    return Place(core.allocate(int(np.prod(shape)), what), shape, 0 if len(shape) == 1 else None, halves)
 
 
-def _origin(place, layer):
-    """The padded map around ``place``, for a convolution."""
-    p, channels = layer.padding, place.shape[2]
-    return Place(place.address - p * place.pitch - p * channels, place.shape, place.pitch)
+def _origin(values, layer):
+    """The padded map around the place ``values``, for a convolution."""
+    top, left, _, _ = layer.pads
+    channels = values.shape[2]
+    return Place(values.address - top * values.pitch - left * channels, (*layer.padded(values.shape), channels), values.pitch)
 
 
-def lower(core, network, source, output):
+def lower(core, network, source, output, thrifty):
     """The steps of a network on one core: objects with ``emit(image)``.
 
     ``source``, ``output`` : :class:`Place` of input and results; for vectors their pitch is from image to image.
+    ``thrifty`` : no convolution goes by rows, which is the fewer cycles but the more arrays.
     """
-    steps, place = [], source
+    steps, given = [], source
     for n, layer in enumerate(network.layers):
         following = network.layers[n + 1] if n + 1 < len(network.layers) else None
         shape = network.shapes[n + 1]
         if following is None:
             target = output
-        elif len(shape) == 1:
-            target = Place(core.allocate(shape[0], layer.name), shape, 0)
         else:
-            target = _place(core, shape, layer, following)
-        if isinstance(layer, Dense):
-            steps.append(_Dense(core, layer, place, target))
-        elif isinstance(layer, Pool):
-            steps.append(_Pool(core, layer, place, target))
-        else:
-            costs = [(cost, kind) for kind in (_ConvRows, _ConvPatches)
-                     if (cost := kind.cycles(core, layer, shape)) is not None]
+            target = place(core, shape, following, layer.name, isinstance(layer, Conv) and isinstance(following, Pool))
+        if isinstance(layer, Conv):
+            padded = _origin(given, layer)
+            costs = [(cost, kind) for kind in ((_ConvPatches,) if thrifty else (_ConvRows, _ConvPatches))
+                     if (cost := kind.cycles(core, layer, padded, shape)) is not None]
             if not costs:
-                raise KernelError(f"{layer.name}: its weights do not fit what is left of the core "
-                                  f"({core.params['arrays'] - core.arrays} arrays, {core.params['bias_words'] - core.biases} biases)")
-            kind = min(costs, key=lambda pair: pair[0])[1]
-            steps.append(kind(core, layer, _origin(place, layer), target))
-        place = target
+                raise KernelError(f"{layer.name}: its weights do not fit what is left of the core ({core.left})")
+            steps.append(min(costs, key=lambda pair: pair[0])[1](core, layer, padded, target))
+        else:
+            steps.append((_Dense if isinstance(layer, Dense) else _Pool)(core, layer, given, target))
+        given = target
     return steps

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Networks for PIM: layers of whole numbers, from the input to the output."""
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .checks import is_whole, whole
 from .errors import KernelError
 
 __all__ = ["Conv", "Dense", "Network", "Pool"]
@@ -32,37 +33,71 @@ class Dense:
 
 @dataclass
 class Conv:
-    """The same over every neighbourhood, stride 1. ``weights`` int8 (kh, kw, channels in, channels out); ``padding`` zeros
-    on every side."""
+    """The same over every neighbourhood. ``weights`` int8 (kh, kw, channels in, channels out).
+
+    ``padding`` : zeros around the map: a number for every side, or (top, left, bottom, right)
+    ``stride`` : places from one neighbourhood to the next: a number, or (rows, columns)
+    ``dilation`` : places from one weight of the kernel to the next: a number, or (rows, columns)
+    """
     name: str
     weights: np.ndarray
     bias: np.ndarray | None = None
     shift: int = 0
     relu: bool = False
-    padding: int = 0
+    padding: int | tuple = 0
     bits: int = 8
+    stride: int | tuple = 1
+    dilation: int | tuple = 1
+
+    @property
+    def pads(self):
+        """(top, left, bottom, right)."""
+        return _each(self.padding, 4)
+
+    @property
+    def strides(self):
+        """(rows, columns)."""
+        return _each(self.stride, 2)
+
+    @property
+    def dilations(self):
+        """(rows, columns)."""
+        return _each(self.dilation, 2)
+
+    @property
+    def span(self):
+        """Rows and columns that a neighbourhood reaches over."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.weights.shape, self.dilations, strict=False))
+
+    def padded(self, given):
+        """Rows and columns of the map ``given`` with its padding."""
+        top, left, bottom, right = self.pads
+        return given[0] + top + bottom, given[1] + left + right
 
     def shape(self, given):
         if len(given) != 3:
             raise KernelError(f"{self.name}: a convolution needs rows, columns and channels, not {given}")
         if self.weights.ndim != 4 or self.weights.shape[2] != given[2]:
             raise KernelError(f"{self.name}: weights are {self.weights.shape}, expected (rows, columns, {given[2]}, outputs)")
-        kh, kw, _, out = self.weights.shape
-        h, w = given[0] + 2 * self.padding - kh + 1, given[1] + 2 * self.padding - kw + 1
-        if h < 1 or w < 1:
-            raise KernelError(f"{self.name}: a window of {kh} x {kw} does not fit {given[0]} x {given[1]}")
-        return h, w, out
+        rows, columns = ((have - span) // stride + 1
+                         for have, span, stride in zip(self.padded(given), self.span, self.strides, strict=True))
+        if rows < 1 or columns < 1:
+            raise KernelError(f"{self.name}: a window of {self.span[0]} x {self.span[1]} does not fit {given[0]} x {given[1]}")
+        return rows, columns, self.outputs
 
     @property
     def outputs(self):
         return self.weights.shape[-1]
 
 
+def _each(value, count):
+    return tuple(value) if isinstance(value, tuple | list) else (value,) * count
+
+
 @dataclass
 class Pool:
     """The largest of each 2x2 square."""
     name: str
-    padding: int = field(default=0, init=False)
 
     def shape(self, given):
         if len(given) != 3 or given[0] % 2 or given[1] % 2:
@@ -78,6 +113,8 @@ class Network:
     shape : (features,) or (rows, columns, channels)
     layers : list of Dense, Conv, Pool
 
+    The network keeps copies: what changes in a layer or its arrays later does not reach it.
+
     Raises
     ------
     KernelError
@@ -85,30 +122,63 @@ class Network:
         and more than 8 bits in front of another layer.
     """
     def __init__(self, shape, layers):
-        self.shapes, self.layers = [tuple(shape)], list(layers)
-        if not layers:
+        if not isinstance(shape, tuple | list) or len(shape) not in (1, 3) or not all(is_whole(n, 1) for n in shape):
+            raise KernelError(f"the shape of the input is {shape}, expected (features,) or (rows, columns, channels)")
+        if not isinstance(layers, tuple | list) or not layers:
             raise KernelError("a network needs a layer")
-        for layer in self.layers:
+        self.shapes, self.layers = [tuple(map(int, shape))], []
+        for number, layer in enumerate(layers):
+            if not isinstance(layer, Dense | Conv | Pool):
+                raise KernelError(f"layer {number} must be Dense, Conv or Pool, not {layer if isinstance(layer, type) else type(layer)}")
             if not isinstance(layer, Pool):
-                self._check(layer, layer is self.layers[-1])
+                layer = self._checked(layer, number + 1 == len(layers))
+            self.layers.append(layer)
             self.shapes.append(layer.shape(self.shapes[-1]))
 
-    @staticmethod
-    def _check(layer, last):
+    @classmethod
+    def _checked(cls, layer, last):
+        name = layer.name
+        for what, array, kind in (("weights", layer.weights, np.int8), ("bias", layer.bias, np.int32)):
+            if not isinstance(array, np.ndarray) and (array is not None or what == "weights"):
+                raise KernelError(f"{name}: {what} must be a numpy array of {kind.__name__}, not {type(array).__name__}")
         if layer.weights.dtype != np.int8:
-            raise KernelError(f"{layer.name}: weights are {layer.weights.dtype}, expected int8")
+            raise KernelError(f"{name}: weights are {layer.weights.dtype}, expected int8")
+        if not layer.weights.ndim or not layer.weights.size:
+            raise KernelError(f"{name}: weights are {layer.weights.shape}, there are none")
         if layer.bias is not None and (layer.bias.shape != (layer.outputs,) or layer.bias.dtype != np.int32):
-            raise KernelError(f"{layer.name}: bias is {layer.bias.dtype} {layer.bias.shape}, expected int32 ({layer.outputs},)")
-        if not 0 <= layer.shift <= 47:
-            raise KernelError(f"{layer.name}: shift is {layer.shift}, expected 0 to 47")
+            raise KernelError(f"{name}: bias is {layer.bias.dtype} {layer.bias.shape}, expected int32 ({layer.outputs},)")
+        shift = whole(layer.shift, f"{name}: shift", 0, 47)
+        if layer.relu not in (False, True):
+            raise KernelError(f"{name}: relu is {layer.relu}, expected True or False")
         if layer.bits not in ((8, 16, 32) if last else (8,)):
-            raise KernelError(f"{layer.name}: results of {layer.bits} bits, expected "
+            raise KernelError(f"{name}: results of {layer.bits} bits, expected "
                               f"{'8, 16 or 32' if last else '8 in front of another layer'}")
+        more = cls._window(layer) if isinstance(layer, Conv) else {}
+        return replace(layer, weights=layer.weights.copy(), bias=None if layer.bias is None else layer.bias.copy(),
+                       shift=shift, relu=bool(layer.relu), bits=int(layer.bits), **more)
+
+    @staticmethod
+    def _window(layer):
+        """The padding, stride and dilation of a convolution, side by side."""
+        found = {}
+        for what, names, least in (("padding", ("top", "left", "bottom", "right"), 0), ("stride", ("rows", "columns"), 1),
+                                   ("dilation", ("rows", "columns"), 1)):
+            values = _each(getattr(layer, what), len(names))
+            if len(values) != len(names) or not all(is_whole(n, least) for n in values):
+                raise KernelError(f"{layer.name}: {what} is {getattr(layer, what)}, expected a whole number from {least} on or "
+                                  f"({', '.join(names)})")
+            found[what] = tuple(map(int, values))
+        return found
 
     @property
     def bits(self):
         """Bits of the results."""
         return getattr(self.layers[-1], "bits", 8)
+
+    @property
+    def sizes(self):
+        """Bytes of an input and of its results."""
+        return int(np.prod(self.shapes[0])), int(np.prod(self.shapes[-1])) * self.bits // 8
 
     @property
     def macs(self):

@@ -2,6 +2,7 @@
 """What a network must give, in plain numpy integers."""
 import numpy as np
 
+from .checks import input_values
 from .network import Conv, Dense
 
 __all__ = ["run_layer", "run_network"]
@@ -10,8 +11,9 @@ __all__ = ["run_layer", "run_network"]
 def _finish(sums, layer):
     if layer.bias is not None:
         sums = sums + layer.bias
-    if layer.shift:
-        sums = sums + (1 << layer.shift - 1) >> layer.shift
+    shift = int(layer.shift)
+    if shift:
+        sums = sums + (1 << shift - 1) >> shift
     if layer.relu:
         sums = np.maximum(sums, 0)
     return np.clip(sums, -(1 << layer.bits - 1), (1 << layer.bits - 1) - 1)
@@ -22,21 +24,30 @@ def run_layer(layer, values):
     if isinstance(layer, Dense):
         return _finish(values.reshape(len(values), -1) @ layer.weights.astype(np.int64), layer)
     if isinstance(layer, Conv):
-        p, (kh, kw, _, out) = layer.padding, layer.weights.shape
-        padded = np.pad(values, ((0, 0), (p, p), (p, p), (0, 0)))
-        h, w = padded.shape[1] - kh + 1, padded.shape[2] - kw + 1
+        (top, left, bottom, right), (kh, kw, _, out) = layer.pads, layer.weights.shape
+        padded = np.pad(values, ((0, 0), (top, bottom), (left, right), (0, 0)))
+        h, w, _ = layer.shape(values.shape[1:])
+        (down, across), (sparse, wide) = layer.strides, layer.dilations
         sums = np.zeros((len(values), h, w, out), np.int64)
         for r in range(kh):
             for c in range(kw):
-                sums += padded[:, r:r + h, c:c + w] @ layer.weights[r, c].astype(np.int64)
+                rows = slice(r * sparse, r * sparse + (h - 1) * down + 1, down)
+                columns = slice(c * wide, c * wide + (w - 1) * across + 1, across)
+                sums += padded[:, rows, columns] @ layer.weights[r, c].astype(np.int64)
         return _finish(sums, layer)
     n, h, w, c = values.shape
     return values.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
 
 
 def run_network(network, values):
-    """Results of int8 ``values`` [images, ...]; int64 [images, outputs...]."""
-    values = np.asarray(values).astype(np.int64).reshape(-1, *network.shapes[0])
+    """Results of ``values`` [images, ...], whole numbers of -128 to 127; int64 [images, outputs...].
+
+    Raises
+    ------
+    KernelError
+        Values of another kind, range or shape.
+    """
+    values = input_values(values, (None, *network.shapes[0]))
     for layer in network.layers:
         values = run_layer(layer, values)
     return values
