@@ -43,6 +43,8 @@ def parse_target(text):
             raise TargetError(f"target {text}: expected an ISA behind model:, as in model:opentpu")
         preset, params, _ = _query(text, query, ())
         return TargetName(text, "model", isa=_known_isa(text, isa), preset=preset, params=params)
+    from .serial_port import port_options
+    port_options(text)
     return TargetName(text, "board", port=text)
 
 
