@@ -108,7 +108,10 @@ class _Server:
                 if notice is not None and notice[0] == Notice.HELLO:
                     if self._used or any(frames[:place]):
                         self._parted()
-                    self._tells = True
+                    # At once: the host's clock is the wall's until it hears the board's.
+                    self._tells, self._told = True, 0.0
+                    self._tell(False)
+                    self._deliver()
                     data = b"\0".join([*frames[place + 1:], rest])
                     break
             # What is longer is no hello.

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
+import re
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from ..errors import TargetError
 
-__all__ = ["TargetName", "open_target", "parse_target"]
+__all__ = ["TargetName", "open_target", "parse_target", "public_name"]
 
 #: Words of a virtual board's query that are no build parameters.
 SIM_OPTIONS = ("link", "trace", "trace_from")
@@ -46,6 +47,11 @@ def parse_target(text):
     from .serial_port import port_options
     port_options(text)
     return TargetName(text, "board", port=text)
+
+
+def public_name(text):
+    """A target's name as messages and reports have it: a token is nobody's business."""
+    return re.sub(r"(?<=[?&]token=)[^&]*", "..", text)
 
 
 def _split(text):

@@ -68,14 +68,14 @@ def _open(port):
     from ..link.pipe import open_pipe
     from ..link.served import ServedPipe
     from .link import LinkTarget
+    from .names import public_name
     place, rate, deadline, token = port_options(port)
     try:
         pipe = open_pipe(place, **rate)
     except (OSError, ValueError) as error:
         raise NoDeviceError(f"cannot open {place}: {_reason(error)}") from None
     try:
-        # A token is nobody's business: the name goes to messages and reports.
-        return LinkTarget(client=LinkClient(ServedPipe(pipe, token), **deadline), name=place if token else port)
+        return LinkTarget(client=LinkClient(ServedPipe(pipe, token), **deadline), name=public_name(port))
     except RefusedError as error:
         raise NoDeviceError(f"cannot open {place}: {error}") from None
     except BaseException:
@@ -94,6 +94,8 @@ def port_options(port):
     from ..link.address import parse_address
     from ..link.notices import TOKEN
     from ..link.socket_pipe import SCHEME
+    from .names import public_name
+    shown = public_name(port)
     place, mark, query = port.rpartition("?")
     if not mark or "=" not in query:
         place, query = port, ""
@@ -102,18 +104,18 @@ def port_options(port):
         name, _, value = part.partition("=")
         if name == "baud":
             if not (value.isascii() and value.isdigit()) or int(value) == 0:
-                raise TargetError(f"target {port}: baud = {value}: expected a number of bits a second")
+                raise TargetError(f"target {shown}: baud = {value}: expected a number of bits a second")
             pipe["baud"] = int(value)
         elif name == "timeout":
             if not re.fullmatch(r"\d+(\.\d+)?", value) or not 0 < float(value) <= 3600:
-                raise TargetError(f"target {port}: timeout = {value}: expected seconds, more than 0 and at most 3600")
+                raise TargetError(f"target {shown}: timeout = {value}: expected seconds, more than 0 and at most 3600")
             client["timeout"] = float(value)
         elif name == "token" and place.startswith(SCHEME):
             if not TOKEN.fullmatch(value):
-                raise TargetError(f"target {place}: token: expected 8 to 128 letters, digits, and . _ ~ -")
+                raise TargetError(f"target {shown}: token: expected 8 to 128 letters, digits, and . _ ~ -")
             token = value
         else:
-            raise TargetError(f"target {port}: {part}: a port takes baud=N and timeout=SECONDS, a socket token=TEXT")
+            raise TargetError(f"target {shown}: {name}: a port takes baud=N and timeout=SECONDS, a socket token=TEXT")
     if place.startswith(SCHEME):
         try:
             parse_address(place.removeprefix(SCHEME))
@@ -130,7 +132,8 @@ def _reason(error):
         return "permission denied (quintet doctor says how to get it)"
     if number in (errno.EBUSY, errno.EWOULDBLOCK):
         return "another program holds it"
-    return " ".join(str(error).split())
+    # pyserial's errors have no text of the system's own.
+    return " ".join((getattr(error, "strerror", None) or str(error)).split())
 
 
 def _ask(port):
