@@ -8,8 +8,9 @@ __all__ = ["test_bench"]
 
 _BENCH = """\
 // Runs {origin} on {name} and compares what it saves with the golden model. Made by quintet.
-//   $ iverilog -g2005 -o tb {name}_tb.v {name}.v && vvp tb
-//   $ verilator --binary --timing -Wno-fatal --top-module {name}_tb {name}_tb.v {name}.v && obj_dir/V{name}_tb
+// With {name} in FILE.v and this in FILE_tb.v:
+//   $ iverilog -g2005 -o tb FILE_tb.v FILE.v && vvp tb
+//   $ verilator --binary --timing -Wno-fatal --top-module {name}_tb FILE_tb.v FILE.v && obj_dir/V{name}_tb
 `timescale 1ns/1ps
 
 module {name}_tb;
