@@ -98,7 +98,7 @@ module {name}_tb;
   initial begin
     for (k = 0; k < BEATS; k = k + 1) memory[k] = 0;
 {contents}
-    repeat (32) @(posedge clk);
+    repeat (64) @(posedge clk);
     rst <= 0;
     value = 1;
     while (value[0]) access(12'h014, 0, 0);    // busy until the reset is over: registers are not written before
@@ -155,7 +155,7 @@ def test_bench(job, *, name, preset, params, beat_bytes, memory_size, domain=Non
               for save in job.saves for at, byte in enumerate(result.raw[save.name])]
     second = far = ""
     if domain is not None:
-        second = (f"  reg far_clk = 0;\n  always #{5 / domain.ratio:.3f} far_clk = ~far_clk;    // {domain.ratio} times clk\n"
+        second = (f"  reg far_clk = 0;\n  always #{float(5 / domain.ratio):.3f} far_clk = ~far_clk;    // {domain.ratio} times clk\n"
                   "  reg far_rst = 1;\n  always @(posedge far_clk) far_rst <= rst;\n")
         far = f" .{domain.name}_clk(far_clk), .{domain.name}_rst(far_rst),"
     return _BENCH.format(origin=job.origin.name if hasattr(job.origin, "name") else str(job.origin).rsplit("/", 1)[-1], name=name,

@@ -153,16 +153,22 @@ def test_refused(quintet, tmp_path, monkeypatch, args, word):
 
 # A test bench
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("verilog")
+BENCHES = {
+    # Beats that are narrower than words; a second clock.
+    "opentpu": ("sim", "2", "firmware/opentpu/programs/small.toml", "PASS: 24 bytes as the golden model has them"),
+    "imagine": ("up5k", "4", "firmware/imagine/small/small.toml", "PASS: 16 bytes as the golden model has them"),
+}
+
+
+@pytest.fixture(scope="module", params=BENCHES)
+def bench(request, tmp_path_factory):
+    """Folder of ``core.v`` and ``core_tb.v``, name of the top module, and what a good run prints."""
     from quintet.tools.cli import main
-    assert main(["verilog", "--core", "opentpu", "--preset", "sim", "--memory-size", "64K", "--beat-bytes", "2", "-o", str(folder / "quintet_opentpu.v"),
-                 "--bench", str(ROOT / "firmware/opentpu/programs/small.toml")]) == 0
-    return folder
-
-
-GOOD = "PASS: 24 bytes as the golden model has them"
+    folder = tmp_path_factory.mktemp(request.param)
+    preset, beat_bytes, job, good = BENCHES[request.param]
+    assert main(["verilog", "--core", request.param, "--preset", preset, "--memory-size", "64K", "--beat-bytes", beat_bytes,
+                 "-o", str(folder / "core.v"), "--bench", str(ROOT / job)]) == 0
+    return folder, f"quintet_{request.param}_tb", good
 
 
 def simulate(folder, *commands):
@@ -172,24 +178,26 @@ def simulate(folder, *commands):
     return done.stdout
 
 
+ICARUS = ["iverilog", "-g2005", "-o", "tb", "core_tb.v", "core.v"], ["vvp", "tb"]
+
+
 def test_bench_with_icarus(bench, tmp_path):
     if not shutil.which("iverilog"):
         pytest.skip("no Icarus Verilog here")
-    files = ["quintet_opentpu_tb.v", "quintet_opentpu.v"]
-    assert GOOD in simulate(bench, ["iverilog", "-g2005", "-o", "tb", *files], ["vvp", "tb"])
+    folder, _, good = bench
+    assert good in simulate(folder, *ICARUS)
     # It can fail.
-    text = (bench / files[0]).read_text()
-    wrong = re.sub(r"(expect_byte\(32'h2010, 8'h)..", r"\g<1>5a", text)
-    (tmp_path / files[0]).write_text(wrong)
-    shutil.copy(bench / files[1], tmp_path)
-    out = simulate(tmp_path, ["iverilog", "-g2005", "-o", "tb", *files], ["vvp", "tb"])
-    assert "FAIL: 1 errors" in out and "byte 00002010 is ff, expected 5a" in out
+    wrong = re.sub(r"(expect_byte\(32'h\w+, 8'h)..", r"\g<1>5a", (folder / "core_tb.v").read_text(), count=1)
+    (tmp_path / "core_tb.v").write_text(wrong)
+    shutil.copy(folder / "core.v", tmp_path)
+    out = simulate(tmp_path, *ICARUS)
+    assert "FAIL: 1 errors" in out and re.search(r"byte \w+ is \w\w, expected 5a", out)
 
 
 @pytest.mark.long
 def test_bench_with_verilator(bench):
     if not shutil.which("verilator"):
         pytest.skip("no Verilator here")
-    out = simulate(bench, ["verilator", "--binary", "--timing", "-O0", "-Wno-fatal", "--top-module", "quintet_opentpu_tb",
-                           "quintet_opentpu_tb.v", "quintet_opentpu.v"], ["obj_dir/Vquintet_opentpu_tb"])
-    assert GOOD in out
+    folder, top, good = bench
+    assert good in simulate(folder, ["verilator", "--binary", "--timing", "-O0", "-Wno-fatal", "--top-module", top, "core_tb.v", "core.v"],
+                            [f"obj_dir/V{top}"])
