@@ -39,14 +39,16 @@ def kind(request):
 
 
 def send(name, data):
-    """A program that sends and goes."""
+    """A program that sends and goes, after a while in which it all has come."""
     if name.startswith("socket://"):
         with connect(name) as rude:
             rude.sendall(data)
+            time.sleep(0.1)
     else:
         handle = os.open(name, os.O_RDWR | os.O_NOCTTY)
         while data:
             data = data[os.write(handle, data):]
+        time.sleep(0.1)
         os.close(handle)
 
 
@@ -84,6 +86,7 @@ def test_requests_of_a_host_that_left_are_neither_answered_to_the_next_nor_execu
     requests += [Request(Operation.READ, 0, 1024).encode(session, n) for n in range(100, 110)]
     with served(board, kind) as name:
         send(name, b"\0" + b"".join(requests))
+        time.sleep(0.05)            # less than any program needs to start
         seconds, answers, damaged = identify(name)
     assert seconds < 1.5 and only_ours(answers, damaged), (seconds, answers, damaged)
     assert board.memory.data.count(0xEE) < 4 * 50

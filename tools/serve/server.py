@@ -106,7 +106,8 @@ class _Server:
             for place in reversed(range(len(frames))):
                 notice = decode_notice(frames[place])
                 if notice is not None and notice[0] == Notice.HELLO:
-                    if self._used or any(frames[:place]):
+                    # A zero comes in front of every hello.
+                    if self._used or place > 1 or any(frames[:place]):
                         self._parted()
                     # At once: the host's clock is the wall's until it hears the board's.
                     self._tells, self._told = True, 0.0
@@ -117,7 +118,7 @@ class _Server:
             # What is longer is no hello.
             self._frame = rest if len(rest) <= LONGEST else b"\1" * (LONGEST + 1)
         if self._board.waiting < BACKLOG:
-            self._used = self._used or any(data)
+            self._used = self._used or len(data) > 1 or any(data)
             self._board.pipe.write(data)
         self._active = self._board.cycle
 
