@@ -7,7 +7,6 @@ import signal
 import subprocess
 import textwrap
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import QuintetError
@@ -337,30 +336,10 @@ def _tool(folder, command):
     return done.stdout
 
 
-@contextmanager
-def _own_yosys():
-    """Amaranth's Verilog back end asks the environment for yosys."""
-    before = {name: os.environ.get(name) for name in ("YOSYS", "AMARANTH_USE_YOSYS")}
-    os.environ.setdefault("YOSYS", find_tool("yosys"))
-    os.environ["AMARANTH_USE_YOSYS"] = "system"
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _convert(component, name, about=()):
-    from amaranth.back import verilog as back
-
+def _convert(component, name, about=(), domain=None):
+    from ..gateware.verilog import convert
     from .verilog_ports import port_comment
-    with _own_yosys():
-        # No source attributes: they name files of this machine and hide the text.
-        text = back.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
-    return f"{port_comment(component, name, about)}\n{text}"
+    return f"{port_comment(component, name, about, domain)}\n{convert(component, name=name, yosys=find_tool('yosys'))}"
 
 
 def verilog(board, isa=None, preset=None, params=None, freq=None):
@@ -374,7 +353,7 @@ def verilog(board, isa=None, preset=None, params=None, freq=None):
     hz = None if freq is None else round(freq * 1e6)
     soc = board.make_soc(room=open_room(isa) if isa else None, preset=preset, params=params, clock_hz=hz)
     return _convert(soc, f"quintet_{board.name}_{isa or 'soc'}".replace("-", "_"),
-                    [f"SoC of {board.title}, {soc.clock_hz / 1e6:g} MHz, {soc.preset or 'no core'}", *_settings(soc.params)])
+                    [f"SoC of {board.title}, {soc.clock_hz / 1e6:g} MHz, {soc.preset or 'no core'}", *_settings(soc.params)], soc.domain)
 
 
 def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, memory_size=1 << 25):
@@ -395,7 +374,7 @@ def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, me
     values = room.params.SPACE.resolve(preset, params)
     core = CoreShell(room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
     return _convert(core, f"quintet_{isa}", [f"{room.isa.ISA.title} core, preset {preset or room.params.SPACE.default_preset}, beats of "
-                                             f"{beat_bytes} bytes", *_settings(values)])
+                                             f"{beat_bytes} bytes, {memory_size:,} bytes of memory", *_settings(values)], core.domain)
 
 
 def _settings(params):

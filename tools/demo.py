@@ -10,6 +10,7 @@ import numpy as np
 from .job import Job
 from .runner import run_job
 from .targets import open_target
+from .targets.names import public_name
 from .verify import compare
 
 __all__ = ["NetworkRun", "run_demo"]
@@ -58,7 +59,7 @@ def run_demo(name, say=lambda text: None, progress=None):
     """
     from ..firmware.opentpu import digits
     virtual = name.startswith("sim:")
-    say(f"switching on the virtual board {name}" if virtual else f"opening {name}")
+    say(f"switching on the virtual board {name}" if virtual else f"opening {public_name(name)}")
 
     def opening(what):
         say(f"  {what}" + (" (once; the first time the tools compile themselves as well)" if "gateware" in what else ""))

@@ -45,7 +45,6 @@ _FOREIGN = (
     ("quintet.tools.link.errors", "LinkError", Exit.LINK),
     ("quintet.tools.asm", "AsmError", Exit.BAD_INPUT),
     ("quintet.boards", "BoardError", Exit.BAD_INPUT),
-    ("quintet.boards.virtual.serve", "ServeError", Exit.NO_DEVICE),
     ("quintet.boards.virtual.toolchain", "ToolMissing", Exit.NO_DEVICE),
     ("quintet.boards.virtual.compile", "CompileError", Exit.NO_DEVICE),
     ("quintet.gateware.cores.files", "FileError", Exit.BAD_INPUT),

@@ -4,7 +4,7 @@
 __all__ = ["port_comment"]
 
 
-def port_comment(component, name, about=()):
+def port_comment(component, name, about=(), domain=None):
     """A Verilog comment that lists the ports of ``component``, with the bits of each field of a packed payload.
 
     Parameters
@@ -12,10 +12,15 @@ def port_comment(component, name, about=()):
     component : wiring.Component
     name : str, of the module
     about : iterable of str, lines in front (what it is, its parameters)
+    domain : DomainRequest or None, a second clock that the design around drives
     """
     from amaranth.hdl import Shape
     from amaranth.lib import data, wiring
     rows = [("input", 1, "clk", "rising edge"), ("input", 1, "rst", "synchronous, high")]
+    if domain is not None:
+        ratio = domain.ratio
+        rows += [("input", 1, f"{domain.name}_clk", f"rising edge; best at {ratio} times the frequency of clk, correct at any, in any phase"),
+                 ("input", 1, f"{domain.name}_rst", f"synchronous to {domain.name}_clk, high, for at least 3 cycles of both clocks while rst is high")]
     for path, member, value in component.signature.flatten(component):
         shape = value.shape()
         width = shape.size if isinstance(shape, data.Layout) else Shape.cast(shape).width

@@ -140,7 +140,19 @@ uint64_t board_read(Board *h, uint8_t *data, uint64_t limit) {
 }
 
 uint64_t board_available(Board *h) { return h->from_board.size(); }
-void board_forget(Board *h) { h->to_board.clear(), h->from_board.clear(); }
+
+// What the host wrote and the board has not taken, and what the board sent and the host has not.
+void board_forget(Board *h) {
+#if BOARD_WIRE
+	h->to_board.clear();
+#else
+	// A stream does not take back the byte it offers.
+	if (h->to_board.size() > 1) h->to_board.resize(1);
+	if (!flag(h->top.p_rx____valid)) h->to_board.clear();
+#endif
+	h->from_board.clear();
+}
+
 int board_busy(Board *h) { return flag(h->top.p_busy); }
 int board_fault(Board *h) { return flag(h->top.p_fault); }
 uint64_t board_framing_errors(Board *h) { return h->line.framing_errors; }

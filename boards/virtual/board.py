@@ -86,6 +86,11 @@ class VirtualPipe:
         count = simulation.c.board_read(simulation.handle, room, limit)
         return room.raw[:count]
 
+    def forget(self):
+        """Drop what the board has not taken yet, and what it has sent: the cable is pulled. What it has taken it still answers."""
+        simulation = self._board.simulation
+        simulation.c.board_forget(simulation.handle)
+
     def sleep(self, seconds):
         """Let ``seconds`` of simulated time pass."""
         self._board.advance(max(1, round(seconds * self._board.clock_hz)))

@@ -12,6 +12,7 @@ from ..memory.queue import PortBuffer
 from .control import ControlBlock
 from .domains import place_engine, requested_domain
 from .parameters import params_hash
+from .register_map import register_map
 
 __all__ = ["CoreShell"]
 
@@ -41,7 +42,7 @@ class CoreShell(wiring.Component):
 
     Members
     -------
-    bus : In, Wishbone of 10 word-address bits, 32 data bits, granularity 8: the register block
+    bus : In, Wishbone of 10 word-address bits, 32 data bits, granularity 8: the register block, with a ``memory_map`` of its registers
     memory : Out, :class:`MemoryPort` of ``beat_bytes``
     busy, fault, interrupt : Out
 
@@ -68,10 +69,11 @@ class CoreShell(wiring.Component):
         self._renames = {}
         if shared_clock and self.domain is not None:
             self._renames, self.domain = {self.domain.name: "sync"}, None
+        absent = [r.name for r in isa.registers if r.only_if is not None and not params[r.only_if]]
         self.control = ControlBlock(
             ident=isa.tag, version=isa.version, params_hash=params_hash(params), memory_size=memory_size,
             control=self.engine.control.signature, program_align=isa.program_align,
-            absent=[r.name for r in isa.registers if r.only_if is not None and not params[r.only_if]],
+            absent=absent,
             # The engine's longest paths end in its increments: a register stands behind them. An iCE40 is slow enough without, and
             # its logic cells are few: registers hold main memory's addresses and the limit behind them.
             sampled=family != "ice40", address_bits=memory_size.bit_length() if family == "ice40" else 32)
@@ -82,6 +84,7 @@ class CoreShell(wiring.Component):
             "memory": Out(MemoryPort(beat_bytes)),
             "busy": Out(1), "fault": Out(1), "interrupt": Out(1),
         })
+        self.bus.memory_map = register_map(isa, absent)
 
     def elaborate(self, platform):
         m = Module()

@@ -28,7 +28,7 @@ class LinkBridge(wiring.Component):
         the buffers' block RAM, and a register in front of the transmitter.
     family : "ecp5", "ice40" or None
     buffer : int
-        Bytes of the receive buffer, a power of two of at least 1024 (a frame with 512 bytes of data has 528).
+        Bytes of the receive buffer, a power of two from 1024 to 32768; a frame may have one less, encoded.
 
     Members
     -------
@@ -54,8 +54,9 @@ class LinkBridge(wiring.Component):
             raise ValueError(f"info_address must be a multiple of 4 from 0 to 0xfffffffc, not {info_address:#x}")
         if not isinstance(buffer, int) or isinstance(buffer, bool):
             raise TypeError(f"buffer must be an integer, not {buffer!r}")
-        if buffer < 1024 or buffer & (buffer - 1):
-            raise ValueError(f"buffer must be a power of two of at least 1024, not {buffer!r}")
+        # Lengths of frames have 15 bits and a sign.
+        if not 1024 <= buffer <= 32768 or buffer & (buffer - 1):
+            raise ValueError(f"buffer must be a power of two from 1024 to 32768, not {buffer!r}")
         self._info_address = info_address
         self._pipelined = bool(pipelined)
         latency = 2 if pipelined else 1

@@ -86,12 +86,12 @@ def test_litex_reads_and_writes_memory_and_registers(tiny, tmp_path):
     """LiteX's client, as published, on the pseudo-terminal of a virtual board; names from our csv."""
     comm_uart = pytest.importorskip("litex.tools.remote.comm_uart")
     from quintet.boards.virtual.board import open_virtual
-    from quintet.boards.virtual.serve import PtyEndpoint, serve
+    from quintet.tools.serve import PtyEndpoint, serve
     (tmp_path / "csr.csv").write_text(tiny.csv())
     endpoint = PtyEndpoint()
     board = open_virtual("icebreaker", ROOM, preset="sim", link="uartbone")
     stop = threading.Event()
-    server = threading.Thread(target=serve, args=(board, endpoint), kwargs={"stopped": stop.is_set})
+    server = threading.Thread(target=serve, args=(board, endpoint), kwargs={"stopped": stop.is_set, "framed": False})
     server.start()
     try:
         comm = comm_uart.CommUART(endpoint.name, csr_csv=str(tmp_path / "csr.csv"))

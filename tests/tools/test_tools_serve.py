@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """quintet serve: a virtual board as a serial port and as a socket, for the real pyserial; the demo's SoC, built once."""
 import json
-import os
+import random
 import signal
 import socket
 import subprocess
@@ -12,6 +12,7 @@ import pytest
 
 from quintet.firmware.opentpu import digits
 from quintet.tools import open_target
+from quintet.tools.link.notices import Notice, encode_notice
 
 if sys.platform == "win32":
     pytest.skip("no pseudo-terminals", allow_module_level=True)
@@ -32,14 +33,21 @@ class Server:
                 break
         text = "".join(lines)
         assert text, self.child.stderr.read()
-        self.place = json.loads(text)["port"]
-        # A board simulated on a busy machine takes its time.
-        self.port = f"{self.place}?timeout=60"
+        self.place, self.token = map(json.loads(text).get, ("port", "token"))
+        self.port = self.place + (f"?token={self.token}" if self.token else "")
 
     def end(self, number):
         self.child.send_signal(number)
         out, err = self.child.communicate(timeout=60)
         return self.child.returncode, out, err
+
+
+def opened_soon(server):
+    """Opens the target, which takes about 0.05 s on an idle machine."""
+    began = time.monotonic()
+    target = open_target(server.port)
+    assert time.monotonic() - began < 2
+    return target
 
 
 def run_digits(quintet, port, folder):
@@ -64,8 +72,11 @@ def test_pseudo_terminal(quintet, tmp_path):
         time.sleep(0.3)
         client.kill()
         client.communicate()
+        with opened_soon(server) as target:
+            assert target.client.damaged == 0
         with open(server.place, "wb", buffering=0) as rubbish:
-            rubbish.write(os.urandom(3000))
+            rubbish.write(random.Random(1).randbytes(100_000))
+        opened_soon(server).close()
         run_digits(quintet, server.port, tmp_path)
         with open_target(server.port) as target:
             # The core and its memory are as the last client left them.
@@ -77,13 +88,20 @@ def test_pseudo_terminal(quintet, tmp_path):
 
 
 def test_socket(quintet, tmp_path):
-    server = Server("--socket", "0")
+    server = Server("--socket", "0", "--token", "not-quite-secret")
     try:
-        assert server.place.startswith("socket://127.0.0.1:")
+        assert server.place.startswith("socket://127.0.0.1:") and server.token == "not-quite-secret"
         run_digits(quintet, server.port, tmp_path)
         number = int(server.place.rpartition(":")[2])
+        job = digits.job(8, norm=True)
+        ran = quintet("run", job, "--on", server.place)
+        assert ran.code == 3 and "it wants a token" in ran.err
         with socket.create_connection(("127.0.0.1", number)) as rude:
-            rude.sendall(b"\x07" * 100)
+            rude.sendall(b"\0" + encode_notice(Notice.HELLO, server.token.encode()) + b"\x07" * 100_000)
+        with opened_soon(server) as target:
+            ran = quintet("run", job, "--on", server.port)
+            assert ran.code == 3 and ran.err.strip().endswith("busy: another program holds it")
+            assert target.read_register("status") == 2 and target.client.repeats == 0
         run_digits(quintet, server.port, tmp_path)
         ran = quintet("serve", DEFAULT, "--socket", str(number))
         assert ran.code == 3 and "cannot listen" in ran.err and str(number) in ran.err

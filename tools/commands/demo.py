@@ -38,6 +38,7 @@ def run(args, console):
     import time
 
     from ..demo import run_demo
+    from ..targets.names import public_name
     began = time.monotonic()
     with console.progress() as progress:
         info, runs = run_demo(args.on, lambda text: console.note(f"[{time.monotonic() - began:6.1f} s] {text}"), progress)
@@ -54,8 +55,8 @@ def run(args, console):
     console.out(f"{info.board or 'golden model'}, {info.isa} {info.preset or ''}{clock}: "
                 + ("every result is the golden model's, bit for bit" if good else "there are differences")
                 + f"; {seconds:.0f} s in all.")
-    console.result({"target": args.on, "board": info.board, "isa": info.isa, "preset": info.preset, "clock_hz": info.clock_hz,
-                    "networks": [r.as_dict() for r in runs], "equals_model": good, "seconds": round(seconds, 1)})
+    console.result({"target": public_name(args.on), "board": info.board, "isa": info.isa, "preset": info.preset,
+                    "clock_hz": info.clock_hz, "networks": [r.as_dict() for r in runs], "equals_model": good, "seconds": round(seconds, 1)})
     if not all(r.result.outcome.status == "done" for r in runs):
         return Exit.FAULT
     return Exit.OK if good else Exit.NO

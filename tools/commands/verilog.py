@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Write readable Verilog of a board's SoC (without pads), or of a core alone, for use elsewhere."""
+import re
+
 from ..errors import Exit, InputError
 from ..outputs import check_output, write_output
 from .options import add_sizes, sizes
@@ -10,11 +12,15 @@ def arguments(parser):
     parser.add_argument("isa", nargs="?", help="name of the core")
     parser.add_argument("--core", metavar="ISA", help="the core alone: Wishbone registers, memory port, interrupt")
     parser.add_argument("-o", dest="out", metavar="FILE", help="where to put it (default: standard output)")
+    parser.add_argument("--bench", metavar="JOB", help="with --core and -o: also write a test bench beside FILE, FILE_tb.v, that runs this job and "
+                        "compares its results with the golden model's")
     add_sizes(parser)
     parser.add_argument("--family", choices=("ecp5", "ice40"),
                         help="with --core: use this family's cells (default: portable, no cells at all)")
     parser.add_argument("--beat-bytes", type=int, choices=(2, 4, 8, 16),
                         help="with --core: width of the memory port in bytes (default: 4)")
+    parser.add_argument("--memory-size", metavar="BYTES",
+                        help="with --core: main memory that it will see, as in 65536, 64K or 32M (default: 32M)")
 
 
 def run(args, console):
@@ -25,18 +31,23 @@ def run(args, console):
         raise InputError("either a board and a core, or --core ISA (see quintet verilog --help)")
     if not args.core and not (args.board and args.isa):
         raise InputError("which? give a board and a core, or --core ISA (see quintet verilog --help)")
-    if not args.core and (args.family or args.beat_bytes):
-        raise InputError("--family and --beat-bytes belong to --core; a board knows its own")
+    if not args.core and (args.family or args.beat_bytes or args.memory_size is not None):
+        raise InputError("--family, --beat-bytes and --memory-size belong to --core; a board knows its own")
+    if args.bench and not (args.core and args.out and args.out.endswith(".v")):
+        raise InputError("--bench goes with --core and -o FILE.v: the test bench is FILE_tb.v")
+    memory_size = _bytes("32M" if args.memory_size is None else args.memory_size)
     from ...boards import open_board
     from ...gateware.cores import open_room
     from .. import build
     room = open_room(args.core or args.isa)
     if args.core:
         preset = args.preset or room.params.SPACE.default_preset
-        room.params.SPACE.resolve(preset, given)
+        params = room.params.SPACE.resolve(preset, given)
+        bench = _bench(args, room, preset, given, params, memory_size) if args.bench else None
         with console.progress() as progress:
             progress(f"elaborate and convert {room.name}")
-            text = build.verilog_core(room.name, preset, given, family=args.family, beat_bytes=args.beat_bytes or 4)
+            text = build.verilog_core(room.name, preset, given, family=args.family, beat_bytes=args.beat_bytes or 4,
+                                      memory_size=memory_size)
     else:
         board = open_board(args.board)
         preset = args.preset or room.params.SPACE.preset_for(board.fpga)
@@ -46,9 +57,33 @@ def run(args, console):
             text = build.verilog(board.name, room.name, preset, given)
     if args.out:
         write_output(args.out, text.encode())
+        if args.bench:
+            write_output(bench_path(args.out), bench.encode())
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")
     else:
         console.out(text.rstrip("\n"))
     values = {"board": args.board, "isa": room.name, "preset": preset, "lines": len(text.splitlines()), "output": args.out}
     console.result(values if args.out else {**values, "verilog": text})
     return Exit.OK
+
+
+def bench_path(out):
+    """Where the test bench of the Verilog ``out`` lies."""
+    return out.removesuffix(".v") + "_tb.v"
+
+
+def _bench(args, room, preset, given, params, memory_size):
+    from ...gateware.cores.domains import requested_domain
+    from ..job import Job
+    from ..verilog_bench import test_bench
+    return test_bench(Job.load(args.bench), name=f"quintet_{room.name}", preset=preset, params=given, beat_bytes=args.beat_bytes or 4,
+                      memory_size=memory_size, domain=requested_domain(room.core.Engine, params))
+
+
+def _bytes(text):
+    """A size of memory."""
+    found = re.fullmatch(r"(\d{1,10})([KM]?)", text, re.ASCII)
+    size = int(found[1]) << {"": 0, "K": 10, "M": 20}[found[2]] if found else 0
+    if size % 64 or not 64 <= size <= 1 << 31:
+        raise InputError(f"--memory-size {text}: expected a multiple of 64 bytes from 64 to 2048M")
+    return size

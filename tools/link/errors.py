@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What goes wrong on a link."""
 
-__all__ = ["BoardError", "LinkError"]
+__all__ = ["BoardError", "LinkError", "RefusedError"]
 
 
 class LinkError(Exception):
@@ -19,3 +19,7 @@ class BoardError(LinkError):
     def __init__(self, message, *, address=None):
         super().__init__(message)
         self.address = address
+
+
+class RefusedError(LinkError):
+    """What serves the board does not let this host have it; the message is its reason."""

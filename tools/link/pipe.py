@@ -55,7 +55,7 @@ class SerialPipe(Pipe):
     Parameters
     ----------
     port : str
-        ``/dev/ttyUSB0``, ``COM3``, ``socket://host:port``, ``rfc2217://...``, a pseudo-terminal.
+        ``/dev/ttyUSB0``, ``COM3``, ``rfc2217://...``, a pseudo-terminal.
     baud : int
         Bits a second.
     write_timeout : float
@@ -138,5 +138,6 @@ def _reason(error):
 
 
 def open_pipe(name, *, baud=BAUD):
-    """The pipe of a port's name (:class:`SerialPipe`), which raises ``OSError`` or ``ValueError`` if it cannot be opened."""
-    return SerialPipe(name, baud=baud)
+    """The pipe of a port's name, which raises ``OSError`` or ``ValueError`` if it cannot be opened."""
+    from .socket_pipe import SCHEME, SocketPipe
+    return SocketPipe(name) if name.startswith(SCHEME) else SerialPipe(name, baud=baud)

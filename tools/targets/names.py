@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
+import re
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from ..errors import TargetError
 
-__all__ = ["TargetName", "open_target", "parse_target"]
+__all__ = ["TargetName", "open_target", "parse_target", "public_name"]
 
 #: Words of a virtual board's query that are no build parameters.
 SIM_OPTIONS = ("link", "trace", "trace_from")
@@ -43,19 +44,14 @@ def parse_target(text):
             raise TargetError(f"target {text}: expected an ISA behind model:, as in model:opentpu")
         preset, params, _ = _query(text, query, ())
         return TargetName(text, "model", isa=_known_isa(text, isa), preset=preset, params=params)
-    if text.startswith("socket://"):
-        _check_socket(text)
+    from .serial_port import port_options
+    port_options(text)
     return TargetName(text, "board", port=text)
 
 
-def _check_socket(text):
-    try:
-        place = urlsplit(text)
-        right = place.hostname and place.port and place.path in ("", "/")
-    except ValueError:
-        right = False
-    if not right:
-        raise TargetError(f"target {text}: expected socket://HOST:PORT with a port from 1 to 65535")
+def public_name(text):
+    """A target's name as messages and reports have it: a token is nobody's business."""
+    return re.sub(r"(?<=[?&]token=)[^&]*", "..", text)
 
 
 def _split(text):

@@ -64,40 +64,66 @@ def open_port(port):
 
 def _open(port):
     from ..link.client import LinkClient
+    from ..link.errors import RefusedError
     from ..link.pipe import open_pipe
+    from ..link.served import ServedPipe
     from .link import LinkTarget
-    place, rate, deadline = _options(port)
+    from .names import public_name
+    place, rate, deadline, token = port_options(port)
     try:
         pipe = open_pipe(place, **rate)
     except (OSError, ValueError) as error:
         raise NoDeviceError(f"cannot open {place}: {_reason(error)}") from None
-    client = LinkClient(pipe, **deadline)
     try:
-        return LinkTarget(client=client, name=port)
+        return LinkTarget(client=LinkClient(ServedPipe(pipe, token), **deadline), name=public_name(port))
+    except RefusedError as error:
+        raise NoDeviceError(f"cannot open {place}: {error}") from None
     except BaseException:
-        client.close()
+        pipe.close()
         raise
 
 
-def _options(port):
-    """``/dev/ttyUSB0?baud=115200&timeout=10``: another rate than the boards' own, another deadline for answers."""
+def port_options(port):
+    """``/dev/ttyUSB0?baud=115200&timeout=10``: port, another rate than the boards' own, another deadline for answers, a token.
+
+    Raises
+    ------
+    TargetError
+        An option that there is not, or an impossible value.
+    """
+    from ..link.address import parse_address
+    from ..link.notices import TOKEN
+    from ..link.socket_pipe import SCHEME
+    from .names import public_name
+    shown = public_name(port)
     place, mark, query = port.rpartition("?")
     if not mark or "=" not in query:
-        return port, {}, {}
-    pipe, client = {}, {}
-    for part in query.split("&"):
+        place, query = port, ""
+    pipe, client, token = {}, {}, ""
+    for part in filter(None, query.split("&")):
         name, _, value = part.partition("=")
         if name == "baud":
-            if not value.isdigit() or int(value) == 0:
-                raise TargetError(f"target {port}: baud = {value}: expected a number of bits a second")
+            if not (value.isascii() and value.isdigit()) or int(value) == 0:
+                raise TargetError(f"target {shown}: baud = {value}: expected a number of bits a second")
             pipe["baud"] = int(value)
         elif name == "timeout":
             if not re.fullmatch(r"\d+(\.\d+)?", value) or not 0 < float(value) <= 3600:
-                raise TargetError(f"target {port}: timeout = {value}: expected seconds, more than 0 and at most 3600")
+                raise TargetError(f"target {shown}: timeout = {value}: expected seconds, more than 0 and at most 3600")
             client["timeout"] = float(value)
+        elif name == "token" and place.startswith(SCHEME):
+            if not TOKEN.fullmatch(value):
+                raise TargetError(f"target {shown}: token: expected 8 to 128 letters, digits, and . _ ~ -")
+            token = value
         else:
-            raise TargetError(f"target {port}: {part}: a port takes baud=N and timeout=SECONDS")
-    return place, pipe, client
+            raise TargetError(f"target {shown}: {name}: a port takes baud=N and timeout=SECONDS, a socket token=TEXT")
+    if place.startswith(SCHEME):
+        try:
+            host, number = parse_address(place.removeprefix(SCHEME))
+        except ValueError:
+            host, number = None, 0
+        if not host or not number:
+            raise TargetError(f"target {place}: expected socket://HOST:PORT with a port from 1 to 65535")
+    return place, pipe, client, token
 
 
 def _reason(error):
@@ -108,7 +134,8 @@ def _reason(error):
         return "permission denied (quintet doctor says how to get it)"
     if number in (errno.EBUSY, errno.EWOULDBLOCK):
         return "another program holds it"
-    return " ".join(str(error).split())
+    # pyserial's errors have no text of the system's own.
+    return " ".join((getattr(error, "strerror", None) or str(error)).split())
 
 
 def _ask(port):

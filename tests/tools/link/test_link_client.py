@@ -6,7 +6,7 @@ import zlib
 import pytest
 from fake_pipe import FakePipe
 
-from quintet.gateware.link.protocol import INFO_ADDRESS
+from quintet.gateware.link.protocol import INFO_ADDRESS, Operation
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.crc import combine
 from quintet.tools.link.device_model import DeviceModel, WordMemory
@@ -237,6 +237,20 @@ def test_cobs(size):
             assert 0 not in encoded and cobs_decode(encoded) == data
             assert len(encoded) <= len(data) + 1 + len(data) // 254
     assert cobs_decode(b"\5abc") is None
+
+
+def test_longest_write():
+    """docs/link.md, "Request": 1,005 bytes whatever they are, 1,009 if zeros happen to lie well, never more."""
+    def taken(data):
+        board = DeviceModel([WordMemory(4096), WordMemory(64, INFO_ADDRESS)])
+        session = Decoder().feed(board.feed(Request(Operation.IDENTIFY, length=64).encode(b"\1\0", 0)))[0][1:3]
+        board.feed(Request(Operation.WRITE, 0, data=data).encode(session, 0))
+        return board.regions[0].data[:len(data)] == data
+    chance = random.Random(5)
+    for _ in range(20):
+        assert taken(bytes(chance.randrange(1, 256) for _ in range(1005)))
+    lucky = b"\1" + bytes(1008)
+    assert taken(lucky) and not taken(lucky + b"\0") and not taken(b"\1" * 1009)
 
 
 def test_decoder_survives_noise():

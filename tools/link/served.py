@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The host's end of what serves a board: says hello, keeps the board's time, hears a refusal (docs/link.md, "Served boards")."""
+import struct
+
+from .errors import LinkError, RefusedError
+from .frames import LONGEST
+from .notices import Notice, decode_notice, encode_notice
+from .pipe import Pipe
+
+__all__ = ["ServedPipe"]
+
+#: Seconds in which a server that tells the time says something, whatever its machine has to do.
+PATIENCE = 30.0
+
+
+class ServedPipe(Pipe):
+    """``pipe`` in the time of the board behind it, where a server tells it.
+
+    A served board is simulated, faster or slower than the wall's clock goes on. Its server tells the board's time, and from then on
+    :meth:`now`, the deadlines of :meth:`read` and so the repeats of ``LinkClient`` count that: what the board is still
+    working through is never late. Without a server, at a board of its own, everything stays as ``pipe`` has it.
+
+    Parameters
+    ----------
+    pipe : Pipe
+    token : str
+        For a server that wants one.
+    """
+    def __init__(self, pipe, token=""):
+        self._pipe = pipe
+        self.name, self.bytes_per_second = pipe.name, pipe.bytes_per_second
+        self._rest = bytearray()    # of a frame that has not ended
+        self._heard = bytearray()   # what is for the client
+        self._told = None           # the board's time, once one was told,
+        self._ahead = 0.0           # and what it is behind the wall's clock at that moment
+        pipe.write(b"\0" + encode_notice(Notice.HELLO, token.encode()))
+
+    def now(self):
+        return self._pipe.now() if self._told is None else self._told + self._ahead
+
+    def write(self, data):
+        self._pipe.write(data)
+
+    def read(self, limit, timeout):
+        """As :meth:`Pipe.read`. Raises ``RefusedError`` if that is what the server says."""
+        end = self.now() + timeout
+        while not self._heard:
+            self._listen(max(end - self.now(), 0))
+            if self.now() >= end:
+                break
+        data = bytes(self._heard[:limit])
+        del self._heard[:limit]
+        return data
+
+    def sleep(self, seconds):
+        """Lets ``seconds`` of :meth:`now` pass; what comes in meanwhile is there for :meth:`read`."""
+        end = self.now() + seconds
+        while (left := end - self.now()) > 0:
+            self._listen(left)
+
+    def _listen(self, timeout):
+        """Waits until something comes; ``timeout`` counts where no server tells the time."""
+        data = self._pipe.read(1 << 16, timeout if self._told is None else PATIENCE)
+        if not data and self._told is not None:
+            raise LinkError(f"{self.name}: the server has said nothing for {PATIENCE:g} s")
+        self._sort(data)
+
+    def _sort(self, data):
+        """Notices are for this side, whole frames of any other kind for the client."""
+        *frames, self._rest = (self._rest + data).split(b"\0")
+        for encoded in frames:
+            notice = decode_notice(encoded)
+            if notice is None:
+                self._heard += encoded + b"\0"
+            elif notice[0] == Notice.TIME and len(notice[1]) == 8:
+                self._tell(struct.unpack("<Q", notice[1])[0] * 1e-9)
+            elif notice[0] == Notice.REFUSED:
+                self.close()
+                text = notice[1].decode("ascii", "replace")
+                raise RefusedError("".join(c if c.isprintable() else "?" for c in text))
+        if len(self._rest) > LONGEST:
+            self._heard += self._rest      # no frame; the client counts what is damaged
+            self._rest = bytearray()
+
+    def _tell(self, seconds):
+        if self._told is None:
+            self._ahead = self._pipe.now() - seconds
+        # A server that was started again begins anew; time never runs back.
+        elif seconds < self._told:
+            self._ahead += self._told - seconds
+        self._told = seconds
+
+    def close(self):
+        self._pipe.close()

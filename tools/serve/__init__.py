@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Offers a virtual board to other programs: on a pseudo-terminal, as a serial port, or on a TCP socket (docs/link.md)."""
+from .errors import ServeError
+from .listener import SocketEndpoint
+from .server import serve
+from .terminal import PtyEndpoint
+
+__all__ = ["PtyEndpoint", "ServeError", "SocketEndpoint", "serve"]

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A TCP socket for one host at a time; others are refused at once, as are those without the token where one is wanted."""
+import hmac
+import select
+import socket
+import time
+
+from ..link.address import address_text, resolve
+from ..link.notices import LONGEST, Notice, decode_notice, encode_notice
+from .errors import ServeError
+
+__all__ = ["SocketEndpoint", "is_loopback"]
+
+BUSY = "busy: another program holds it"
+NO_TOKEN = "it wants a token, as in socket://HOST:PORT?token=..."
+WRONG_TOKEN = "the token is wrong"
+
+#: Seconds for a caller to show its token, and for a refused one to read why.
+GREETING, PARTING = 5.0, 2.0
+#: Callers that are attended to beside the one that is served.
+CALLERS = 32
+
+
+class _Caller:
+    """A connection that is not served: its token is awaited, or (``refused``) its end, for its words not to get lost."""
+    def __init__(self, connection, seconds):
+        self.socket, self.until = connection, time.monotonic() + seconds
+        self.heard, self.refused = bytearray(), False
+
+    def fileno(self):
+        return self.socket.fileno()
+
+
+class SocketEndpoint:
+    """A TCP socket; ``port`` 0: any that is free. ``name`` is ``socket://host:port``.
+
+    Parameters
+    ----------
+    host : str
+    port : int
+    token : str or None
+        What a host must show before it is served.
+
+    Raises
+    ------
+    ServeError
+        The address cannot be had.
+    """
+    def __init__(self, host="127.0.0.1", port=0, token=None):
+        try:
+            family, address = resolve(host, port, socket.AI_PASSIVE)[0]
+            self._listener = socket.create_server(address, family=family)
+        except OSError as error:
+            raise ServeError(f"cannot listen on {address_text(host, port)}: {error.strerror or error}") from None
+        self._listener.setblocking(False)
+        self._token = token
+        self._client, self._first = None, b""
+        self._callers = []
+        self.name = f"socket://{address_text(host, self._listener.getsockname()[1])}"
+
+    @property
+    def connected(self):
+        return self._client is not None
+
+    def publish(self):
+        """Nothing: it is listening already, and who connects early waits."""
+
+    def receive(self, wait):
+        """Waits at most ``wait`` seconds; whether the host that was served has gone, and what it, or else the next, has sent."""
+        places = [self._listener, *self._callers, *([self._client] if self._client else [])]
+        ready = select.select(places, [], [], 0 if self._first else wait)[0]
+        # Who has gone makes room before others ask.
+        gone, data = self._from_client() if self._client in ready else (False, b"")
+        for caller in [caller for caller in self._callers if caller in ready]:
+            self._attend(caller)
+        if self._listener in ready:
+            self._accept()
+        now = time.monotonic()
+        for caller in [caller for caller in self._callers if caller.until < now]:
+            self._dismiss(caller) if caller.refused else self._refuse(caller, NO_TOKEN)
+        first, self._first = self._first, b""
+        return gone, first + data
+
+    def _from_client(self):
+        data = bytearray()
+        try:
+            while len(data) < 1 << 20:
+                piece = self._client.recv(65536)
+                if not piece:
+                    break
+                data += piece
+            else:
+                return False, bytes(data)
+        except (BlockingIOError, InterruptedError):
+            return False, bytes(data)
+        except OSError:
+            pass
+        self._drop()
+        return True, b""
+
+    def _drop(self):
+        self._client.close()
+        self._client, self._first = None, b""
+
+    def _accept(self):
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:
+            return      # it has gone already
+        connection.setblocking(False)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        caller = _Caller(connection, GREETING)
+        if len(self._callers) >= CALLERS:
+            connection.close()
+        elif self._token is None:
+            self._admit(caller)
+        else:
+            self._callers.append(caller)
+            self._attend(caller)
+
+    def _admit(self, caller):
+        if caller in self._callers:
+            self._callers.remove(caller)
+        if self._client is None:
+            self._client, self._first = caller.socket, bytes(caller.heard)
+        else:
+            self._refuse(caller, BUSY)
+
+    def _attend(self, caller):
+        try:
+            data = caller.socket.recv(4096)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._dismiss(caller)
+        elif not caller.refused:
+            caller.heard += data
+            self._judge(caller)
+
+    def _judge(self, caller):
+        """By the first frame."""
+        start = bytes(caller.heard).lstrip(b"\0")
+        greeting, end, _ = start.partition(b"\0")
+        if not end and len(greeting) <= LONGEST:
+            return
+        notice = decode_notice(greeting)
+        if notice is None or notice[0] != Notice.HELLO or not notice[1]:
+            self._refuse(caller, NO_TOKEN)
+        elif not hmac.compare_digest(notice[1], self._token.encode()):
+            self._refuse(caller, WRONG_TOKEN)
+        else:
+            self._admit(caller)
+
+    def _refuse(self, caller, reason):
+        try:
+            caller.socket.send(b"\0" + encode_notice(Notice.REFUSED, reason.encode()))
+            caller.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._dismiss(caller)
+            return
+        # Closed now, with words of it unread, the connection would be reset, and the reason lost.
+        caller.refused, caller.until = True, time.monotonic() + PARTING
+        if caller not in self._callers:
+            self._callers.append(caller)
+
+    def _dismiss(self, caller):
+        caller.socket.close()
+        if caller in self._callers:
+            self._callers.remove(caller)
+
+    def send(self, data):
+        """Bytes taken, perhaps none; all of them where nobody is there to take any."""
+        if self._client is None:
+            return len(data)
+        try:
+            return self._client.send(data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError:
+            return len(data)        # it has gone, which `receive` will find
+
+    def wait_to_send(self, seconds):
+        """Until something can be sent, at most so long."""
+        if self._client is not None:
+            select.select([], [self._client], [], seconds)
+
+    def close(self):
+        for caller in list(self._callers):
+            self._dismiss(caller)
+        if self._client is not None:
+            self._drop()
+        self._listener.close()
+
+
+def is_loopback(host):
+    """Whether only this machine reaches ``host``, whatever name it has; ``ServeError`` if there is no such host."""
+    import ipaddress
+    try:
+        places = resolve(host, 0)
+    except OSError as error:
+        raise ServeError(f"cannot listen on {host}: {error.strerror or error}") from None
+    return all(ipaddress.ip_address(address[0].partition("%")[0]).is_loopback for _, address in places)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A pseudo-terminal: a serial port to the programs that open it."""
+import os
+import select
+import time
+
+from .errors import ServeError
+
+__all__ = ["PtyEndpoint"]
+
+#: Seconds between two looks at a terminal that nobody has open.
+LOOK = 0.02
+
+
+class PtyEndpoint:
+    """A pseudo-terminal. ``name`` is what a program opens: its device, or ``link``, a symbolic link to it.
+
+    Raises
+    ------
+    ServeError
+        This system has none, or the link cannot be made.
+    """
+    def __init__(self, link=None):
+        try:
+            import tty
+            self._master, slave = os.openpty()
+        except (ImportError, AttributeError, OSError) as error:
+            raise ServeError(f"no pseudo-terminal here ({error}); serve on a socket") from None
+        # Raw, which it stays; and closed on our side, so that we see when nobody has it open.
+        tty.setraw(slave)
+        self._device, self._link = os.ttyname(slave), None
+        os.close(slave)
+        os.set_blocking(self._master, False)
+        self.connected = False
+        self.name = self._device
+        if link is not None:
+            if os.path.lexists(link) and not os.path.islink(link):
+                self.close()
+                raise ServeError(f"cannot make the link {link}: something else has this name")
+            self.name = str(link)
+
+    def publish(self):
+        """Make the link: the board is ready."""
+        if self.name == self._device:
+            return
+        try:
+            if os.path.islink(self.name):
+                os.unlink(self.name)
+            os.symlink(self._device, self.name)
+        except OSError as error:
+            raise ServeError(f"cannot make the link {self.name}: {error.strerror or error}") from None
+        self._link = self.name
+
+    def receive(self, wait):
+        """Waits at most ``wait`` seconds; whether the program that had it open has gone, and what another has sent since."""
+        if not self.connected:
+            wait = min(wait, LOOK)
+            time.sleep(wait)        # a terminal that nobody has open always seems to have something
+        elif not select.select([self._master], [], [], wait)[0]:
+            return False, b""
+        data = bytearray()
+        try:
+            while len(data) < 1 << 20:
+                piece = os.read(self._master, 65536)
+                if not piece:
+                    return self._left()
+                data += piece
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError:
+            return self._left()
+        self.connected = True
+        return False, bytes(data)
+
+    def _left(self):
+        """Nobody has it open: what was still to be read is nobody's, neither way."""
+        gone, self.connected = self.connected, False
+        if gone:
+            import termios
+            try:
+                slave = os.open(self._device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+                termios.tcflush(slave, termios.TCIFLUSH)
+                os.close(slave)
+            except OSError:
+                pass
+        return gone, b""
+
+    def send(self, data):
+        """Bytes taken, perhaps none; all of them where nobody is there to take any."""
+        if not self.connected:
+            return len(data)
+        try:
+            return os.write(self._master, data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError:
+            return len(data)
+
+    def wait_to_send(self, seconds):
+        """Until something can be sent, at most so long."""
+        select.select([], [self._master], [], seconds)
+
+    def close(self):
+        if self._master is not None:
+            os.close(self._master)
+            self._master = None
+        # Another server may have made the name its own since.
+        if self._link is not None and os.path.islink(self._link) and os.readlink(self._link) == self._device:
+            os.unlink(self._link)
+        self._link = None
