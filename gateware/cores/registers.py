@@ -28,6 +28,8 @@ class Register:
     ``only_if`` names a boolean parameter without which the register reads 0 and ignores writes.
     ``live`` (storage ``"engine"`` only): written while busy too. ``clears``: a flag of the core's, bits of which a write of 1
     clears: a result of a run like a read-only register, and nothing that a run is given.
+    ``align``: what a run is given must be a multiple of it. The register holds any value, and the core faults on it at start; hosts
+    refuse to write it.
     """
     name: str
     offset: int
@@ -42,6 +44,7 @@ class Register:
     live: bool = False
     reset_step: int = 0
     clears: bool = False
+    align: int = 1
 
     @property
     def given(self):
@@ -51,6 +54,11 @@ class Register:
     def reset_of(self, index=0):
         """Reset value of entry ``index``."""
         return self.reset + index * self.reset_step & (1 << self.width) - 1
+
+    def check_aligned(self, value):
+        """Refuse, with a ``ValueError``, a value that is no multiple of ``align``."""
+        if value % self.align:
+            raise ValueError(f"expected a multiple of {self.align}")
 
 
 @dataclass(frozen=True)
