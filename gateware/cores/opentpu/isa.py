@@ -4,6 +4,7 @@ from ..operands import Modulo, Named
 from ..registers import Fault, Register
 from ..table import Field, FileForm, Instruction, Isa, Part, Rule, Storage, Syntax, built
 from .lint import lint
+from .nops import pad_nops, strip_nops
 
 __all__ = ["CFG_MASKS", "CFG_NAMES", "ISA", "cfg_built", "cfg_legal"]
 
@@ -199,5 +200,6 @@ ISA = Isa(
     },
     syntax=Syntax(comments=("#",), fold=True),
     lint=lint,
+    passes={"strip-nops": strip_nops, "pad-nops": pad_nops},
     doc="Systolic matrix unit, unified buffer, accumulators, weight FIFO: int8 inference in straight-line programs.",
 )
