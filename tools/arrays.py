@@ -5,16 +5,26 @@ import re
 import tempfile
 import zipfile
 import zlib
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from .errors import JobError
 
-__all__ = ["encode", "memory_bytes", "read_file", "write_atomically"]
+__all__ = ["encode", "memory_bytes", "read_array", "read_file", "write_atomically"]
 
 #: Nothing larger fits below the control block at 0x8000_0000, so a larger file is refused unread.
 LARGEST = 0x8000_0000
+
+
+def read_array(name, folder=""):
+    """The array of file ``name`` (relative to ``folder``): ``.npy``, or ``.npz:key``. Errors as :func:`read_file`."""
+    path, key, suffix = _place(folder, name)
+    if suffix not in (".npy", ".npz"):
+        raise JobError(f"{path}: unknown suffix {suffix!r}; expected .npy or .npz:key")
+    with _readable(path):
+        return _read_npz(path, key) if key else _read_npy(path)
 
 
 def read_file(folder, name):
@@ -31,31 +41,44 @@ def read_file(folder, name):
         Missing, unreadable, truncated or empty file, unknown suffix, pickled or unsuitable data. The message does
         not name the job; the caller puts it in front.
     """
+    path, key, suffix = _place(folder, name)
+    if suffix not in (".npy", ".npz", ".bin"):
+        raise JobError(f"unknown suffix {path.suffix!r}; expected .npy, .npz:key or .bin")
+    with _readable(path):
+        if suffix == ".bin":
+            data = path.read_bytes()
+            what = f"{len(data)} bytes"
+        else:
+            data, what = memory_bytes(_read_npz(path, key) if key else _read_npy(path), path)
+    if not data:
+        raise JobError(f"{path} is empty")
+    return data, what
+
+
+def _place(folder, name):
+    """Path, key inside an archive or ``None``, and suffix of file ``name``."""
     member = re.fullmatch(r"(.+\.npz):(.+)", name, re.IGNORECASE)
     path = Path(folder, member[1] if member else name)
     suffix = path.suffix.lower()
     if suffix == ".npz" and not member:
         raise JobError("an .npz holds several arrays: name one, as in \"data.npz:weights\"")
-    if suffix not in (".npy", ".npz", ".bin"):
-        raise JobError(f"unknown suffix {path.suffix!r}; expected .npy, .npz:key or .bin")
+    return path, member[2] if member else None, suffix
+
+
+@contextmanager
+def _readable(path):
+    """Refuses what cannot be read, or is larger than main memory, as :class:`JobError`."""
     try:
         size = path.stat().st_size
         if path.is_dir():
             raise JobError(f"{path} is a directory")
         if size > LARGEST:
             raise JobError(f"{path} has {size} bytes; main memory never exceeds {LARGEST}")
-        if suffix == ".bin":
-            data = path.read_bytes()
-            what = f"{len(data)} bytes"
-        else:
-            data, what = memory_bytes(_read_npz(path, member[2]) if member else _read_npy(path), path)
+        yield
     except FileNotFoundError:
         raise JobError(f"no such file: {path}") from None
     except OSError as error:
         raise JobError(f"cannot read {path}: {error.strerror or error}") from None
-    if not data:
-        raise JobError(f"{path} is empty")
-    return data, what
 
 
 def _read_npy(path):
