@@ -9,7 +9,14 @@ import numpy as np
 from ..gateware.cores.files import FileError, stored_array, stored_bytes
 from .errors import JobError
 
-__all__ = ["MemoryFile", "encode", "memory_bytes"]
+__all__ = ["MemoryFile", "encode", "memory_bytes", "read_array"]
+
+
+def read_array(name, folder=""):
+    """The array of file ``name`` (relative to ``folder``): ``.npy``, or ``.npz:key``. Errors as :class:`MemoryFile`."""
+    if not re.search(r"\.npy$|\.npz(:.*)?$", name, re.IGNORECASE | re.DOTALL):
+        raise JobError(f"{Path(folder, name)}: unknown suffix {Path(name).suffix!r}; expected .npy or .npz:key")
+    return MemoryFile(folder, name).array()
 
 
 class MemoryFile:

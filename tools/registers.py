@@ -74,6 +74,7 @@ class RegisterMap:
             if register.mask == 0x1_0000_0000 - low:
                 kept = f"multiples of {low}"
             raise ValueError(f"the register keeps {kept} only")
+        register.check_aligned(value)
         return value
 
     def check_build(self, name, value, params, memory_size, origin, target):
@@ -85,6 +86,13 @@ class RegisterMap:
         if register.only_if and not params.get(register.only_if, True) and value not in (0, register.reset):
             raise JobError(f"{origin}: registers.{name} = {value:#x}: the register needs {register.only_if} = true, and "
                            f"{target} was built with {register.only_if} = false")
+
+    def check_write(self, name, value):
+        """Refuse, with a ``ValueError``, what no host should write to ``name``; in a job or without one."""
+        register, _ = self.find(name)
+        if not 0 <= value < 1 << register.width:
+            raise ValueError(f"expected an integer of {register.width} bits")
+        register.check_aligned(value)
 
     def read_only(self):
         """Names of the ISA's own registers that a run leaves a result in, entries of arrays one by one."""

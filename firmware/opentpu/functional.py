@@ -4,26 +4,29 @@
 ``python -m quintet.firmware.opentpu.functional PROG HOSTMEM.npy WEIGHTS.npy --out DIR`` runs a program twice and writes
 host memory as it is afterwards: ``int8.npy`` and ``float32.npy``, both [vectors, n].
 """
-import argparse
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from quintet.gateware.cores.files import FileError, load_array
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.cores.parameters import ParameterError
-from quintet.tools.asm import AsmError, load_program
+from quintet.tools.arrays import encode, read_array
+from quintet.tools.asm import load_program
+from quintet.tools.errors import InputError
+from quintet.tools.outputs import place_below, write_places
 
-__all__ = ["FunctionalError", "main", "simulate", "vectors_used"]
+from .commandline import Parser, guarded
+
+__all__ = ["FunctionalError", "check_arrays", "grown", "main", "places", "simulate", "vectors_used"]
 
 _MOST_VECTORS = 1 << 22
 
 
-class FunctionalError(Exception):
+class FunctionalError(InputError):
     """Data that do not fit the program, or a run that ended with a fault; the message says which."""
 
 
@@ -39,6 +42,35 @@ def vectors_used(program):
     if highest > _MOST_VECTORS:
         raise FunctionalError(f"the program names host vector {highest - 1:#x}; at most {_MOST_VECTORS} are simulated")
     return highest
+
+
+def check_arrays(hostmem, weights, *, integers=True):
+    """The side n of the array that ``hostmem`` [vectors, n] and ``weights`` [tiles, n, n] are for; :class:`FunctionalError` if there
+    is none, or if they are not int8."""
+    if hostmem.ndim != 2:
+        raise FunctionalError(f"host memory must be [vectors, n], not {list(hostmem.shape)}")
+    n = hostmem.shape[1]
+    for name, array, shape in (("host memory", hostmem, (n,)), ("weights", weights, (n, n))):
+        if array.shape[1:] != shape:
+            raise FunctionalError(f"{name} must have the shape [..., {', '.join(map(str, shape))}], not {list(array.shape)}")
+        if integers and array.dtype != np.int8:
+            raise FunctionalError(f"{name} must be int8 in integer mode, not {array.dtype}")
+    return n
+
+
+def grown(program, hostmem):
+    """``hostmem`` with zeros behind, up to the last vector that ``program`` (bytes) names."""
+    host = np.zeros((max(len(hostmem), vectors_used(program)), hostmem.shape[1]), hostmem.dtype)
+    host[:len(hostmem)] = hostmem
+    return host
+
+
+def places(size, host, weights):
+    """Registers of the regions behind a program of ``size`` bytes at address 0."""
+    base = _align(size)
+    limit = base + host.size
+    tiles = _align(limit)
+    return {"hostmem_base": base, "hostmem_limit": limit, "weights_base": tiles, "weights_limit": tiles + weights.size}
 
 
 def _align(address):
@@ -67,28 +99,19 @@ def simulate(program, hostmem, weights, params, *, mode="int8", registers=None):
     FunctionalError
         Shapes that do not fit, or a fault: its name, the instruction and the detail.
     """
-    n = params["n"]
+    n = check_arrays(hostmem, weights, integers=mode == "int8")
     dtype = np.int8 if mode == "int8" else np.float32
-    for name, array, shape in (("host memory", hostmem, (n,)), ("weights", weights, (n, n))):
-        if array.shape[1:] != shape:
-            raise FunctionalError(f"{name} must have the shape [..., {', '.join(map(str, shape))}], not {list(array.shape)}")
-        if mode == "int8" and array.dtype != np.int8:
-            raise FunctionalError(f"{name} must be int8 in integer mode, not {array.dtype}")
-    host = np.zeros((max(len(hostmem), vectors_used(program)), n), dtype)
-    host[:len(hostmem)] = hostmem
+    host = grown(program, hostmem.astype(dtype))
     tiles = np.ascontiguousarray(weights, dtype)
-    base = _align(len(program))
-    limit = base + host.shape[0] * n
-    tiles_at = _align(limit)
-    memory = np.zeros(_align(tiles_at + len(tiles) * n * n + 64), np.uint8)
+    at = places(len(program), host, tiles)
+    memory = np.zeros(_align(at["weights_limit"] + 64), np.uint8)
     memory[:len(program)] = np.frombuffer(program, np.uint8)
-    values = {"program_address": 0, "program_length": len(program), "hostmem_base": base, "hostmem_limit": limit,
-              "weights_base": tiles_at, "weights_limit": tiles_at + len(tiles) * n * n, **(registers or {})}
+    values = {"program_address": 0, "program_length": len(program), **at, **(registers or {})}
     if mode == "int8":
-        memory[base:limit] = host.view(np.uint8).ravel()
-        memory[tiles_at:tiles_at + tiles.size] = tiles.view(np.uint8).ravel()
+        memory[at["hostmem_base"]:at["hostmem_limit"]] = host.view(np.uint8).ravel()
+        memory[at["weights_base"]:at["weights_limit"]] = tiles.view(np.uint8).ravel()
         outcome = Model(params, memory).run(values)
-        host = memory[base:limit].view(np.int8).reshape(-1, n).copy()
+        host = memory[at["hostmem_base"]:at["hostmem_limit"]].view(np.int8).reshape(-1, n).copy()
     else:
         outcome = Model(params, memory, mode=mode, hostmem=host, weights=tiles).run(values)
     if outcome.fault is not None:
@@ -97,45 +120,47 @@ def simulate(program, hostmem, weights, params, *, mode="int8", registers=None):
     return host, outcome
 
 
-def _load(path, what):
+def _load(name, what):
     try:
-        return load_array(path)
-    except FileError as error:
-        raise FunctionalError(f"{path}: {what} {error.trouble}") from None
+        return read_array(name)
+    except InputError as error:
+        raise FunctionalError(f"{what}: {error}") from None
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(prog="functional", description="Simulate an OpenTPU program in int8 and float32.")
+def _run(options, names):
+    hostmem, weights = _load(options.hostmem, "host memory"), _load(options.weights, "weights")
+    n = check_arrays(hostmem, weights)
+    given = dict(item.split("=", 1) if "=" in item else (item, "") for item in options.params)
+    params = SPACE.resolve(options.preset, {"n": n, **given})
+    if params["n"] != n:
+        raise ParameterError(f"parameter n must be {n}, as the data have it, not {params['n']}")
+    program = load_program(SOFTWARE, options.program, params).data
+    float_host = _load(options.float_hostmem, "float inputs") if options.float_hostmem else hostmem
+    float_weights = _load(options.float_weights, "float weights") if options.float_weights else weights
+    registers = {"sigmoid_compat": int(options.sigmoid_compat)}
+    results = {"int8": simulate(program, hostmem, weights, params, registers=registers),
+               "float32": simulate(program, float_host, float_weights, params, mode="float32", registers=registers)}
+    write_places({place_below(options.out, names[mode]): encode(host) for mode, (host, _) in results.items()})
+    for mode, (host, outcome) in results.items():
+        print(f"{options.out / names[mode]}: {len(host)} vectors, {outcome.counters['instructions']} instructions")
+    return 0
+
+
+def main(argv=None, *, prog="functional", names=None):
+    """The command. ``names``: of the files it writes, by mode."""
+    names = names or {"int8": "int8.npy", "float32": "float32.npy"}
+    parser = Parser(prog=prog, description="Simulate an OpenTPU program in int8 and float32.")
     parser.add_argument("program", type=Path, help="assembly (.a, .s) or binary (.out, .bin)")
-    parser.add_argument("hostmem", type=Path, help=".npy, int8 [vectors, n]")
-    parser.add_argument("weights", type=Path, help=".npy, int8 [tiles, n, n]")
-    parser.add_argument("--out", type=Path, default=Path("."), help="folder of int8.npy and float32.npy")
-    parser.add_argument("--float-hostmem", type=Path, help="float inputs; otherwise the int8 ones, taken as numbers")
-    parser.add_argument("--float-weights", type=Path, help="float weights, likewise")
+    parser.add_argument("hostmem", help=".npy or .npz:key, int8 [vectors, n]")
+    parser.add_argument("weights", help=".npy or .npz:key, int8 [tiles, n, n]")
+    parser.add_argument("--out", type=Path, default=Path("."), help=f"folder of {' and '.join(names.values())}")
+    parser.add_argument("--float-hostmem", metavar="FILE", help="float inputs; otherwise the int8 ones, taken as numbers")
+    parser.add_argument("--float-weights", metavar="FILE", help="float weights, likewise")
     parser.add_argument("--preset", help="sizes (default: the room's default preset); n is the data's")
     parser.add_argument("-P", dest="params", action="append", default=[], metavar="NAME=VALUE", help="build parameter")
     parser.add_argument("--sigmoid-compat", action="store_true", help="sigmoid of negative values is 255, as published")
     options = parser.parse_args(argv)
-    try:
-        hostmem, weights = _load(options.hostmem, "host memory"), _load(options.weights, "weights")
-        if hostmem.ndim != 2:
-            raise FunctionalError(f"{options.hostmem}: host memory must be [vectors, n], not {list(hostmem.shape)}")
-        given = dict(item.split("=", 1) if "=" in item else (item, "") for item in options.params)
-        params = SPACE.resolve(options.preset, {"n": int(hostmem.shape[1]), **given})
-        program = load_program(SOFTWARE, options.program, params).data
-        float_host = _load(options.float_hostmem, "float inputs") if options.float_hostmem else hostmem
-        float_weights = _load(options.float_weights, "float weights") if options.float_weights else weights
-        registers = {"sigmoid_compat": int(options.sigmoid_compat)}
-        results = {"int8": simulate(program, hostmem, weights, params, registers=registers),
-                   "float32": simulate(program, float_host, float_weights, params, mode="float32", registers=registers)}
-    except (FunctionalError, AsmError, ParameterError) as error:
-        print(f"functional: {error}", file=sys.stderr)
-        return 2
-    options.out.mkdir(parents=True, exist_ok=True)
-    for mode, (host, outcome) in results.items():
-        np.save(options.out / f"{mode}.npy", host)
-        print(f"{options.out / f'{mode}.npy'}: {len(host)} vectors, {outcome.counters['instructions']} instructions")
-    return 0
+    return guarded(prog, lambda: _run(options, names))
 
 
 if __name__ == "__main__":

@@ -4,19 +4,21 @@
     python -m quintet.firmware.opentpu.simple_nn --path simple_train.npy --label simple_train_label.npy
     python -m quintet.firmware.opentpu.simple_nn --path ... --label ... --test simple_test.npy --job DIR
 
-Writes ``simple_nn.npz``: ``tiles`` int8 [2, n, n] (both layers as they lie in weight memory), ``float_tiles`` the same in
-float32, ``w1``, ``w2`` float32, ``results`` float32 [rows, outputs], what the float network makes of the training data (or
-of ``--test``). With ``--job`` also program, data and job for the test vectors, in batches.
+Writes ``simple_nn_weight_dram.npy``, int8 [2, n, n], both layers as they lie in weight memory, and the ground truth,
+``simple_nn_gt.npz`` (the source pickles it): ``results`` float32 [rows, outputs], what the float network makes of the training data
+(or of ``--test``), ``w1``, ``w2`` float32, ``float_tiles`` both as tiles, ``scale`` from float to integer results. With ``--job`` also
+program, data and job for the test vectors, in batches.
 """
-import argparse
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from quintet.gateware.cores.files import load_array
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.arrays import read_array
+from quintet.tools.errors import InputError
 
+from .commandline import Parser
 from .jobs import network_job
 from .layout import pack_weights
 from .network import Layer
@@ -95,20 +97,19 @@ def quantise(weights, inputs):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="simple_nn", description="Train the simple two-layer network.")
-    parser.add_argument("--path", type=Path, required=True, help="training data, .npy int8 [rows, n]")
-    parser.add_argument("--label", type=Path, required=True, help="labels, .npy int8 [rows, outputs]")
-    parser.add_argument("--out", type=Path, default=Path("simple_nn.npz"))
-    parser.add_argument("--test", type=Path, help="vectors for the results and the job, .npy int8 [rows, n]")
+    parser = Parser(prog="simple_nn", description="Train the simple two-layer network.")
+    parser.add_argument("--path", required=True, metavar="FILE", help="training data, .npy or .npz:key, int8 [rows, n]")
+    parser.add_argument("--label", required=True, metavar="FILE", help="labels, likewise, int8 [rows, outputs]")
+    parser.add_argument("--out", type=Path, default=Path("."), metavar="DIR",
+                        help="folder of simple_nn_weight_dram.npy and simple_nn_gt.npz")
+    parser.add_argument("--test", metavar="FILE", help="vectors for the results and the job, likewise, int8 [rows, n]")
     parser.add_argument("--job", type=Path, help="folder to write the job simple_nn_n<n>.toml into")
     parser.add_argument("--preset", default="sim", help="sizes of the job (default: sim); n is the data's")
     parser.add_argument("--epochs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
     try:
-        data = {"--path": load_array(options.path), "--label": load_array(options.label)}
-        if options.test:
-            data["--test"] = load_array(options.test)
+        data = {f"--{name}": read_array(getattr(options, name)) for name in ("path", "label", "test") if getattr(options, name)}
         for name, array in data.items():
             if array.dtype != np.int8 or array.ndim != 2:
                 raise ValueError(f"{name} must be int8 [rows, columns], not {array.dtype} {list(array.shape)}")
@@ -120,16 +121,20 @@ def main(argv=None):
         if test.shape[1] != n:
             raise ValueError(f"--test must have {n} columns, not {test.shape[1]}")
         params = SPACE.resolve(options.preset, {"n": n})
-    except (OSError, ValueError) as error:
+        if options.out.suffix or options.out.exists() and not options.out.is_dir():
+            raise ValueError(f"--out {options.out}: expected a folder, for simple_nn_weight_dram.npy and simple_nn_gt.npz")
+    except (InputError, ValueError) as error:
         parser.error(str(error))
     weights = train(inputs, labels, epochs=options.epochs, seed=options.seed)
     whole, factor = quantise(weights, np.concatenate([inputs, test]))
     results = apply(weights, test)
-    np.savez_compressed(options.out, tiles=np.concatenate([pack_weights(w, n) for w in whole]),
-                        float_tiles=np.concatenate([pack_weights(w, n) for w in weights]), w1=weights[0], w2=weights[1],
-                        results=results, scale=np.float32(factor))
+    dram, truth = options.out / "simple_nn_weight_dram.npy", options.out / "simple_nn_gt.npz"
+    options.out.mkdir(parents=True, exist_ok=True)
+    np.save(dram, np.concatenate([pack_weights(w, n) for w in whole]))
+    np.savez_compressed(truth, results=results, w1=weights[0], w2=weights[1],
+                        float_tiles=np.concatenate([pack_weights(w, n) for w in weights]), scale=np.float32(factor))
     error = np.abs(apply(weights, inputs) - labels).max()
-    print(f"{options.out}: training error at most {error:.3f}, an integer result is {factor:.3f} times the float one")
+    print(f"{dram}, {truth}: training error at most {error:.3f}, an integer result is {factor:.3f} times the float one")
     if options.job:
         layers = [Layer(whole[0], "relu"), Layer(whole[1], "none")]
         print(network_job(options.job, f"simple_nn_n{n}", layers, test, params, cycles=1_000_000,

@@ -29,6 +29,8 @@ class Register:
     ``live`` (storage ``"engine"`` only): written while busy too. ``clears``: a flag of the core's, bits of which a write of 1
     clears: a result of a run like a read-only register, and nothing that a run is given. ``build``: says what was built, and
     nothing of a run.
+    ``align``: what a run is given must be a multiple of it. The register holds any value, and the core faults on it at start; hosts
+    refuse to write it.
     """
     name: str
     offset: int
@@ -44,6 +46,7 @@ class Register:
     reset_step: int = 0
     clears: bool = False
     build: bool = False
+    align: int = 1
 
     @property
     def given(self):
@@ -53,6 +56,11 @@ class Register:
     def reset_of(self, index=0):
         """Reset value of entry ``index``."""
         return self.reset + index * self.reset_step & (1 << self.width) - 1
+
+    def check_aligned(self, value):
+        """Refuse, with a ``ValueError``, a value that is no multiple of ``align``."""
+        if value % self.align:
+            raise ValueError(f"expected a multiple of {self.align}")
 
 
 @dataclass(frozen=True)

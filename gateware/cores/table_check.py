@@ -27,6 +27,9 @@ def check_table(isa):
     for name in (isa.opcode_fault, isa.field_fault):
         if name not in names:
             raise TableError(f"{isa.name}: no fault is called {name!r}")
+    for r in isa.registers:
+        if r.align < 1 or any(r.reset_of(k) % r.align for k in range(r.count)):
+            raise TableError(f"{isa.name}: register {r.name} must have an align of at least 1 and reset to a multiple of it, not {r.align}")
     mnemonics = {i.mnemonic for i in isa.instructions}
     for i in isa.instructions:
         ranges = [("opcode", isa.opcode_part.hi, isa.opcode_part.lo)]

@@ -55,6 +55,8 @@ def test_meaning(small):
     ("hostmem_base = 0x2000", 'hostmem_base = "8192"', ['registers.hostmem_base = "8192"', "an integer"]),
     ("hostmem_base = 0x2000", '"hostmem_base[0]" = 1', ["hostmem_base is one register, not an array"]),
     ("hostmem_base = 0x2000", "sigmoid_compat = 2", ["registers.sigmoid_compat = 2", "keeps"]),
+    ("hostmem_base = 0x2000", "hostmem_base = 0x2008", ["registers.hostmem_base = 0x2008", "expected a multiple of 16"]),
+    ("weights_base = 0x3000", "weights_base = 0x3004", ["registers.weights_base = 0x3004", "expected a multiple of 16"]),
     ("hostmem_base = 0x2000", "window_base = 0x1001", ["registers.window_base = 0x1001", "multiples of 64"]),
     ("hostmem_base = 0x2000", "window_base = 0x4000\nwindow_limit = 0x2000", ["registers.window_limit = 0x2000",
                                                                              "lies below window_base 0x4000"]),

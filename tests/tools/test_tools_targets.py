@@ -85,8 +85,8 @@ def test_model_runs_the_job(small):
 
 def test_model_keeps_registers_until_reset():
     with open_target("model:opentpu?preset=sim") as target:
-        target.write_register("hostmem_base", 0x123)
-        assert target.read_register("hostmem_base") == 0x123 and target.read_register("window_limit") == 32 << 20
+        target.write_register("hostmem_base", 0x120)
+        assert target.read_register("hostmem_base") == 0x120 and target.read_register("window_limit") == 32 << 20
         target.reset_core()
         assert target.read_register("hostmem_base") == 0 and target.read_register("status") == 0
         for name, word in (("none", "no such register"), ("status", "cannot be written"), ("control", "cannot be written")):
@@ -279,6 +279,18 @@ def test_unknown_registers():
             target.write_register("cnt_cycles", 1)
         with pytest.raises(TargetError, match="32 bits"):
             target.write_register("hostmem_base", 1 << 32)
+
+
+@pytest.mark.parametrize("open_it", [board_target, lambda: open_target("model:opentpu?preset=sim")])
+def test_values_that_a_core_would_fault_on_are_not_written(open_it):
+    with open_it() as target:
+        target.write_register("hostmem_base", 0x2010)
+        for name, value in (("hostmem_base", 0x2008), ("weights_base", 0x3001)):
+            with pytest.raises(TargetError, match=f"register {name} = {value:#x}: expected a multiple of 16$"):
+                target.write_register(name, value)
+            with pytest.raises(TargetError, match=f"register {name} = {value:#x}: expected a multiple of 16$"):
+                target.run({name: value})
+        assert target.read_register("hostmem_base") == 0x2010 and target.read_register("weights_base") == 0
 
 
 def test_info_text_lies_behind_the_header():

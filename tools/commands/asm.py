@@ -15,7 +15,7 @@ def arguments(parser):
     parser.add_argument("source", metavar="SRC", help="the program")
     parser.add_argument("-o", dest="out", metavar="OUT", required=True, help="where to put the result")
     parser.add_argument("--pass", dest="passes", metavar="NAME", action="append", default=[],
-                        help="rewrite the program, as the ISA can (pim: densify); may be repeated")
+                        help="rewrite the program, as the ISA can (an unknown name lists them); may be repeated")
     add_sizes(parser)
 
 

@@ -95,7 +95,14 @@ class Target(ABC):
 
     @abstractmethod
     def write_register(self, name, value):
-        """Write a register of the core; those of a run are kept for the next one, until a core reset."""
+        """Write a register of the core; those of a run are kept for the next one, until a core reset. A value of which the
+        table says that the core would fault on it (``align``) is refused."""
+
+    def _check_write(self, name, value):
+        try:
+            self.registers.check_write(name, value)
+        except ValueError as error:
+            raise TargetError(f"{self.name}: register {name} = {value if value < 10 else hex(value)}: {error}") from None
 
     @abstractmethod
     def reset_core(self):

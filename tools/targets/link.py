@@ -99,8 +99,7 @@ class LinkTarget(Target):
         offset, width, access = self._place(name)
         if "w" not in access:
             raise TargetError(f"{self.name}: register {name} is read-only")
-        if not 0 <= value < 1 << width:
-            raise TargetError(f"{self.name}: register {name} = {value}: expected an integer of {width} bits")
+        self._check_write(name, value)
         self.client.write(self.control + offset, value.to_bytes(width // 8, "little"))
 
     # Runs

@@ -136,6 +136,7 @@ class ModelTarget(Target):
             if self._outcome is not None:
                 self._outcome.values[name] &= ~value
             return
+        self._check_write(name, value)
         self._values[name] = value & register.mask if register.width == 32 else value
 
     def reset_core(self):

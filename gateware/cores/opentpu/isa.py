@@ -154,9 +154,9 @@ FAULTS = (
 )
 
 REGISTERS = (
-    Register("hostmem_base", 0x100, "rw", doc="byte address of host memory, a multiple of 16"),
+    Register("hostmem_base", 0x100, "rw", align=16, doc="byte address of host memory, a multiple of 16"),
     Register("hostmem_limit", 0x104, "rw", doc="first byte after host memory"),
-    Register("weights_base", 0x108, "rw", doc="byte address of weight memory, a multiple of 16"),
+    Register("weights_base", 0x108, "rw", align=16, doc="byte address of weight memory, a multiple of 16"),
     Register("weights_limit", 0x10C, "rw", doc="first byte after weight memory"),
     Register("sigmoid_compat", 0x110, "rw", mask=1, doc="bit 0: sigmoid of negative values is 255, as published"),
     Register("sync_tag", 0x114, "r", mask=0xFFFF, only_if="ext_sync", doc="tag of the last SYNC completed"),

@@ -75,7 +75,7 @@ class LeanEngine(wiring.Component):
         # The word at work
         opcode, flags = Signal(8), Signal(8)
         length, high, low, ub, slot = Signal(), Signal(), Signal(), Signal(), Signal()
-        with m.If(command[Command.DISPATCH]):
+        with m.If(command[Command.DISPATCH] & ~mover.skip):     # (a NOP that was skipped follows one)
             m.d.sync += [
                 opcode.eq(mover.opcode), flags.eq(mover.flags), length.eq(mover.length), high.eq(mover.high),
                 low.eq(mover.low), ub.eq(mover.ub), slot.eq(~slot),
@@ -123,7 +123,7 @@ class LeanEngine(wiring.Component):
         m.d.comb += [transfer.eq(mover.active | (issued != 0)), host.eq(mover.active & ~mover.tiling)]
         conditions = {
             Cond.BAD_FLAGS: bad_flags, Cond.LENGTH: length, Cond.HIGH: high, Cond.LOW: low, Cond.UB: ub,
-            Cond.WEIGHTS: refused, Cond.NO_WORD: ~mover.word, Cond.TRANSFER: transfer, Cond.UNFREE: transfer | mover.trouble,
+            Cond.WEIGHTS: refused, Cond.NO_WORD: ~(mover.word | mover.skip), Cond.TRANSFER: transfer, Cond.UNFREE: transfer | mover.trouble,
             Cond.TROUBLE: mover.trouble, Cond.HOST: host, Cond.BESET: host | mover.trouble,
             Cond.QUEUED: compute.queued, Cond.COMPUTING: compute.busy, Cond.SETTLED: ~compute.busy & ~mover.trouble, Cond.BUSY: busy,
             Cond.SWITCH: flags[0], Cond.ABORT: control.abort,
@@ -143,8 +143,8 @@ class LeanEngine(wiring.Component):
 
         # Between the parts
         m.d.comb += [
-            micro.start.eq(started), micro.entry.eq(mover.opcode), micro.known.eq(mover.opcode[3:] == 0), micro.slot.eq(slot),
-            micro.halt.eq(mover.error | mover.trouble | control.abort),
+            micro.start.eq(started), micro.entry.eq(Mux(mover.skip, 0, mover.opcode)), micro.known.eq(mover.skip | (mover.opcode[3:] == 0)),
+            micro.slot.eq(slot), micro.halt.eq(mover.error & ~mover.skip | mover.trouble | control.abort),
             micro.write.eq(mover.field), micro.write_address.eq(mover.field_address), micro.write_data.eq(mover.field_data),
             mover.field_ready.eq(micro.write_ready), mover.slot.eq(slot), mover.fetch.eq(command[Command.FETCH]),
             mover.next.eq(command[Command.DISPATCH]), mover.value.eq(micro.operand), mover.move.eq(command[Command.MOVE]),

@@ -159,7 +159,9 @@ word:       dispatch ZERO ?NO_WORD word
 # look, taken in the order of the faults.
 _ENTRIES = {
     "nop": """
-            hold ZERO ?ODD bad_word
+            retire ZERO ?ODD bad_word
+            sub SEVEN >REMAIN
+nop_word:   dispatch ZERO ?NO_WORD nop_word
 nothing:    retire ZERO ?ALWAYS head
 """,
     "rw": """

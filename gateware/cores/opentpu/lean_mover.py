@@ -10,6 +10,8 @@ __all__ = ["Mover"]
 
 _BURST_BITS = 6             # bursts of 64 vectors
 _WORD_BEATS = 4             # the beats in which a 14-byte word lies
+_RUN_BEATS = 14, 28         # four words, eight words that begin with a beat
+_RUN_BITS = 3               # of the number of words that a run may skip
 
 
 class Mover(wiring.Component):
@@ -19,13 +21,19 @@ class Mover(wiring.Component):
     Vectors are beats of four bytes; addresses are kept in beats. Twelve cycles go by from a word wanted to a word there; that the
     requests overlap leaves memory time for a transfer beside them.
 
+    Behind two NOPs, while no transfer is under way, four words are asked for at once (a run), and behind such a run of NOPs eight. NOPs among them are counted and need
+    no place; the first other word is the next one, and what comes behind it is dropped: answers never wait for an instruction to
+    begin, which might wait for an answer behind them. Where the memory fails in a run, the word is asked for by itself.
+
     Parameters
     ----------
     row_bits : int, of rows of the unified buffer
 
     Members
     -------
-    fetch : In, one cycle: begin the program at beat ``value``; ``next`` : In: the word is taken, want the one after it
+    fetch : In, one cycle: begin the program at beat ``value``; ``next`` : In: the word is taken, want the one after it; while ``skip``:
+        a NOP is taken, that lies before the word
+    skip : Out, a NOP was counted and not yet taken
     word : Out, the word is complete: ``opcode``, ``flags``; ``length``, ``high``, ``low``, ``ub``: these fields are not zero;
         ``error``: the memory failed in its request; ``odd``: the word begins in the middle of a beat
     field, field_address, field_data : Out, field_ready : In: fields of the word for the register file (number less one, -, low
@@ -39,7 +47,7 @@ class Mover(wiring.Component):
     """
     def __init__(self, *, row_bits):
         super().__init__({
-            "fetch": In(1), "next": In(1), "value": In(32), "word": Out(1), "opcode": Out(8), "flags": Out(8),
+            "fetch": In(1), "next": In(1), "value": In(32), "skip": Out(1), "word": Out(1), "opcode": Out(8), "flags": Out(8),
             "length": Out(1), "high": Out(1), "low": Out(1), "ub": Out(1), "error": Out(1), "odd": Out(1),
             "field": Out(1), "field_address": Out(3), "field_data": Out(32), "field_ready": In(1), "slot": In(1),
             "move": In(1), "number": In(8), "write": In(1), "tile": In(1), "set_row": In(1),
@@ -65,6 +73,10 @@ class Mover(wiring.Component):
         size = Mux(final, left[:_BURST_BITS], (1 << _BURST_BITS) - 1)
         asked = Signal(30, reset_less=True)             # address
         ended, failed = Signal(), Signal()
+        take = Signal()                                 # the word goes
+        run, long, drop = Signal(), Signal(), Signal()  # the words asked for are a run, of eight; its answers are dropped
+        lost = Signal()                                 # an answer of a run failed
+        m.d.comb += take.eq(self.next & ~self.skip)
         m.d.comb += [
             port.req.valid.eq(ask), port.req.payload.address.eq(Cat(Const(0, 2), asked)),
             self.data.eq(port.r.payload.data), self.odd.eq(position[0]),
@@ -72,8 +84,10 @@ class Mover(wiring.Component):
         ]
 
         # Requests
-        rows_over = Signal()
-        with m.If(self.fetch | self.next):
+        rows_over, due = Signal(), Signal()
+        # Answers that come while the word is there, or wanted, are what is left of a run.
+        m.d.comb += [due.eq(wanted & ~word_out), drop.eq(self.word | wanted)]
+        with m.If(self.fetch | take | lost):
             m.d.sync += wanted.eq(1)
         with m.If(ask):
             with m.If(port.req.ready):
@@ -82,15 +96,16 @@ class Mover(wiring.Component):
                     m.d.sync += [word_out.eq(1), word_behind.eq(burst_out & ~ended)]
                 with m.Else():
                     m.d.sync += burst_out.eq(1)
-        with m.Elif(wanted):
+        with m.Elif(due):
             m.d.sync += [ask.eq(1), ask_word.eq(1), wanted.eq(0)]
         with m.Elif(self.active & ~burst_out):
             m.d.sync += [ask.eq(1), ask_word.eq(0), bad.eq(0), rows_over.eq(0), beat.eq(size)]
         with m.If(~ask):
             # Of the request that begins now, if one does.
             m.d.sync += [
-                asked.eq(Mux(wanted, position[1:], self.address)), port.req.payload.write.eq(~wanted & writes),
-                port.req.payload.beats.eq(Mux(wanted, _WORD_BEATS - 1, size)),
+                asked.eq(Mux(due, position[1:], self.address)), port.req.payload.write.eq(~due & writes),
+                port.req.payload.beats.eq(Mux(
+                    due, Mux(run, Mux(long, _RUN_BEATS[1] - 1, _RUN_BEATS[0] - 1), _WORD_BEATS - 1), size)),
             ]
 
         # Answers
@@ -106,7 +121,7 @@ class Mover(wiring.Component):
         m.d.comb += [
             last.eq(taken & port.r.payload.last),
             self.store.eq(mine & port.r.valid & ~tile & ~rest), self.push.eq(mine & taken & tile),
-            port.r.ready.eq(~rest & Mux(mine, tile | self.stored, self.field_ready)),
+            port.r.ready.eq(~rest & Mux(mine, tile | self.stored, self.field_ready | drop)),
             taken.eq(port.r.valid & port.r.ready), port.ack.ready.eq(1),
             ended.eq(last & mine | port.ack.valid),
             failed.eq(bad | Mux(writes, port.ack.payload.error, port.r.payload.error)),
@@ -116,7 +131,7 @@ class Mover(wiring.Component):
         with m.If(ended):
             m.d.sync += [burst_out.eq(0), word_behind.eq(0)]
         with m.If(last & ~mine):
-            m.d.sync += [word_out.eq(0), rest.eq(self.odd)]
+            m.d.sync += word_out.eq(0)
         with m.If(rest & self.field_ready):
             m.d.sync += rest.eq(0)
 
@@ -156,25 +171,37 @@ class Mover(wiring.Component):
             m.d.sync += self.trouble.eq(0)
         with m.If(self.set_row):
             m.d.sync += self.row.eq(self.value)
-        self._words(m, position, taken & ~mine, rest)
+        comes = taken & ~mine & ~drop
+        m.d.comb += lost.eq(comes & run & port.r.payload.error)
+        with m.If(lost):
+            m.d.sync += run.eq(0)
+        self._words(m, position, comes & ~lost, rest, take, run, long, word_out, lost)
         return m
 
-    def _words(self, m, position, taken, rest):
-        """Fields of a word from its four beats: opcode, flags, length | addr (two) | ub, most significant byte first."""
+    def _words(self, m, position, taken, rest, take, run, long, word_out, lost):
+        """Fields of a word from its four beats: opcode, flags, length | addr (two) | ub, most significant byte first. In a run the odd
+        word begins in the last beat of the even one."""
         port = self.memory
         begun = Signal()
         number = Signal(2)                              # of the field
         first = self.odd & ~begun                       # half a beat before the word
         step = Signal()
         m.d.comb += step.eq(taken | rest & self.field_ready)
+        whole, blank = Signal(), Signal()               # the word is complete; all its bits are zero
+        passed = Signal()
+        m.d.comb += passed.eq(whole & blank & run & word_out)
         with m.If(step):
             m.d.sync += [begun.eq(1), number.eq(Mux(first, 0, number + 1))]
+        with m.If(taken & self.odd & begun & (number == 2)):
+            m.d.sync += rest.eq(1)
         with m.If(self.fetch):
             m.d.sync += position.eq(self.value << 1)
-        with m.Elif(self.next):
+        with m.Elif(take | passed):
             m.d.sync += position.eq(position + 7)
-        with m.If(self.fetch | self.next):
-            m.d.sync += [self.word.eq(0), begun.eq(0), number.eq(0)]
+        with m.If(self.fetch | take):
+            m.d.sync += self.word.eq(0)
+        with m.If(self.fetch | take | lost):
+            m.d.sync += [begun.eq(0), number.eq(0)]
         old = Signal(24, reset_less=True)               # the last three bytes of the beat before
         with m.If(step):
             m.d.sync += old.eq(port.r.payload.data[8:])
@@ -190,8 +217,14 @@ class Mover(wiring.Component):
             filled.eq(step & ~first), self.field.eq(filled), self.field_address.eq(Cat(number, ~self.slot)),
             self.field_data.eq(Mux(number == 0, (value[:8] - 1)[:8], value)),
         ]
-        some = Signal()
-        m.d.comb += some.eq(value.any())
+        some, marked = Signal(), Signal()               # (marked: a field of the word is not zero)
+        before = Signal()                               # the word at work is blank
+        short = value[:24].any()
+        m.d.comb += [
+            some.eq(short | value[24:].any()), blank.eq(~marked & ~short), whole.eq(filled & is_ub),
+        ]
+        with m.If(filled):
+            m.d.sync += marked.eq(Mux(number == 0, short, marked | some))
         with m.If(filled):
             with m.Switch(number):
                 with m.Case(0):
@@ -201,8 +234,21 @@ class Mover(wiring.Component):
                 with m.Case(2):
                     m.d.sync += self.low.eq(some)
                 with m.Case(3):
-                    m.d.sync += [self.ub.eq(some), self.word.eq(1)]
-        with m.If(self.fetch | self.next):
+                    m.d.sync += [self.ub.eq(some), self.word.eq(~passed)]
+        # A run begins where a word does.
+        with m.If(self.fetch):
+            m.d.sync += [run.eq(0), before.eq(0)]
+        with m.Elif(take):
+            m.d.sync += [run.eq(~marked & before & ~self.active & self.odd), long.eq(run), before.eq(~marked)]
+        skipped = Signal(_RUN_BITS)
+        m.d.comb += self.skip.eq(skipped.any())
+        with m.If(self.fetch):
+            m.d.sync += skipped.eq(0)
+        with m.Elif(passed ^ (self.next & self.skip)):
+            # One more or one less, without a carry chain.
+            second = ~(skipped[0] ^ passed)
+            m.d.sync += skipped.eq(skipped ^ Cat(Const(1, 1), second, second & ~(skipped[1] ^ passed)))
+        with m.If(self.fetch | take):
             m.d.sync += self.error.eq(0)
         with m.Elif(taken & port.r.payload.error):
             m.d.sync += self.error.eq(1)

@@ -3,6 +3,7 @@
 from ..software import FileForm, Software
 from .isa import ISA
 from .lint import lint
+from .nops import pad_nops, strip_nops
 
 __all__ = ["SOFTWARE"]
 
@@ -15,4 +16,5 @@ SOFTWARE = Software(
         ".bin": FileForm("binary", doc="the same"),
     },
     lint=lint,
+    passes={"strip-nops": strip_nops, "pad-nops": pad_nops},
 )

@@ -114,12 +114,12 @@ def test_functional_takes_integers_as_numbers(tmp_path):
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"hostmem": "missing.npy"}, "host memory cannot be read"),
+    ({"hostmem": "missing.npy"}, "functional: host memory: no such file: "),
     ({"weights": "hostmem"}, "weights must have the shape"),
     ({"program": "bad.a"}, "bad.a:1"),
     ({"program": "noend.a"}, "program_end at instruction 1 .int8., detail 0xe"),
     ({"program": "far.a"}, "the program names host vector 0xffffffff"),
-    ({"-P": "n=3"}, "parameter n must be"),
+    ({"-P": "n=3"}, "parameter n must be"), ({"-P": "n=8"}, "parameter n must be 4, as the data have it, not 8"),
 ])
 def test_functional_refuses(tmp_path, capsys, change, message):
     (tmp_path / "good.a").write_text("RHM 0, 0, 1\nHLT\n")
@@ -142,11 +142,14 @@ def test_check_refuses(tmp_path, capsys):
     np.save(tmp_path / "b.npy", np.zeros((2, 4), np.int8))
     np.save(tmp_path / "c.npy", np.zeros((4, 4), np.float32))
     for pair, message in ((("a", "b"), "vectors 0 to 3 do not all exist: there are 2"), (("a", "c"), "must be int8"),
-                          (("a", "none"), "No such file")):
+                          (("a", "none"), "no such file")):
         assert check.main(["--int8", *(str(tmp_path / f"{name}.npy") for name in pair)]) == 2
-        assert message in capsys.readouterr().err
-    with pytest.raises(SystemExit):
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1
+    with pytest.raises(SystemExit) as stop:
         check.main([])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "check: nothing to compare: give --float, --int8 or both (see --help)\n"
 
 
 # Generators
@@ -180,11 +183,13 @@ def test_simple_nn(tmp_path):
     np.save(tmp_path / "train.npy", gen_one_hot.generate((8, 8), -5, 5, diagonal=20))
     np.save(tmp_path / "label.npy", gen_one_hot.generate((8, 1), 0, 2, seed=1))
     np.save(tmp_path / "test.npy", gen_one_hot.generate((100, 8), 1, 9, seed=2))
-    out = tmp_path / "nn.npz"
+    np.savez(tmp_path / "all.npz", test=np.load(tmp_path / "test.npy"))
+    out = tmp_path / "out"
     assert simple_nn.main(["--path", str(tmp_path / "train.npy"), "--label", str(tmp_path / "label.npy"), "--out", str(out),
-                           "--test", str(tmp_path / "test.npy"), "--job", str(tmp_path)]) == 0
-    with np.load(out) as data:
-        assert data["tiles"].shape == (2, 8, 8) and data["tiles"].dtype == np.int8
+                           "--test", f"{tmp_path / 'all.npz'}:test", "--job", str(tmp_path)]) == 0
+    tiles = np.load(out / "simple_nn_weight_dram.npy")
+    assert tiles.shape == (2, 8, 8) and tiles.dtype == np.int8
+    with np.load(out / "simple_nn_gt.npz") as data:
         assert data["w1"].dtype == data["results"].dtype == np.float32 and data["results"].shape == (100, 1)
         fit = simple_nn.apply([data["w1"], data["w2"]], np.load(tmp_path / "train.npy"))
         assert np.abs(fit - np.load(tmp_path / "label.npy")).max() < 0.1
@@ -196,9 +201,12 @@ def test_simple_nn(tmp_path):
 def test_simple_nn_refuses(tmp_path, capsys):
     np.save(tmp_path / "train.npy", np.zeros((8, 8), np.int8))
     np.save(tmp_path / "label.npy", np.zeros((7, 1), np.int8))
-    with pytest.raises(SystemExit):
-        simple_nn.main(["--path", str(tmp_path / "train.npy"), "--label", str(tmp_path / "label.npy")])
-    assert "--label must have 8 rows" in capsys.readouterr().err
+    for label, more, message in (("label.npy", [], "--label must have 8 rows"), ("none.npy", [], "no such file"),
+                                 ("train.npy", ["--out", str(tmp_path / "nn.npz")], "nn.npz: expected a folder")):
+        with pytest.raises(SystemExit) as stop:
+            simple_nn.main(["--path", str(tmp_path / "train.npy"), "--label", str(tmp_path / label), *more])
+        error = capsys.readouterr().err
+        assert stop.value.code == 2 and message in error and error.count("\n") == 1
 
 
 def test_regression(tmp_path, capsys):

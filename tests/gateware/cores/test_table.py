@@ -10,7 +10,7 @@ from mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM
 from quintet.gateware.cores.layouts import instruction_layout, word_layout
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.operands import Either, Log2, Modulo, Signed, number_text
-from quintet.gateware.cores.registers import Fault
+from quintet.gateware.cores.registers import Fault, Register
 from quintet.gateware.cores.table import Field, Instruction, Isa, Part, Rule, Storage, TableError
 from quintet.gateware.cores.words import extreme_words, illegal_words, random_word
 
@@ -34,6 +34,8 @@ def tiny(*instructions, **options):
     (lambda: tiny(parts=(Part("opcode", 16, 12),)), "tiny: parts: opcode [16:12] lies outside the 16-bit word"),
     (lambda: tiny(faults=(*FAULTS, Fault(2, "other", "", ""))), "tiny: a fault number or name stands twice"),
     (lambda: tiny(faults=FAULTS[:1]), "tiny: no fault is called 'bad_field'"),
+    (lambda: tiny(registers=(Register("base", 0x100, "rw", reset=8, align=16),)),
+     "tiny: register base must have an align of at least 1 and reset to a multiple of it, not 16"),
     (lambda: tiny(Instruction("a", 16)), "tiny: opcode 16 of a does not fit its part"),
     (lambda: tiny(Instruction("a", 1, (Field("x", 12, 0),))), "tiny: a: x [12:0] overlaps another range"),
     (lambda: tiny(Instruction("a", 1, fixed=((16, 0, 0),))), "tiny: a: fixed [16:0] lies outside the 16-bit word"),

@@ -6,11 +6,12 @@ from functools import partial
 import comparing
 import opentpu_programs as programs
 from campaigns import random_behaviour
-from opentpu_compare import check_aborted, check_bus_error, check_case, open_build
+from opentpu_compare import check_aborted, check_bus_error, check_case, open_build, sanitised
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour
 
-__all__ = ["aborts", "bench_fixture", "bus_errors", "core_resets", "every_fault", "hazards", "random_programs", "shared_bench"]
+__all__ = ["aborts", "bench_fixture", "bus_errors", "bus_errors_among_nops", "core_resets", "every_fault", "hazards", "nop_runs", "random_programs",
+           "shared_bench"]
 
 bench_fixture = partial(comparing.bench_fixture, open_build)
 shared_bench = partial(comparing.shared_bench, open_build)
@@ -26,6 +27,50 @@ def random_programs(bench, seeds):
     """A third of them with a fault injected; every one with a memory of its own temper."""
     for seed in seeds:
         _check(bench, programs.random_case(seed, bench.params, legal=seed % 3 != 0), random_behaviour(seed), seed)
+
+
+def nop_runs(bench, seeds):
+    """Programs with runs of NOPs: whole, aborted, with a failing beat, without an end, with a window that ends behind them. Memory
+    behind a program is zero, and reads as NOPs."""
+    for seed in seeds:
+        rng = random.Random(f"nop runs {seed}")
+        case = programs.random_case(seed, bench.params)
+        hlt = programs.OP["HLT"]
+        words = case.words[:next(k for k, word in enumerate(case.words) if word.opcode == hlt)]
+        kind = seed % 5
+        words = programs.nop_runs(words, seed)
+        if kind != 3:
+            words.append(programs.Word(hlt))
+        elif rng.random() < 0.7:
+            words += [programs.Word(programs.OP["NOP"])] * rng.randrange(24)
+        case = sanitised(case, words)
+        at, size = case.registers["program_address"], case.registers["program_length"]
+        if kind == 4:
+            case.registers["window_limit"] = programs.align(at + size, 64)
+        behaviour = random_behaviour(seed)
+        if kind == 1:
+            problems, _ = check_aborted(bench, case, rng.randrange(6000), behaviour, seed)
+        elif kind == 2:
+            problems, _ = check_bus_error(bench, case, at + rng.randrange(size), None, behaviour, seed)
+        else:
+            problems, outcome = check_case(bench, case, behaviour, seed)
+            assert (outcome.fault.name if outcome.fault else None) == ("program_end" if kind == 3 else None), case.name
+        assert not problems, (case.name, seed, problems)
+
+
+def bus_errors_among_nops(bench):
+    """The first word that lies in the failing beat faults, all before it retire: fetch may ask for many at once."""
+    nop, hlt = programs.Word(programs.OP["NOP"]), programs.Word(programs.OP["HLT"])
+    case = sanitised(programs.random_case(0, bench.params), [nop] * 40 + [hlt])
+    at = case.registers["program_address"]
+    for word in range(41):
+        for behaviour in (IDEAL, random_behaviour(word)):
+            place = at + 14 * word + 7
+            beat = place - place % bench.beat_bytes
+            problems, got = check_bus_error(bench, case, place, None, behaviour, word)
+            assert not problems, (word, problems)
+            first = max(beat - at, 0) // 14
+            assert (got.fault.name, got.fault.pc, got.counters["instructions"]) == ("bus_error", at + 14 * first, first), word
 
 
 def every_fault(bench, fault, count=12):

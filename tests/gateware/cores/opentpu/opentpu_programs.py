@@ -383,6 +383,17 @@ def scatter(words, seed, *, sync=False):
     return result.words
 
 
+def nop_runs(words, seed):
+    """``words`` with runs of NOPs at random places: short ones, and some longer than any fetch asks for at once."""
+    rng = random.Random(f"runs {seed}")
+    result = Program()
+    for word in words:
+        if rng.random() < 0.5:
+            result.nop(rng.choice((1, 2, 3, rng.randint(4, 12), rng.randint(4, 60))))
+        result.words.append(word)
+    return result.words
+
+
 # Directed hazards
 
 def hazard_cases(params, *, distances=None):

@@ -31,6 +31,14 @@ def test_random_programs(bench, part):
     checks.random_programs(bench, range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS))
 
 
+def test_runs_of_nops(bench):
+    checks.nop_runs(bench, range(60))
+
+
+def test_bus_errors_among_nops(bench):
+    checks.bus_errors_among_nops(bench)
+
+
 @pytest.mark.parametrize("fault", programs.FAULTS)
 def test_every_fault(bench, fault):
     checks.every_fault(bench, fault)

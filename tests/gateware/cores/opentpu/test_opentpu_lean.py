@@ -3,7 +3,9 @@
 import opentpu_checks as checks
 import opentpu_programs as programs
 import pytest
+from opentpu_compare import check_case, sanitised
 
+from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.opentpu import lean_microcode
 from quintet.gateware.cores.opentpu.core import Engine
 from quintet.gateware.cores.opentpu.lean_core import LeanEngine, lean_fits
@@ -15,6 +17,27 @@ bench = checks.bench_fixture(("lean4", "leanplain4"))
 
 def test_random_programs(bench):
     checks.random_programs(bench, range(150))
+
+
+def test_runs_of_nops(bench):
+    checks.nop_runs(bench, range(150))
+
+
+def test_a_nop_takes_six_cycles():
+    """Eight words a request, fields of a word in five cycles: 6.25 (17 where each word is asked for by itself)."""
+    bench = checks.shared_bench("lean4")
+    cycles = {}
+    for count in (100, 1100):
+        case = programs.random_case(0, bench.params)
+        words = [programs.Word(programs.OP["NOP"])] * count + [programs.Word(programs.OP["HLT"])]
+        problems, outcome = check_case(bench, sanitised(case, words), IDEAL)
+        assert not problems
+        cycles[count] = outcome.counters["cycles"]
+    assert cycles[1100] - cycles[100] <= 6.5 * 1000
+
+
+def test_bus_errors_among_nops(bench):
+    checks.bus_errors_among_nops(bench)
 
 
 @pytest.mark.parametrize("fault", programs.FAULTS)

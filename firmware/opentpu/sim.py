@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The functional simulator under the source's names: :mod:`.functional` that writes ``sim8.npy`` and ``sim32.npy``.
+
+``python -m quintet.firmware.opentpu.sim PROG HOSTMEM.npy WEIGHTS.npy``
+"""
+import sys
+
+from . import functional
+
+__all__ = ["main"]
+
+
+def main(argv=None):
+    return functional.main(argv, prog="sim", names={"int8": "sim8.npy", "float32": "sim32.npy"})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
