@@ -14,12 +14,14 @@ from .cache import BuildCache
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 
-__all__ = ["CompileError", "Library", "ToolMissing", "build_library"]
+__all__ = ["CompileError", "Library", "ToolMissing", "build_library", "write_cxx"]
 
 HERE = Path(__file__).resolve().parent
 # Characters of a design above which it is cut into functions, and of one of these. The compiler's time is more than in proportion to a
 # function's size; simulation is a tenth slower by it.
 _CUT_ABOVE, _CUT_SIZE = 1_500_000, 15_000
+# What a design's C++ depends on beside its RTLIL and yosys.
+_REWRITERS = ("compile.py", "quicken.py", "statements.py")
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"
 #: Of the runtime; the design's folder has its own.
@@ -112,15 +114,23 @@ def _write_ports(folder):
     return one_pass
 
 
+def _script(trace):
+    return _SCRIPT.format(flags="-g4" if trace else "-g0", split="" if trace else "splitnets -driver; ")
+
+
+def write_cxx(rtlil_text, folder, trace=False):
+    """Has yosys write a design as C++: ``design.cc`` and ``design.h`` in ``folder``."""
+    (folder / "design.il").write_text(rtlil_text)
+    _run([*find_yosys().command, "-q", "-p", _script(trace)], folder, "yosys")
+    (folder / "design.il").unlink()
+
+
 def _generate(rtlil_text, trace, cache):
     yosys = find_yosys()
-    script = _SCRIPT.format(flags="-g4" if trace else "-g0", split="" if trace else "splitnets -driver; ")
-    key = "cxx-" + digest(rtlil_text, yosys.identity, script, Path(__file__).read_bytes(), (HERE / "quicken.py").read_bytes())
+    key = "cxx-" + digest(rtlil_text, yosys.identity, _script(trace), *((HERE / name).read_bytes() for name in _REWRITERS))
 
     def build(folder):
-        (folder / "design.il").write_text(rtlil_text)
-        _run([*yosys.command, "-q", "-p", script], folder, "yosys")
-        (folder / "design.il").unlink()
+        write_cxx(rtlil_text, folder, trace)
         one_pass = _write_ports(folder)
         _quicken(folder, yosys.runtime, registers=one_pass and not trace, cut=not trace)
     folder, _ = cache.entry(key, build)
