@@ -19,6 +19,8 @@ def run(args, console):
     parsed = parse_target(args.target)
     if parsed.kind != "sim":
         raise TargetError(f"target {args.target}: only a virtual board can be served, sim:<board>/<isa>")
+    if parsed.options.get("load") == "direct":
+        raise TargetError(f"target {args.target}: a served board is loaded over its link alone; leave load=direct out")
     address = _address(args.socket) if args.socket is not None else None
     from ...boards.virtual.serve import PtyEndpoint, SocketEndpoint, serve
     from ..targets.sim import open_board_of
