@@ -14,6 +14,7 @@ __all__ = ["copy_registers", "cut_up", "join_edges", "one_chunk"]
 
 _LOOP = re.compile(r"for \(size_t n = 0; n < (result\.)?chunks; n\+\+\)")
 _EVAL = "bool p_top::eval(performer *performer) {"
+_HEAD = re.compile(r"\s*bool (?:converged|(?:posedge|negedge)_\w+) = ")
 _LOCAL = re.compile(r"\s*value<\d+> (\w+);")
 _EDGE = re.compile(r"\s*(if \((?:posedge|negedge)_\w+\) )\{")
 
@@ -84,13 +85,13 @@ def cut_up(source, header, size):
     with all that uses it (:func:`~.statements.joined_scopes`).
     """
     begin, end = _eval_body(source)
-    heads, names, rest, last = [], {}, [], None
+    heads, names, rest, last = [], {}, [], ""
     for statement in statements(without_comments(source[begin:end])):
         if (local := _LOCAL.fullmatch(statement)) is not None:
             names[local[1]] = statement
-        elif statement.lstrip().startswith("bool "):
+        elif _HEAD.match(statement):
             heads.append(statement)
-        elif statement.lstrip().startswith("return "):
+        elif statement.lstrip() == "return converged;":
             last = statement
         else:
             rest.append(statement)
