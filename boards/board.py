@@ -257,7 +257,7 @@ class Board:
         BoardError
             The board has not got that link.
         ParameterError
-            No preset fits, or a parameter is wrong.
+            No preset fits, a parameter is wrong, or the core cannot have these sizes beside this board's memory.
         """
         link = link or self.link.kind
         port = self.port_of(link)
@@ -275,7 +275,15 @@ class Board:
         clock_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
         family = self.family if family == "own" else family
         memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
-        return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
-                   family=family, link=port.info | {"kind": link}, uartbone=link == "uartbone",
-                   pipelined=self.family == "ecp5",
-                   shared_clock=domain is not None and not self.makes_beside_main(domain.ratio))
+        try:
+            return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
+                       family=family, link=port.info | {"kind": link}, uartbone=link == "uartbone",
+                       pipelined=self.family == "ecp5",
+                       shared_clock=domain is not None and not self.makes_beside_main(domain.ratio))
+        except ParameterError:
+            raise
+        except ValueError as error:
+            # Sizes that the core has, and not with this board's memory.
+            if room is None:
+                raise
+            raise ParameterError(f"{room.name} {preset} cannot be built for {self.name}: {error}") from None

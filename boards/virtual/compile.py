@@ -14,17 +14,20 @@ from .cache import BuildCache
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 
-__all__ = ["CompileError", "Library", "ToolMissing", "build_library"]
+__all__ = ["CompileError", "Library", "ToolMissing", "build_library", "mangle", "write_cxx"]
 
 HERE = Path(__file__).resolve().parent
 # Characters of a design above which it is cut into functions, and of one of these. The compiler's time is more than in proportion to a
 # function's size; simulation is a tenth slower by it.
 _CUT_ABOVE, _CUT_SIZE = 1_500_000, 15_000
+# What a design's C++ depends on beside its RTLIL and yosys.
+_REWRITERS = ("compile.py", "quicken.py", "statements.py")
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"
 #: Of the runtime; the design's folder has its own.
 _HEADER = Path("cxxrtl", "cxxrtl.h")
 _PORT = re.compile(r"^\t/\*(input|output)\*/ (?:value|wire)<(\d+)> (p_\w+);", re.M)
+_MEMORY = re.compile(r"^\tmemory<(\d+)> memory_(p_\w+) \{ (\d+)u \};", re.M)
 # `proc` makes processes into cells; `flatten` gives one module, whose evaluation order needs no second pass;
 # `opt_clean` drops what no output depends on; nets are split by driver so that no false loop runs through a bundle.
 _SCRIPT = "read_rtlil design.il; hierarchy -top top; proc; flatten; opt_expr; opt_clean; {split}write_cxxrtl -header {flags} design.cc"
@@ -44,11 +47,13 @@ class Library:
     ----------
     path : Path of the shared library
     ports : dict, name -> (direction, width)
+    memories : dict, C++ name (:func:`mangle`) -> (width, depth)
     one_pass : bool, one evaluation settles a cycle
     fresh : bool, it was compiled by this call rather than found in the cache
     """
     path: Path
     ports: dict
+    memories: dict
     one_pass: bool
     fresh: bool
 
@@ -60,8 +65,8 @@ def _run(command, folder, what):
         raise CompileError(f"{what} failed:\n{tail}")
 
 
-def _mangle(name):
-    """A port's C++ name, as ``write_cxxrtl`` spells it."""
+def mangle(name):
+    """C++ name of a port or of what a path names, as ``write_cxxrtl`` spells it."""
     return "p_" + "".join(c if c.isalnum() else "__" if c == "_" else f"_{ord(c):02x}_" for c in name)
 
 
@@ -81,7 +86,7 @@ def _quicken(folder, runtime, registers, cut):
 
 
 def _write_ports(folder):
-    """``ports.hpp``: the table of ports, and what the harness must know of the design."""
+    """``ports.hpp``: the tables of ports and memories, and what the harness must know of the design."""
     header = (folder / "design.h").read_text()
     header = header[header.index("struct p_top "):]
     source = (folder / "design.cc").read_text()
@@ -89,7 +94,7 @@ def _write_ports(folder):
     ports = {}
     for direction, width, mangled in _PORT.findall(header):
         name = re.sub(r"__", "_", mangled[2:])
-        if _mangle(name) != mangled:
+        if mangle(name) != mangled:
             raise CompileError(f"port {mangled} has a name that is not of letters, digits and underscores")
         ports[name] = (direction, int(width))
     registered = "".join(re.findall(r"/\*output\*/ wire<\d+>( \w+;)", header))
@@ -97,30 +102,41 @@ def _write_ports(folder):
     lines = ["#pragma once", '#include "simulation.hpp"', "static const quintet::Port quintet_ports[] = {"]
     for name, (direction, width) in ports.items():
         lines.append(f'\t{{"{name}", {width}, {int(direction == "input")}, '
-                     f"[](quintet::Design &d) {{ return quintet::chunks(d.{_mangle(name)}); }}}},")
-    lines += ["\t{nullptr, 0, 0, nullptr}", "};"]
+                     f"[](quintet::Design &d) {{ return quintet::chunks(d.{mangle(name)}); }}}},")
+    memories = {name: (int(width), int(depth)) for width, name, depth in _MEMORY.findall(header)}
+    lines += ["\t{nullptr, 0, 0, nullptr}", "};", "static const quintet::Cells quintet_memories[] = {"]
+    lines += [f'\t{{"{name}", [](quintet::Design &d) {{ return d.memory_{name}.data[0].data; }}}},' for name in memories]
+    lines += ["\t{nullptr, nullptr}", "};"]
     defines = [f"#define QUINTET_ONE_PASS {int(one_pass)}",
                f"#define QUINTET_HAS_CLOCK {int('clk' in ports)}",
                f"#define QUINTET_HAS_RESET {int('rst' in ports)}",
                f"#define QUINTET_CLOCK_USED {int(' prev_p_clk;' in header)}",
-               f"#define QUINTET_SECOND_CLOCK {int(f' prev_{_mangle(SECOND)};' in header)}"]
+               f"#define QUINTET_SECOND_CLOCK {int(f' prev_{mangle(SECOND)};' in header)}"]
     # A harness may look at these between two evaluations: they are registers, not copies of one.
-    defines += [f"#define REGISTERED_{name}" for name in ports if f" {_mangle(name)};" in registered]
+    defines += [f"#define REGISTERED_{name}" for name in ports if f" {mangle(name)};" in registered]
     (folder / "features.hpp").write_text("\n".join(["#pragma once", *defines]) + "\n")
     (folder / "ports.hpp").write_text("\n".join(lines) + "\n")
-    (folder / "ports.json").write_text(json.dumps({"ports": ports, "one_pass": one_pass}))
+    (folder / "ports.json").write_text(json.dumps({"ports": ports, "memories": memories, "one_pass": one_pass}))
     return one_pass
+
+
+def _script(trace):
+    return _SCRIPT.format(flags="-g4" if trace else "-g0", split="" if trace else "splitnets -driver; ")
+
+
+def write_cxx(rtlil_text, folder, trace=False):
+    """Has yosys write a design as C++: ``design.cc`` and ``design.h`` in ``folder``."""
+    (folder / "design.il").write_text(rtlil_text)
+    _run([*find_yosys().command, "-q", "-p", _script(trace)], folder, "yosys")
+    (folder / "design.il").unlink()
 
 
 def _generate(rtlil_text, trace, cache):
     yosys = find_yosys()
-    script = _SCRIPT.format(flags="-g4" if trace else "-g0", split="" if trace else "splitnets -driver; ")
-    key = "cxx-" + digest(rtlil_text, yosys.identity, script, Path(__file__).read_bytes(), (HERE / "quicken.py").read_bytes())
+    key = "cxx-" + digest(rtlil_text, yosys.identity, _script(trace), *((HERE / name).read_bytes() for name in _REWRITERS))
 
     def build(folder):
-        (folder / "design.il").write_text(rtlil_text)
-        _run([*yosys.command, "-q", "-p", script], folder, "yosys")
-        (folder / "design.il").unlink()
+        write_cxx(rtlil_text, folder, trace)
         one_pass = _write_ports(folder)
         _quicken(folder, yosys.runtime, registers=one_pass and not trace, cut=not trace)
     folder, _ = cache.entry(key, build)
@@ -186,4 +202,5 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
         (folder / "ports.json").write_bytes((generated / "ports.json").read_bytes())
     folder, fresh = cache.entry(key, build)
     about = json.loads((folder / "ports.json").read_text())
-    return Library(folder / "library.so", {n: tuple(p) for n, p in about["ports"].items()}, about["one_pass"], fresh)
+    ports, memories = ({name: tuple(value) for name, value in about[kind].items()} for kind in ("ports", "memories"))
+    return Library(folder / "library.so", ports, memories, about["one_pass"], fresh)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What every harness exports: construction, ports by index, errors, traces. HARNESS is its class.
+// What every harness exports: construction, ports by index, memories, errors, traces. HARNESS is its class.
 #pragma once
 #include "ports.hpp"
 
@@ -29,6 +29,12 @@ void quintet_set(HARNESS *h, int port, const uint32_t *value) {
 void quintet_get(HARNESS *h, int port, uint32_t *value) {
 	const quintet::Port &p = quintet_ports[port];
 	std::memcpy(value, p.where(h->top), (p.width + 31) / 32 * 4);
+}
+
+uint32_t *quintet_memory(HARNESS *h, const char *name) {
+	for (const quintet::Cells *m = quintet_memories; m->name; m++)
+		if (!std::strcmp(m->name, name)) return m->where(h->top);
+	return nullptr;
 }
 
 } // extern "C"

@@ -6,39 +6,31 @@ have one chunk, a branch at every register, and passes that take longer than in 
 """
 import re
 from collections import Counter
+from itertools import groupby
+
+from .statements import joined_scopes, statement_end, statements, without_comments
 
 __all__ = ["copy_registers", "cut_up", "join_edges", "one_chunk"]
 
 _LOOP = re.compile(r"for \(size_t n = 0; n < (result\.)?chunks; n\+\+\)")
-_LOCAL = re.compile(r"\tvalue<\d+> (\w+);")
-_TEMPORARY = re.compile(r"\s*auto (tmp_\d+) = ")
-_EDGE = re.compile(r"\tif \((?:posedge|negedge)_\w+\) \{")
+_EVAL = "bool p_top::eval(performer *performer) {"
+_HEAD = re.compile(r"\s*bool (?:converged|(?:posedge|negedge)_\w+) = ")
+_LOCAL = re.compile(r"\s*value<\d+> (\w+);")
+_EDGE = re.compile(r"\s*(if \((?:posedge|negedge)_\w+\) )\{")
 
 
-def _matching(text, at):
-    """Position behind the bracket that closes the one at ``at``."""
-    pairs = {"(": ")", "{": "}"}
-    opening, depth = text[at], 0
-    for place in range(at, len(text)):
-        if text[place] == opening:
-            depth += 1
-        elif text[place] == pairs[opening]:
-            depth -= 1
-            if not depth:
-                return place + 1
-    raise ValueError(f"bracket {opening!r} at {at} is never closed")
+def _eval_body(source):
+    """Where the body of ``p_top::eval`` lies, its braces left out."""
+    begin = source.index(_EVAL) + len(_EVAL)
+    return begin, statement_end(source, begin - 1) - 1
 
 
-def _statement_end(text, at):
-    """Position behind the C++ statement that begins at or behind ``at``."""
-    while text[at].isspace():
-        at += 1
-    if text[at] == "{":
-        return _matching(text, at)
-    head = re.match(r"(?:for|if) \(", text[at:])
-    if head:
-        return _statement_end(text, _matching(text, at + head.end() - 1))
-    return text.index(";", at) + 1
+def _edge(statement):
+    """``(test, body)`` of what happens at an edge of a clock and nowhere else; ``(None, statement)`` for all other statements."""
+    head = _EDGE.match(statement)
+    if head is None or statement_end(statement, head.end() - 1) != len(statement):
+        return None, statement
+    return head[1], statement[head.end():-1].rstrip()
 
 
 def one_chunk(header):
@@ -48,7 +40,7 @@ def one_chunk(header):
     """
     done, at = [], 0
     while (loop := _LOOP.search(header, at)) is not None:
-        end = _statement_end(header, loop.end())
+        end = statement_end(header, loop.end())
         body, whole = header[loop.end():end], header[loop.start():end]
         done.append(header[at:loop.start()])
         if re.search(r"\b(break|continue)\b", body):
@@ -63,25 +55,19 @@ def one_chunk(header):
     return header.replace("if (Start / chunk::bits == Stop / chunk::bits)", "if constexpr (Start / chunk::bits == Stop / chunk::bits)")
 
 
+def _edges(pieces):
+    """Text of ``(test, statement)`` pairs, with one test for neighbours that share it."""
+    text = []
+    for test, run in groupby(pieces, key=lambda piece: piece[0]):
+        body = "".join(statement for _, statement in run)
+        text.append(body if test is None else f"\n\t{test}{{{body}\n\t}}")
+    return "".join(text)
+
+
 def join_edges(source):
     """``design.cc`` with neighbouring registers of one clock behind one test of its edge instead of one each."""
-    done, joinable = [], None
-    lines = iter([line for line in source.split("\n") if not line.startswith("\t//")])
-    for line in lines:
-        if not _EDGE.fullmatch(line):
-            done.append(line)
-            joinable = None
-            continue
-        if joinable == line:
-            done.pop()
-        else:
-            done.append(line)
-        joinable = line
-        for line in lines:
-            done.append(line)
-            if line == "\t}":
-                break
-    return "\n".join(done)
+    begin, end = _eval_body(source)
+    return source[:begin] + _edges(map(_edge, statements(without_comments(source[begin:end])))) + "\n" + source[end:]
 
 
 def copy_registers(header):
@@ -92,59 +78,42 @@ def copy_registers(header):
     return re.sub(r"\bif \((?!memory_)(\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;", header)
 
 
-def _statements(lines):
-    """Statements of whole lines, and with each index of a memory what uses it."""
-    found, depth, temporary = [], 0, None
-    for line in lines:
-        if depth or (temporary is not None and re.search(rf"\b{temporary}\b", line)):
-            found[-1].append(line)
-        else:
-            declared = _TEMPORARY.match(line)
-            temporary = declared and declared[1]
-            found.append([line])
-        depth += line.count("{") - line.count("}")
-    return found
-
-
 def cut_up(source, header, size):
     """``(source, header)`` with ``p_top::eval`` as calls of functions of some ``size`` characters each.
 
-    Its variables become members, but for those that one of the functions alone uses.
+    Its variables become members, but for those that one of the functions alone uses. A declaration with a value stays in one function
+    with all that uses it (:func:`~.statements.joined_scopes`).
     """
-    begin = source.index("bool p_top::eval(performer *performer) {\n")
-    end = source.index("\n}\n", begin)
-    heads, names, pieces = [], {}, []
-    for lines in _statements(source[begin:end].split("\n")[1:]):
-        if (local := _LOCAL.fullmatch(lines[0])) is not None:
-            names[local[1]] = lines[0]
-        elif lines[0].startswith("\tbool "):
-            heads.append(lines[0])
-        elif _EDGE.fullmatch(lines[0]):
-            pieces += [(lines[0], inner) for inner in _statements(lines[1:-1])]
-        elif lines[0] != "\treturn converged;":
-            pieces.append((None, lines))
+    begin, end = _eval_body(source)
+    heads, names, rest, last = [], {}, [], ""
+    for statement in statements(without_comments(source[begin:end])):
+        if (local := _LOCAL.fullmatch(statement)) is not None:
+            names[local[1]] = statement
+        elif _HEAD.match(statement):
+            heads.append(statement)
+        elif statement.lstrip() == "return converged;":
+            last = statement
+        else:
+            rest.append(statement)
     parts, length = [[]], 0
-    for edge, lines in pieces:
-        if length > size:
-            parts.append([])
-            length = 0
-        parts[-1].append((edge, lines))
-        length += sum(map(len, lines))
-    used = [{word for _, lines in part for line in lines for word in re.findall(r"\w+", line) if word in names} for part in parts]
+    for statement in joined_scopes(rest):
+        test, body = _edge(statement)
+        for piece in [body] if test is None else joined_scopes(statements(body)):
+            if length > size:
+                parts.append([])
+                length = 0
+            parts[-1].append((test, piece))
+            length += len(piece)
+    used = [{word for _, piece in part for word in re.findall(r"\w+", piece) if word in names} for part in parts]
     users = Counter(word for words in used for word in words)
     converged, edges = [head for head in heads if "converged" in head], [head for head in heads if "converged" not in head]
     functions = []
     for number, (part, words) in enumerate(zip(parts, used, strict=True)):
-        body, open_edge = [f"void p_top::eval_{number}(performer *performer) {{", *edges], None
-        body += [names[word] for word in names if word in words and users[word] == 1]
-        for edge, lines in part:
-            if edge != open_edge:
-                body += ["\t}"] * (open_edge is not None) + [edge] * (edge is not None)
-                open_edge = edge
-            body += lines
-        functions.append("\n".join([*body, *["\t}"] * (open_edge is not None), "}\n"]))
-    calls = [f"\teval_{number}(performer);" for number in range(len(parts))]
-    source = source[:begin] + "\n".join([*functions, "bool p_top::eval(performer *performer) {", *converged, *calls, "\treturn converged;"]) + source[end:]
-    place = header.rindex("\n", 0, header.index("bool eval(performer *performer", header.index("struct p_top "))) + 1
-    members = [names[word] for word in names if users[word] > 1] + [f"\tvoid eval_{number}(performer *performer);" for number in range(len(parts))]
-    return source, header[:place] + "\n".join(members) + "\n" + header[place:]
+        own = [names[word] for word in names if word in words and users[word] == 1]
+        functions.append("".join([f"void p_top::eval_{number}(performer *performer) {{", *edges, *own, _edges(part), "\n}\n"]))
+    calls = [f"\n\teval_{number}(performer);" for number in range(len(parts))]
+    start = begin - len(_EVAL)
+    source = source[:start] + "\n".join([*functions, _EVAL]) + "".join([*converged, *calls, last]) + "\n" + source[end:]
+    place = header.rindex("\n", 0, header.index("bool eval(performer *performer", header.index("struct p_top ")))
+    members = [names[word] for word in names if users[word] > 1] + [f"\n\tvoid eval_{number}(performer *performer);" for number in range(len(parts))]
+    return source, header[:place] + "".join(members) + header[place:]

@@ -54,6 +54,12 @@ struct Port {
 	uint32_t *(*where)(Design &);
 };
 
+// A memory of the design: words of whole chunks, one behind another.
+struct Cells {
+	const char *name;
+	uint32_t *(*where)(Design &);
+};
+
 // Keeps the first assertion of the gateware that failed.
 struct Checks : cxxrtl::performer {
 	std::string message;

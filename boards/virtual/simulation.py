@@ -3,7 +3,9 @@
 import ctypes
 from pathlib import Path
 
-from .compile import build_library
+import numpy as np
+
+from .compile import build_library, mangle
 from .fst import check_fst, write_fst
 
 __all__ = ["Simulation", "SimulationError"]
@@ -19,6 +21,7 @@ _C = {
     "quintet_settle": (None, [ctypes.c_void_p]),
     "quintet_port": (ctypes.c_int, [ctypes.c_char_p]),
     "quintet_set": (None, [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]),
+    "quintet_memory": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]),
     "quintet_get": (None, [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]),
 }
 
@@ -100,6 +103,19 @@ class Simulation:
         data = ctypes.create_string_buffer((width + 31) // 32 * 4)
         self.c.quintet_get(self.handle, index, data)
         return int.from_bytes(data.raw, "little") & ((1 << width) - 1)
+
+    def memory(self, path):
+        """Contents of the memory at ``path`` (names of the submodules and its own, joined by dots), which may be written between two steps.
+
+        uint32 [depth, 32-bit words of an entry], a view of the simulation's own; it lives as long as that.
+        """
+        name = mangle(path)
+        if name not in self.library.memories:
+            raise KeyError(f"no memory {path!r}; there are {', '.join(self.library.memories) or 'none'}")
+        width, depth = self.library.memories[name]
+        address = self.c.quintet_memory(self.handle, name.encode())
+        shape = depth, (width + 31) // 32
+        return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint32)), shape)
 
     def second_clock(self, ratio):
         """Frequency of the second clock, where the design has one, as a :class:`Fraction` of the main clock's (1 unless set)."""

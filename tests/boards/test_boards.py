@@ -14,6 +14,7 @@ from tiny_core import ROOM
 from quintet.boards import BoardError, board_names, open_board
 from quintet.boards.board import SPRAM
 from quintet.boards.top import BoardTop, MainClock
+from quintet.gateware.cores import open_room
 from quintet.gateware.cores.parameters import FPGAS, ParameterError
 from quintet.gateware.memory.sdram.parts import find_part
 from quintet.gateware.memory.sram.parts import find_sram
@@ -160,6 +161,12 @@ class _PLL(wiring.Component):
         m = Module()
         m.d.comb += [self.output.eq(ClockSignal("simulated")), self.locked.eq(self.lock)]
         return m
+
+
+def test_sizes_that_a_board_cannot_have():
+    """A core's own refusal of the board's memory is told as a wrong size is."""
+    with pytest.raises(ParameterError, match="^opu up5k cannot be built for blackice-mx: The small engine needs beats of 4 bytes, not 2$"):
+        open_board("blackice-mx").make_soc(room=open_room("opu"), preset="up5k")
 
 
 def test_reset_holds_until_lock_and_comes_on_request():

@@ -112,6 +112,7 @@ def test_socket(quintet, tmp_path):
 
 @pytest.mark.parametrize("args, code, words", [
     (("model:opentpu",), 2, ["only a virtual board"]), (("/dev/ttyUSB0",), 2, ["only a virtual board"]),
+    ((f"{DEFAULT}?load=direct",), 2, ["loaded over its link alone; leave load=direct out"]),
     (("sim:none/opentpu",), 2, ["no board named 'none'"]), (("sim:ulx3s-85f/none",), 2, ["no ISA named 'none'"]),
     ((DEFAULT, "--socket", "x"), 2, ["--socket x"]), ((DEFAULT, "--socket", "70000"), 2, ["--socket 70000"]),
     ((DEFAULT, "--socket", "1", "--link", "x"), 2, ["not allowed with"]), ((), 2, ["TARGET"]),

@@ -54,6 +54,10 @@ def test_names():
     ("sim:", "sim:<board>/<isa>"), ("sim:ulx3s-85f", "sim:<board>/<isa>"), ("sim:/opentpu", "sim:<board>/<isa>"),
     ("sim:ulx3s-85f/none", "no ISA named 'none'"), ("sim:ulx3s-85f/opentpu?link=usb", "expected pipe, wire or uartbone"),
     ("sim:ulx3s-85f/opentpu?trace_from=x", "a number of cycles"),
+    ("sim:ulx3s-85f/opentpu?load=foo", "load = foo: expected link or direct"),
+    ("sim:ulx3s-85f/opentpu?load=direct&load=link", "load is given twice"),
+    ("/dev/ttyQUINTET9?load=direct", "a port takes baud=N and timeout=SECONDS"),
+    ("socket://127.0.0.1:1?load=direct", "a port takes baud=N and timeout=SECONDS"),
 ])
 def test_bad_names(text, word):
     with pytest.raises(TargetError) as info:
@@ -121,6 +125,8 @@ def test_model_sizes():
         run_job(job, target)
     with pytest.raises(ParameterError, match="no preset 'none'"):
         open_target("model:opentpu?preset=none")
+    with pytest.raises(ParameterError, match="no parameter 'load'"):
+        open_target("model:opentpu?load=direct")
     with pytest.raises(ParameterError, match="no parameter 'rows'"):
         open_target("model:opentpu?rows=1")
     with pytest.raises(ParameterError, match="parameter n must be"):

@@ -21,6 +21,8 @@ def run(args, console):
     parsed = parse_target(args.target)
     if parsed.kind != "sim":
         raise TargetError(f"target {args.target}: only a virtual board can be served, sim:<board>/<isa>")
+    if parsed.options.get("load") == "direct":
+        raise TargetError(f"target {args.target}: a served board is loaded over its link alone; leave load=direct out")
     framed = parsed.options.get("link") != "uartbone"
     address, token = _place(args, framed)
     from ..serve import PtyEndpoint, SocketEndpoint, serve

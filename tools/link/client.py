@@ -81,6 +81,11 @@ class LinkClient:
     def damaged(self):
         return self._decoder.damaged
 
+    @property
+    def quiet(self):
+        """Whether every request made so far was answered: no call has ended early since the session began."""
+        return self._session is not None
+
     def close(self):
         """Closes the pipe."""
         self.pipe.close()

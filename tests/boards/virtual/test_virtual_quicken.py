@@ -3,8 +3,12 @@
 import re
 
 import pytest
+from cut_designs import same_statements, undeclared
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quintet.boards.virtual import quicken
+from quintet.boards.virtual.statements import joined_scopes, statements, without_comments
 from quintet.boards.virtual.toolchain import find_yosys
 
 LOOP = "for (size_t n = 0; n < chunks; n++)"
@@ -38,14 +42,26 @@ def test_the_runtime_has_what_is_looked_for():
     assert len(re.findall(r"\{", text)) - len(re.findall(r"\}", text)) == header.count("{") - header.count("}")
 
 
+def evaluating(*lines):
+    return "".join(f"{line}\n" for line in ("bool p_top::eval(performer *performer) {", *lines, "}"))
+
+
+def edge(clock, *lines):
+    return [f"\tif (posedge_{clock}) {{", *(f"\t\t{line}" for line in lines), "\t}"]
+
+
 def test_neighbouring_registers_share_a_branch():
-    def block(clock, *lines):
-        return "".join(f"{line}\n" for line in (f"\tif (posedge_{clock}) {{", *(f"\t\t{line}" for line in lines), "\t}"))
-    text = ("\t// cells a\n" + block("p_clk", "a = 1;") + "\t// cells b\n" + block("p_clk", "b = 2;", "if (c) {", "}") + "\tx = y;\n"
-            + block("p_clk", "c = 3;") + block("p_second", "d = 4;") + block("p_second", "e = 5;") + "\treturn;\n")
-    assert quicken.join_edges(text) == (
-        block("p_clk", "a = 1;", "b = 2;", "if (c) {", "}") + "\tx = y;\n" + block("p_clk", "c = 3;")
-        + block("p_second", "d = 4;", "e = 5;") + "\treturn;\n")
+    text = evaluating("\t// cells a", *edge("p_clk", "a = 1;"), "\t// cells b", *edge("p_clk", "b = 2;", "if (c) {", "}"), "\tx = y;",
+                      *edge("p_clk", "c = 3;"), *edge("p_second", "d = 4;"), *edge("p_second", "e = 5;"), "\treturn;")
+    assert quicken.join_edges("before\n" + text + "after\n") == "before\n" + evaluating(
+        *edge("p_clk", "a = 1;", "b = 2;", "if (c) {", "}"), "\tx = y;", *edge("p_clk", "c = 3;"),
+        *edge("p_second", "d = 4;", "e = 5;"), "\treturn;") + "after\n"
+
+
+def test_what_else_than_an_edge_is_tested_stays_apart():
+    other = ["\tif (posedge_p_clk) {", "\t\tc = 3;", "\t} else {", "\t\tc = 4;", "\t}", "\tif (posedge_p_clk) d = 5;"]
+    text = evaluating(*edge("p_clk", "a = 1;"), *other, *edge("p_clk", "b = 2;"), "\treturn converged;")
+    assert quicken.join_edges(text) == text
 
 
 def test_registers_are_copied_and_memories_not():
@@ -95,3 +111,64 @@ after
         assert line in members and line not in text
     whole, kept = quicken.cut_up(source, header, 1000)
     assert whole.count("void p_top::eval_") == 1 and "\tvalue<8> p_b;" in whole and "p_b" not in kept
+
+
+#: What CXXRTL writes of a memory's port whose address some cells compute, as the OPU's small engine has it: comments stand between an
+#: index and its use, in the block and outside.
+HARD = evaluating(
+    "\tbool converged = true;", "\tbool posedge_p_clk = this->posedge_p_clk();", "\tvalue<8> p_a;", "\tvalue<1> p_b;",
+    "\tbool early = p_c.curr;", "\tauto cell_next = p_c.curr; // {", "\tp_a = f(cell_next);", "\t// cells between { and \"", "\tp_b = g(\"// } \", '}', p_a);", "\tcell = cell_next;",
+    "\tp_d.next = early;",
+    *edge("p_clk", "auto tmp_0 = memory_index(p_a, 0, 8);", "auto tmp_1 = memory_index(p_b, 0, 8);", "// cells {",
+          'CXXRTL_ASSERT(tmp_0.valid && "out of bounds read");', "if(tmp_0.valid) {", "\tvalue<8> tmp_2 = m[tmp_0.index];", "\t// cells }",
+          "\tp_c.next = tmp_2;", "} else {", "\tp_c.next = value<8> {};", "}", "/* cells", " ( */", "if(tmp_1.valid) {", "\tp_d.next = p_a;", "}",
+          "p_e.next = p_b;"),
+    "\tp_a = h(p_a);", "\treturn converged;")
+HEADER = ("struct p_top : public module {\n\twire<8> p_c;\n\twire<8> p_d;\n\twire<1> p_e;\n\tvalue<8> cell;\n\tmemory<8> m;\n"
+          "\tbool posedge_p_clk() const {\n\t}\n\tbool eval(performer *performer = nullptr) override;\n};\n")
+RUNTIME = "memory_index CXXRTL_ASSERT valid index value f g h"
+
+
+@pytest.mark.parametrize("size", [1, 60, 120, 300, 10_000])
+def test_comments_part_no_name_from_its_use(size):
+    joined = quicken.join_edges(HARD)
+    text, header = quicken.cut_up(joined, HEADER, size)
+    assert undeclared(text, header, RUNTIME) == [] and same_statements(HARD, joined) and same_statements(HARD, text)
+    parts = text.split("void p_top::eval_")[1:]
+    assert len(parts) == {1: 4, 60: 3, 120: 3, 300: 2, 10_000: 1}[size]
+    for name in ("tmp_0", "tmp_1", "tmp_2", "cell_next", "early"):
+        assert len({number for number, part in enumerate(parts) if re.search(rf"\b{name}\b", part)}) == 1
+
+
+def test_the_check_of_names_can_fail():
+    """A name used before it is declared, in another function, behind its scope; a function that is taken for a value."""
+    cut = ("void p_top::eval_0(performer *performer) {\n\tauto tmp_0 = f(p_a);\n\tp_c.next = tmp_1;\n\tauto tmp_1 = f();\n}\n"
+           "void p_top::eval_1(performer *performer) {\n\tif (posedge_p_clk) {\n\t\tvalue<8> x = tmp_0;\n\t}\n\tp_c.next = x;\n}\n")
+    assert undeclared(cut, HEADER, RUNTIME) == [
+        ("eval_0", "p_a"), ("eval_0", "tmp_1"), ("eval_1", "posedge_p_clk"), ("eval_1", "tmp_0"), ("eval_1", "x")]
+    swapped = HARD.replace("p_e.next = p_b;", "p_e.next = p_a;")
+    assert not same_statements(HARD, swapped)
+
+
+@given(st.recursive(
+    st.sampled_from(["auto tmp = f(x);", "p.next = tmp;", "value<4> tmp = g(\"}\");", "// tmp {\n", "q = '{';", "/* } */", "r(tmp) = value<1>{0u};"]),
+    lambda inner: st.lists(inner, max_size=5).map(lambda parts: "if (c[tmp]) {" + "\n".join(["", *parts, ""]) + "} else { }"), max_leaves=25), st.data())
+def test_any_run_of_the_pieces_is_a_scope(text, data):
+    """Pieces put together are the scope again, and what one of them declares no later one names."""
+    scope = without_comments(text)
+    parts = statements(scope)
+    assert "".join(parts) == scope.rstrip() or not scope.strip()
+    pieces = joined_scopes(parts)
+    assert "".join(pieces) == "".join(parts)
+    for number, piece in enumerate(pieces):
+        if re.match(r"\s*(auto|value<4>) tmp\b", piece):
+            assert not any(re.search(r"\btmp\b", later) for later in pieces[number + 1:])
+
+
+@pytest.mark.parametrize("text, message", [
+    ("switch (x) { }", "statement 'switch' at 0 is not known here"), ("a; else b;", "statement 'else' at 3 is not known here"),
+    ("a = (b];", "bracket ']' at 6 closes another one"), ("a = b", "statement at 0 never ends"), ("a = b } c;", "statement at 0 never ends"),
+    ("if (a) { b;", "bracket '{' at 7 is never closed")])
+def test_what_is_not_understood_is_refused(text, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        statements(text)

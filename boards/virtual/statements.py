@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Statements of generated C++: where one ends, and which of a scope belong together because of what they declare.
+
+No more of the language than CXXRTL's back end and runtime write; what else begins a statement is refused.
+"""
+import re
+
+__all__ = ["joined_scopes", "statement_end", "statements", "without_comments"]
+
+_LITERAL = r'"(?:\\.|[^"\\\n])*"' r"|'(?:\\.|[^'\\\n])+'"
+_COMMENT = re.compile(rf"({_LITERAL})|^[ \t]*//[^\n]*\n|[ \t]*//[^\n]*|/\*.*?\*/", re.S | re.M)
+_TOKEN = re.compile(rf"(?:{_LITERAL})|//[^\n]*|/\*.*?\*/|[(){{}}\[\];]", re.S)
+_SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.S)
+_HEAD = re.compile(r"(?:if(?: constexpr)?|for|while)\b\s*(?=\()")
+_ELSE = re.compile(r"else\b")
+_UNKNOWN = re.compile(r"(?:do|switch|case|default|try|goto|else)\b")
+_CLOSING = {"(": ")", "{": "}", "[": "]"}
+#: A type, then the name that is declared: `auto x = `, `value<8> x = `, `const bool x;`, `value<8> x{`.
+_DECLARED = re.compile(r"\s*(?:const\s+)?(?!return\b|else\b)[A-Za-z_][\w:]*(?:<[^;=(){}]*>)?[\s&*]+(\w+)\s*(?:=(?!=)|;|\{|\()")
+
+
+def without_comments(text):
+    """``text`` without its comments; what looks like one inside of a literal stays."""
+    return _COMMENT.sub(lambda found: found[1] or " " * found[0].startswith("/*"), text)
+
+
+def _matching(text, at):
+    """Position behind the bracket that closes the one at ``at``."""
+    expected = []
+    for found in _TOKEN.finditer(text, at):
+        token = found[0]
+        if token in _CLOSING:
+            expected.append(_CLOSING[token])
+        elif token in ")}]":
+            if expected.pop() != token:
+                raise ValueError(f"bracket {token!r} at {found.start()} closes another one")
+            if not expected:
+                return found.end()
+    raise ValueError(f"bracket {text[at]!r} at {at} is never closed")
+
+
+def statement_end(text, at=0):
+    """Position behind the statement that begins at or behind ``at``, an ``if`` with all its branches.
+
+    Raises
+    ------
+    ValueError
+        A bracket or the statement is never closed, or it is of a kind that is not known here.
+    """
+    at = _SPACE.match(text, at).end()
+    if text.startswith("{", at):
+        return _matching(text, at)
+    head = _HEAD.match(text, at)
+    if head:
+        end = statement_end(text, _matching(text, head.end()))
+        behind = _ELSE.match(text, _SPACE.match(text, end).end())
+        return statement_end(text, behind.end()) if behind and head[0].startswith("if") else end
+    if unknown := _UNKNOWN.match(text, at):
+        raise ValueError(f"statement {unknown[0]!r} at {at} is not known here")
+    place = at
+    while (found := _TOKEN.search(text, place)) is not None:
+        if found[0] == ";":
+            return found.end()
+        if found[0] in ")}]":
+            break
+        place = _matching(text, found.start()) if found[0] in _CLOSING else found.end()
+    raise ValueError(f"statement at {at} never ends")
+
+
+def statements(text):
+    """The statements of a scope, each with the white space before it; comments have been taken out before."""
+    found, at = [], 0
+    while _SPACE.match(text, at).end() < len(text):
+        end = statement_end(text, at)
+        found.append(text[at:end])
+        at = end
+    return found
+
+
+def joined_scopes(parts):
+    """The statements of a scope, those joined that must stay in one: from a declaration to the last use of its name.
+
+    The scope's end ends a declaration as well, so any run of the pieces may get a scope of its own.
+    """
+    last = {}
+    for number, part in enumerate(parts):
+        for word in set(re.findall(r"\w+", part)):
+            last[word] = number
+    found, until = [], -1
+    for number, part in enumerate(parts):
+        if number <= until:
+            found[-1] += part
+        else:
+            found.append(part)
+        if (declared := _DECLARED.match(part)) is not None:
+            until = max(until, last[declared[1]])
+    return found
