@@ -1,42 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry's kernels on matrices in main memory, which are worked on block by block: equal to the bit to the same operation in the scratchpad."""
+import cherry_modules
 import numpy as np
 import pytest
+from cherry_modules import run
 
-from quintet.gateware.cores.cherry.model import Model
-from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text
 from quintet.tools.jobfile import read_job
-from quintet.tools.kernels.cherry import KernelError, Module, Stored, write_job
+from quintet.tools.kernels.cherry import KernelError, write_job
 from quintet.tools.kernels.cherry.stored import from_array, to_array
 
-AT = 0x1000
 RNG = np.random.default_rng(11)
 
 
-def run(module, arrays):
-    """Outputs of a module on the model, which looks for races and broken promises of double buffering."""
-    program = assemble_text(SOFTWARE, module.source())
-    assert not program.warnings, program.warnings
-    model = Model(SPACE.resolve("sim", {"log_mem": module.elements.bit_length() - 1, "contexts": module.contexts}), np.zeros(1 << 22, np.uint8))
-    model.mem[:] = 0x1FF00      # nothing may depend on what the scratchpad held
-    data = np.frombuffer(program.data, np.uint8)
-    model.memory[AT:AT + data.size] = data
-    for name, (address, fmt, _) in module.inputs.items():
-        raw = from_array(arrays[name], fmt).view(np.uint8).ravel()
-        model.memory[address:address + raw.size] = raw
-    outcome = model.run({"program_address": AT, "program_length": len(program.data)})
-    assert outcome.status == "done", outcome
-    found = {}
-    for name, (address, fmt, matrix) in module.outputs.items():
-        pitch = matrix.pitch if isinstance(matrix, Stored) else matrix.cols * {"fp32": 4, "bf16": 2}[fmt]
-        found[name] = to_array(model.memory[address:address + matrix.rows * pitch].view("<u4").reshape(matrix.rows, -1), matrix.cols, fmt)
-    return found
-
-
-def module(log_mem=11, **sizes):
-    return Module(SPACE.resolve("sim", {"log_mem": log_mem, **sizes}))
+def module(log_mem=11):
+    return cherry_modules.module(log_mem, contexts=4)
 
 
 def product(rows, inner, cols, fmt, turn, arrays, log_mem):

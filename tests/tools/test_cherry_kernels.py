@@ -2,49 +2,9 @@
 """Cherry's kernels on the golden model, against numpy in float64 with the error that 10 bits of significand allow."""
 import numpy as np
 import pytest
+from cherry_modules import module, rounded, run
 
-from quintet.gateware.cores.cherry.model import Model
-from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text
-from quintet.tools.kernels.cherry import KernelError, Module, write_job
-from quintet.tools.kernels.cherry.jobs import to_bf16
-
-AT = 0x1000
-
-
-def run(module, arrays, shuffle=None):
-    """Outputs of a module on the model, which also looks for races and checks every warning of the assembler."""
-    program = assemble_text(SOFTWARE, module.source())
-    assert not program.warnings, program.warnings
-    params = SPACE.resolve("sim", {"log_mem": module.elements.bit_length() - 1, "contexts": module.contexts})
-    model = Model(params, np.zeros(1 << 22, np.uint8), shuffle=shuffle)
-    model.mem[:] = 0x1FF00      # nothing may depend on what the scratchpad held
-    model.memory[AT:AT + len(program.data)] = np.frombuffer(program.data, np.uint8)
-    for name, (address, fmt, _) in module.inputs.items():
-        raw = (to_bf16(arrays[name]) if fmt == "bf16" else np.asarray(arrays[name], np.float32)).tobytes()
-        model.memory[address:address + len(raw)] = np.frombuffer(raw, np.uint8)
-    outcome = model.run({"program_address": AT, "program_length": len(program.data)})
-    assert outcome.status == "done", outcome
-    found = {}
-    for name, (address, fmt, matrix) in module.outputs.items():
-        raw = model.memory[address:address + matrix.rows * matrix.cols * (2 if fmt == "bf16" else 4)]
-        if fmt == "bf16":
-            found[name] = (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(matrix.shape)
-        else:
-            found[name] = raw.view(np.float32).reshape(matrix.shape)
-    return found
-
-
-def module(**sizes):
-    return Module(SPACE.resolve("sim", {"log_mem": 16, "contexts": 16, **sizes}))
-
-
-def rounded(x):
-    """float64 to the nearest Cherry float of normal size."""
-    m, e = np.frexp(np.asarray(x, np.float64))
-    return np.ldexp(np.rint(m * 1024) / 1024, e)
-
+from quintet.tools.kernels.cherry import KernelError, write_job
 
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(13, 22))

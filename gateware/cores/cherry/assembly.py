@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from ..software import Directive
+from .banks import warn_of_banks
 from .decimals import element
 from .image import (
     FILL,
@@ -255,6 +256,8 @@ def _image(assembler, section):
     checker = Checker(items, names, {k: (name, tuple(u.coefficients), place) for k, (u, name, place) in units.items()},
                       "contexts" in needs, assembler.fail, assembler.warn)
     checker.look()
+    if assembler.params is not None:
+        warn_of_banks(checker.accesses(), units, state.get("counts", {}), assembler.params, assembler.warn)
     used = [i for i in items if i.instruction is not None]
     image = ProgramImage(
         contexts=needs.get("contexts", 0), wide=needs.get("acc_frac") == 17,

@@ -107,6 +107,15 @@ class Checker:
             self.fail(item.place, f"body of loop {self._loop(loop)} has {body} instructions, an earlier one {before}",
                       "another loop record")
 
+    def accesses(self, block=None, ordered=(), independent=None):
+        """Loads and stores: (item, indices of the ordered loops around it, of the independent one or ``None``)."""
+        for entry in self._tree if block is None else block:
+            if isinstance(entry, tuple):
+                loop, alone, body = entry
+                yield from self.accesses(body, *((ordered, loop) if alone else ((*ordered, loop), None)))
+            elif "apu" in entry.values and not entry.raw:
+                yield entry, ordered, independent
+
     # Registers and address units
 
     def look(self):

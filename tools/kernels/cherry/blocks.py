@@ -4,6 +4,8 @@ the last one's results away (specification, section 7.3)."""
 from dataclasses import dataclass, replace
 
 from .errors import KernelError
+from .matrix import Matrix, divisor
+from .padding import clearing
 from .stored import FORMATS, Stored
 
 __all__ = ["BlockOps"]
@@ -67,7 +69,6 @@ class BlockOps:
 
     def _block(self, address, rows, cols, flipped=False):
         """The matrix of a block at ``address``; ``flipped``: its columns lie as rows."""
-        from .module import Matrix
         if flipped:
             return Matrix(address, cols, rows, _pitch(rows)).transposed
         return Matrix(address, rows, cols, _pitch(cols))
@@ -75,14 +76,9 @@ class BlockOps:
     def _fetch(self, stored, row, col, block, clear=False):
         """Lines of an in list for the block of ``stored`` from (row, col) on; ``clear``: with zeros around it, to whole tiles."""
         lies = block.transposed if stored.flipped else block
-        lines = []
-        rows, cols = TILE * _tiles(lies.rows), TILE * _tiles(lies.cols)
-        if clear and cols > lies.cols:
-            lines.append(f".fill 0.0 {lies.address + lies.cols} {rows} {cols - lies.cols} mem_pitch={lies.stride_y}")
-        if clear and rows > lies.rows:
-            lines.append(f".fill 0.0 {lies.address + lies.rows * lies.stride_y} {rows - lies.rows} {cols} mem_pitch={lies.stride_y}")
-        return [*lines, f".in {stored.fmt} {stored.part(row, col):#x} {lies.address} {lies.rows} {lies.cols} pitch={stored.pitch} "
-                        f"mem_pitch={lies.stride_y}"]
+        return [*(clearing(lies) if clear else ()),
+                f".in {stored.fmt} {stored.part(row, col):#x} {lies.address} {lies.rows} {lies.cols} pitch={stored.pitch} "
+                f"mem_pitch={lies.stride_y}"]
 
     @staticmethod
     def _keep(stored, row, col, block, first=0, count=None):
@@ -117,6 +113,7 @@ class BlockOps:
         if out is None:
             out = self.stored(rows, cols, max(stored, key=lambda s: s.rows * s.cols).fmt)
         self._check_result(out, rows, cols, stored)
+        self.holding(*((part[1], None) for part in parts if not isinstance(part, str)))
         # Cut where words begin, of the result and of every operand.
         unit = max(TILE, *(FORMATS[s.fmt] for s in (*stored, out)))
 
@@ -132,8 +129,6 @@ class BlockOps:
             lines, blocks, named = [], {}, []
             for k, matrix in enumerate(stored):
                 shape = (height if matrix.rows > 1 else 1, width if matrix.cols > 1 else 1)
-                if matrix.rows not in (1, rows) or matrix.cols not in (1, cols):
-                    raise KernelError(f"a matrix of {matrix.rows}x{matrix.cols} cannot be repeated to {rows}x{cols}")
                 blocks[matrix] = self._block(start + sum(sizes[:k]), *shape, matrix.flipped)
                 lines += self._fetch(matrix, row if matrix.rows > 1 else 0, col if matrix.cols > 1 else 0, blocks[matrix])
             for part in parts:
@@ -152,13 +147,13 @@ class BlockOps:
                 programs[key] = self._chain_into(self._new_program, named, result)
             steps.append((programs[key], lines, self._keep(out, row, col, result)))
         self._sequence(steps)
+        out.area.written = True
         return out
 
     # Products
 
     def _plan(self, a, b, out, macs, banks):
         """The cheapest way of cutting ``a @ b`` by an estimate of its cycles (:class:`_Product`)."""
-        from .module import divisor
         unit = max(TILE, *(FORMATS[s.fmt] for s in (a, b, out)))
         best = None
         access = -(-16 // banks)
@@ -199,6 +194,7 @@ class BlockOps:
         self._check_result(out, a.rows, b.cols, ())
         if out.address in (a.address, b.address):
             raise KernelError("a product in main memory cannot take the place of a factor")
+        self.holding(*((m, None) for m in (a, b, *[out] * accumulate)))
         plan = self._plan(a, b, out, self.macs, self.banks)
         size_a, size_b, size_c = self._product_places(plan.rows, plan.inner, plan.cols, a, b)
         place_a, place_b, place_c = ((start, start + size) for start, size in (
@@ -234,4 +230,5 @@ class BlockOps:
                     results, waiting = results + leaving[0], leaving[1:]
                 steps.append((programs[key], lines, results))
         self._sequence(steps)
+        out.area.written = True
         return out

@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations element by element, with broadcasting."""
-from ....gateware.cores.cherry.isa import UNITS
+from functools import partial
+
+from ....gateware.cores.cherry.isa import SPECIAL, UNITS
+from ....gateware.cores.cherry.operands import TILES
 from .errors import KernelError
+from .matrix import TILE, Matrix, check_repeats, divisor, tiles
+from .operands import operands
+from .padding import left_by, read_part
 from .stored import Stored
+from .values import whole_number
 
 __all__ = ["ElementwiseOps"]
 
@@ -17,12 +24,14 @@ class ElementwiseOps:
         """``op`` of every element: relu, gtz, exp, log. The result is a new matrix, or ``out`` (which may be ``x``)."""
         if op not in _UNARY:
             raise KernelError(f"no unary operation {op!r}; there are {', '.join(_UNARY)}")
+        operands(self, f"operation {op}", x)
         return self.chain(x.rows, x.cols, [("INPUT", x), op], out)
 
     def binary(self, op, x, y, out=None):
         """``x op y``: add, sub, mul, div, pow. A dimension of 1 is repeated."""
         if op not in _BINARY:
             raise KernelError(f"no binary operation {op!r}; there are {', '.join(_BINARY)}")
+        operands(self, f"operation {op}", x, y)
         rows, cols = max(x.rows, y.rows), max(x.cols, y.cols)
         return self.chain(rows, cols, [("INPUT", x), ("WEIGHTS", y), op], out)
 
@@ -32,20 +41,51 @@ class ElementwiseOps:
         ``parts``: pairs (register, matrix) are loads, broadcast to ``rows`` x ``cols``; text is an instruction. What is the same for
         all tiles of a row of tiles is loaded once. With a matrix in main memory among them the result is one, too.
         """
-        if any(isinstance(m, Stored) for m in (out, *(part[1] for part in parts if not isinstance(part, str)))):
+        rows, cols = whole_number(rows, "rows"), whole_number(cols, "cols")
+        matrices = self._loads_of(parts)
+        operands(self, "a chain", *matrices)
+        operands(self, "the result of a chain", *[out] * (out is not None))
+        if len(set(matrices)) >= UNITS:
+            raise KernelError(f"a chain of {len(set(matrices))} operands takes more than the {UNITS} address units that there are")
+        for m in matrices:
+            check_repeats(m, rows, cols)
+        left = left_by(parts, lambda m: m.broadcast(rows, cols).padding if isinstance(m, Matrix) else None, self.acc_frac)
+        if any(isinstance(m, Stored) for m in (out, *matrices)):
             return self._chain_blocks(rows, cols, parts, out)
-        out = self.matrix(rows, cols) if out is None else out
-        if out.shape != (rows, cols):
+        if out is not None and out.shape != (rows, cols):
             raise KernelError(f"a result of {rows}x{cols} does not fit a matrix of {out.rows}x{out.cols}")
-        self._chain_into(self.program, parts, out)
+        for m in matrices:
+            whole = m.broadcast(rows, cols)
+            if out is not None and m.address == out.address and (whole.stride_y, whole.stride_x) != (out.stride_y, out.stride_x):
+                raise KernelError("an operation cannot work in place on a matrix that it reads transposed or repeated")
+        reads = [(m, None) for m in dict.fromkeys(matrices)]
+        self.holding(*reads)
+        out = self.matrix(rows, cols) if out is None else out
+        self._chain_into(partial(self.program, reads=reads, writes=[(out, left)]), parts, out)
         return out
+
+    def _loads_of(self, parts):
+        """The matrices that a chain loads, its parts checked."""
+        found = []
+        if not isinstance(parts, (list, tuple)):
+            raise KernelError(f"the parts of a chain are a list, not {type(parts).__name__}")
+        for part in parts:
+            if isinstance(part, str):
+                name, _ = read_part(part)
+                if name in SPECIAL and not self.sfu_lanes:
+                    raise KernelError(f"{name} needs special functions, of which this build has none (sfu_lanes 0)")
+            elif isinstance(part, tuple) and len(part) == 2 and part[0] in TILES:
+                found.append(part[1])
+            else:
+                raise KernelError(f"a part of a chain is an instruction or a pair (register, matrix) with one of {', '.join(TILES)}, not "
+                                  f"{part!r}")
+        return found
 
     def _chain_into(self, make, parts, out):
         """The loops of :meth:`chain` as the program that ``make`` gives, on matrices in the scratchpad.
 
         Results are stored a turn late, behind the loads of the next tiles, which so do not wait for them; each context keeps its own until then.
         """
-        from .module import TILE, divisor, tiles
         rows, cols = (tiles(size) for size in out.shape)
         # The longer way is the one that runs in any order.
         across = cols >= rows
@@ -99,10 +139,12 @@ class ElementwiseOps:
 
     def copy(self, x, out=None):
         """The same elements; with ``x.transposed`` the transposed matrix."""
+        operands(self, "copy", x)
         return self.chain(x.rows, x.cols, [("OUTPUT", x)], out)
 
     def maximum(self, x, y, out=None):
         """The larger of two elements: relu(x - y) + y."""
+        operands(self, "maximum", x, y)
         rows, cols = max(x.rows, y.rows), max(x.cols, y.cols)
         return self.chain(rows, cols, [("INPUT", x), ("WEIGHTS", y), "sub", "copy INPUT, OUTPUT", "relu", "copy INPUT, OUTPUT", "add"],
                           out)

@@ -5,4 +5,5 @@ __all__ = ["KernelError"]
 
 
 class KernelError(ValueError):
-    """An operation that cannot be built: shapes that do not fit each other, or more than the scratchpad holds."""
+    """An operation that cannot be built: shapes that do not fit each other, values that are none, or more than the scratchpad holds; a job that
+    cannot be written."""

@@ -4,16 +4,26 @@ from pathlib import Path
 
 import numpy as np
 
+from ....gateware.cores.cherry.isa import ISA
+from ....gateware.cores.cherry.numbers import FRAC
+from ....gateware.cores.cherry.software import SOFTWARE
+from ...asm import assemble_text
 from .errors import KernelError
+from .module import Module
 from .stored import Stored, from_array
+from .values import checked_name, whole_number
 
 __all__ = ["to_bf16", "write_job"]
+
+#: From where on rounding to an element gives infinity; in bf16 to ten bits of significand first, then to eight.
+_BEYOND = {"fp32": (2 - 2.0 ** -10) * 2.0 ** 127, "packed": (2 - 2.0 ** -10) * 2.0 ** 127, "bf16": (2 - 2.0 ** -8 - 2.0 ** -10) * 2.0 ** 127}
 
 
 def to_bf16(array):
     """float32 rounded to bfloat16 (nearest even), as uint16."""
     bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
-    return (bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(np.uint16)
+    # Rounding would carry the fraction of a NaN into its exponent and sign.
+    return np.where(np.isnan(array), 0x7FC0, bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(np.uint16)
 
 
 def _dtype(matrix, fmt):
@@ -27,26 +37,77 @@ def _words_as(words, matrix):
     return words.view(np.dtype(_dtype(matrix, matrix.fmt)[0]))
 
 
+def _array(key, given, matrix, fmt):
+    """The array of an input as float32, checked; a number that would become infinity is refused."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise KernelError(f"input {key} is no array: its rows differ in length") from None
+    if array.dtype.kind not in "fiub":
+        raise KernelError(f"input {key} must be an array of real numbers, not {array.dtype}")
+    if array.shape != matrix.shape:
+        raise KernelError(f"input {key} must be an array of {matrix.rows}x{matrix.cols}, not {'x'.join(map(str, array.shape)) or 'a number'}")
+    with np.errstate(over="ignore"):
+        rounded = array.astype(np.float32)
+    too_large = np.isfinite(array) & ~(np.abs(rounded) < _BEYOND[fmt])
+    if too_large.any():
+        row, col = np.argwhere(too_large)[0]
+        raise KernelError(f"input {key}: element ({row}, {col}) is {array[row, col]}, which would become infinity in {fmt}")
+    return rounded
+
+
+def _check_arrays(module, arrays):
+    if not hasattr(arrays, "keys"):
+        raise KernelError(f"arrays must be a dict, name of an input -> array, not {type(arrays).__name__}")
+    missing, unknown = [key for key in module.inputs if key not in arrays], [key for key in arrays if key not in module.inputs]
+    if missing:
+        raise KernelError(f"no array for input {', '.join(missing)}")
+    if unknown:
+        raise KernelError(f"no input {', '.join(map(str, unknown))}; there are {', '.join(module.inputs) or 'none'}")
+    if not module.outputs:
+        raise KernelError("the module has no output, a run would keep nothing")
+    both = [key for key in module.outputs if key in module.inputs]
+    if both:
+        raise KernelError(f"{', '.join(both)} is an input and an output: a job would save into the file that it loads; name the output otherwise")
+
+
+def _check_place(module, program_at, size):
+    if whole_number(program_at, "program_at", 0) % ISA.program_align:
+        raise KernelError(f"program_at must be a multiple of {ISA.program_align}, not {program_at:#x}")
+    if program_at + size > module.base and program_at < module.end:
+        raise KernelError(f"a program of {size} bytes at {program_at:#x} lies over the arrays, which are at {module.base:#x} to "
+                          f"{module.end:#x}: choose program_at, or base of the module")
+
+
 def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_000):
     """Writes ``NAME.s``, ``NAME_ARRAY.npy`` and ``NAME.toml`` into ``folder``; gives the job's path.
 
     A matrix in main memory that is packed, or of bf16 in rows of no whole words, is an array of words, uint32.
 
-    ``arrays``: name -> float array for every input of ``module``, of its shape.
+    ``arrays``: name -> array of real numbers for every input of ``module``, of its shape.
     """
     folder = Path(folder)
-    lines = ['core = "cherry"', f'program = "{name}.s"', f"program_at = {program_at:#x}", f"limits = {{ cycles = {cycles} }}",
+    if not isinstance(module, Module):
+        raise KernelError(f"module must be a Module, not {type(module).__name__}")
+    checked_name(name, "a job")
+    _check_arrays(module, arrays)
+    given = {key: _array(key, arrays[key], matrix, fmt) for key, (_, fmt, matrix) in module.inputs.items()}
+    source = module.source()
+    _check_place(module, program_at, len(assemble_text(SOFTWARE, source, f"{name}.s").data))
+    lines = ['core = "cherry"', f'program = "{name}.s"', f"program_at = {program_at:#x}",
+             f"limits = {{ cycles = {whole_number(cycles, 'cycles')} }}",
              "[params]", f"contexts = {module.contexts}", f"log_mem = {module.elements.bit_length() - 1}"]
+    lines += [f"acc_frac = {module.acc_frac}"] if module.acc_frac != FRAC else []
+    lines += ["sfu_lanes = 1"] if module.special else []
+    folder.mkdir(parents=True, exist_ok=True)
     for key, (address, fmt, matrix) in module.inputs.items():
-        if key not in arrays or np.shape(arrays[key]) != matrix.shape:
-            raise KernelError(f"input {key} must be an array of {matrix.rows}x{matrix.cols}")
-        array = np.asarray(arrays[key], np.float32)
+        array = given[key]
         np.save(folder / f"{name}_{key}.npy", _words_as(from_array(array, fmt), matrix) if isinstance(matrix, Stored) else
                 to_bf16(array) if fmt == "bf16" else array)
         lines += ["[[load]]", f'file = "{name}_{key}.npy"', f"at = {address:#x}"]
     for key, (address, fmt, matrix) in module.outputs.items():
         dtype, columns = _dtype(matrix, fmt)
         lines += ["[[save]]", f'file = "{name}_{key}.npy"', f"at = {address:#x}", f'dtype = "{dtype}"', f"shape = [{matrix.rows}, {columns}]"]
-    (folder / f"{name}.s").write_text(module.source())
+    (folder / f"{name}.s").write_text(source)
     (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
     return folder / f"{name}.toml"

@@ -1,21 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Matrices, where they lie, and the steps of a module."""
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from ....gateware.cores.cherry.decimals import element
+from ....gateware.cores.cherry.numbers import INF, NAN
 from .blocks import BlockOps
 from .elementwise import ElementwiseOps
 from .errors import KernelError
+from .matrix import TILE, Matrix, tiles
 from .normalise import NormaliseOps
+from .operands import operands
+from .padding import Area, clearing
 from .products import ProductOps
 from .program import Program
 from .reduce import ReduceOps
 from .stored import FORMATS, Stored
+from .values import checked_name, value_text, whole_number
 
 __all__ = ["Matrix", "Module"]
 
-TILE = 4
 #: Bytes of an element in main memory.
 _BYTES = {"fp32": 4, "bf16": 2}
+#: Bytes that addresses of main memory reach, and steps of a list.
+_MOST_BYTES, _MOST_STEPS = 1 << 32, 65535
+#: What a module is made for.
+_PARAMS = ("log_mem", "contexts", "macs", "banks", "sfu_lanes", "imem", "acc_frac")
+#: Numbers that are no decimals.
+_SPECIAL = {"inf": INF, "-inf": INF | 1 << 17, "nan": NAN}
 
 
 @dataclass
@@ -28,43 +39,9 @@ class _Step:
     defer: bool = False
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """A matrix in the scratchpad, padded to whole tiles: ``rows`` x ``cols`` of it are meant.
-
-    ``stride_y`` elements from row to row, ``stride_x`` from column to column; 0 repeats.
-    """
-    address: int
-    rows: int
-    cols: int
-    stride_y: int
-    stride_x: int = 1
-
-    @property
-    def shape(self):
-        return self.rows, self.cols
-
-    @property
-    def transposed(self):
-        """The same elements, rows and columns exchanged."""
-        return replace(self, rows=self.cols, cols=self.rows, stride_y=self.stride_x, stride_x=self.stride_y)
-
-    def broadcast(self, rows, cols):
-        """Repeated to ``rows`` x ``cols``; a dimension of 1 may be repeated."""
-        if (self.rows not in (1, rows)) or (self.cols not in (1, cols)):
-            raise KernelError(f"a matrix of {self.rows}x{self.cols} cannot be repeated to {rows}x{cols}")
-        return replace(self, rows=rows, cols=cols, stride_y=self.stride_y if self.rows == rows else 0,
-                       stride_x=self.stride_x if self.cols == cols else 0)
-
-
-def tiles(size):
-    """Tiles that cover ``size`` elements."""
-    return -(-size // TILE)
-
-
-def divisor(number, limit):
-    """The largest divisor of ``number`` that is at most ``limit``."""
-    return max(k for k in range(1, min(number, limit) + 1) if number % k == 0)
+def _pattern(text):
+    """The element that a number's text is."""
+    return _SPECIAL[text] if text in _SPECIAL else element(text)
 
 
 class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
@@ -76,13 +53,21 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
     Parameters
     ----------
     params : dict
-        Build parameters; ``log_mem`` and ``contexts`` count here, and ``macs`` and ``banks`` where a product is cut into blocks.
+        Build parameters, as ``SPACE.resolve`` gives them; ``macs`` and ``banks`` count where a product is cut into blocks.
     base : int
         Address in main memory of the first array, a multiple of 4.
     """
     def __init__(self, params, base=0x0010_0000):
+        missing = [name for name in _PARAMS if not isinstance(params, dict) or name not in params]
+        if missing:
+            raise KernelError(f"params must be those of a build of Cherry; {', '.join(missing)} is not there")
+        if whole_number(base, "base", 0) % 4:
+            raise KernelError(f"base must be a multiple of 4, not {base:#x}")
         self.elements, self.contexts = 1 << params["log_mem"], params["contexts"]
         self.macs, self.banks = params["macs"], params["banks"]
+        self.sfu_lanes, self.imem, self.acc_frac = params["sfu_lanes"], params["imem"], params["acc_frac"]
+        #: Where arrays begin in main memory.
+        self.base = base
         self.inputs, self.outputs = {}, {}
         self._main, self._free = base, 0
         self._programs, self._steps = [], []
@@ -92,9 +77,10 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
     # Matrices
 
     def matrix(self, rows, cols, fill=None):
-        """Room for a matrix in the scratchpad; ``fill``: text of a value for its padding (``-inf``), else 0."""
-        if rows < 1 or cols < 1:
-            raise KernelError(f"a matrix of {rows}x{cols} has no elements")
+        """Room for a matrix in the scratchpad; ``fill``: a number (``"-inf"``) that it holds, its padding too, until something else is
+        written; without it the padding is 0, and the matrix cannot be read before it is written."""
+        rows, cols = self._shape(rows, cols)
+        value = "0.0" if fill is None else value_text(fill, "fill")
         pitch = TILE * (tiles(cols) | 1)
         size = pitch * TILE * tiles(rows)
         if self._free + size > self.elements:
@@ -102,23 +88,37 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
                               f"{self.elements} are free")
         address, self._free = self._free, self._free + size
         if rows % TILE or cols % TILE or fill is not None:
-            self._fill(f".fill {fill or '0.0'} {address} {TILE * tiles(rows)} {pitch} mem_pitch={pitch}")
-        return Matrix(address, rows, cols, pitch)
+            self._fill(f".fill {value} {address} {TILE * tiles(rows)} {pitch} mem_pitch={pitch}")
+        found = Matrix(address, rows, cols, pitch, area=Area(self, fill is not None, padding=_pattern(value)))
+        found.area.home = found
+        return found
 
-    def constant(self, text):
-        """A matrix of one element, of this value (``"1.0"``, ``"-inf"``), to be repeated."""
+    @staticmethod
+    def _shape(rows, cols):
+        rows, cols = whole_number(rows, "rows", 0), whole_number(cols, "cols", 0)
+        if rows < 1 or cols < 1:
+            raise KernelError(f"a matrix of {rows}x{cols} has no elements")
+        return rows, cols
+
+    def constant(self, value):
+        """A matrix of one element, of this value (a number or its text, ``"-inf"``), to be repeated."""
+        text = value_text(value, "a constant")
         if text not in self._constants:
             if self._free + 1 > self.elements:
                 raise KernelError("no element of the scratchpad is free for a constant")
-            self._constants[text] = Matrix(self._free, 1, 1, 0, 0)
+            self._constants[text] = Matrix(self._free, 1, 1, 0, 0, Area(self, everywhere=_pattern(text)))
             self._fill(f".fill {text} {self._free} 1 1")
             self._free += TILE
         return self._constants[text]
 
     def input(self, name, rows, cols, fmt="fp32", fill=None):
-        """An array of main memory that is there before the run, as a matrix."""
+        """An array of main memory that is there before the run, as a matrix; ``fill``: what its padding holds at first."""
+        self._new_input(name)
+        rows, cols = self._shape(rows, cols)
+        self._check_format(cols, fmt)
         matrix = self.matrix(rows, cols, fill)
         address = self._place(rows, cols, fmt)
+        matrix.area.written = True
         self.inputs[name] = address, fmt, matrix
         self._moves.setdefault(self._epoch, []).append(f".in {fmt} {address:#x} {matrix.address} {rows} {cols} mem_pitch={matrix.stride_y}")
         return matrix
@@ -126,56 +126,117 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
     def _fill(self, line):
         self._fills.setdefault(self._epoch, []).append(line)
 
-    def output(self, name, matrix, fmt="fp32"):
-        """Keeps ``matrix`` as an array of main memory after the run; one that lies there keeps its format."""
+    def _new_input(self, name):
+        if checked_name(name, "an input") in self.inputs:
+            raise KernelError(f"input {name}: there is one of this name")
+
+    def output(self, name, matrix, fmt=None):
+        """Keeps ``matrix`` as an array of main memory after the run (fp32, or ``fmt``); one that lies there keeps its format."""
+        if checked_name(name, "an output") in self.outputs:
+            raise KernelError(f"output {name}: there is one of this name")
+        operands(self, f"output {name}", matrix)
+        self.holding((matrix, None))
         if isinstance(matrix, Stored):
             if matrix.flipped:
                 raise KernelError(f"output {name} is a transposed matrix in main memory; copy it first")
+            if fmt not in (None, matrix.fmt):
+                raise KernelError(f"output {name} lies in main memory in {matrix.fmt}, not {fmt}")
             self.outputs[name] = matrix.address, matrix.fmt, matrix
             return
+        fmt = "fp32" if fmt is None else fmt
+        self._check_format(matrix.cols, fmt)
         self.outputs[name] = self._place(matrix.rows, matrix.cols, fmt), fmt, matrix
 
-    def _place(self, rows, cols, fmt):
+    @staticmethod
+    def _check_format(cols, fmt):
         if fmt not in _BYTES:
             raise KernelError(f"arrays are {' or '.join(_BYTES)}, not {fmt!r}")
         if cols * _BYTES[fmt] % 4:
             raise KernelError(f"rows of {cols} elements in {fmt} are no whole words; add a column or take fp32")
-        address = self._main
-        self._main += rows * cols * _BYTES[fmt] + 63 & ~63
+
+    def _place(self, rows, cols, fmt):
+        return self._take(rows * cols * _BYTES[fmt])
+
+    def _take(self, size):
+        """The address of ``size`` bytes of main memory that are free until now."""
+        address, end = self._main, self._main + (size + 63 & ~63)
+        if end > _MOST_BYTES:
+            raise KernelError(f"arrays reach to {end:#x}, beyond the 4 GiB that addresses of main memory have")
+        self._main = end
         return address
 
     # Matrices in main memory
 
     def stored(self, rows, cols, fmt="fp32"):
         """Room for a matrix that stays in main memory: fp32, bf16 or packed."""
-        if rows < 1 or cols < 1:
-            raise KernelError(f"a matrix of {rows}x{cols} has no elements")
+        rows, cols = self._shape(rows, cols)
         if fmt not in FORMATS:
             raise KernelError(f"matrices in main memory are {', '.join(FORMATS)}, not {fmt!r}")
-        found = Stored(self._main, rows, cols, fmt)
-        self._main += found.bytes + 63 & ~63
+        found = Stored(self._main, rows, cols, fmt, area=Area(self, False))
+        self._take(found.bytes)
         return found
 
     def stored_input(self, name, rows, cols, fmt="fp32"):
         """A matrix in main memory that is there before the run."""
+        self._new_input(name)
         found = self.stored(rows, cols, fmt)
+        found.area.written = True
         self.inputs[name] = found.address, fmt, found
         return found
+
+    @property
+    def special(self):
+        """Whether its programs need special functions."""
+        return any(program.special for program in self._programs)
+
+    @property
+    def end(self):
+        """Where arrays end in main memory."""
+        return self._main
 
     # Steps
 
     def _new_program(self, persistent=0):
-        found = Program(f"p{len(self._programs)}", persistent)
+        found = Program(f"p{len(self._programs)}", persistent, self.acc_frac)
         self._programs.append(found)
         return found
 
     def _append(self, program, lines, results, prefetch=False, defer=False):
         self._steps.append(_Step(program, lines, results, prefetch, defer))
 
-    def program(self, persistent=0):
-        """A new program, run as the next step."""
+    @staticmethod
+    def holding(*reads):
+        """Refuses pairs (matrix, what its padding must hold; ``None``: anything) that cannot be read so."""
+        for matrix, needed in reads:
+            if not matrix.area.written:
+                raise KernelError(f"a matrix of {matrix.rows}x{matrix.cols} is read before anything is written to it")
+            if needed is not None and matrix.padding != needed and (matrix.runs_on or matrix.area.everywhere is not None):
+                raise KernelError(f"a repeated matrix of {matrix.rows}x{matrix.cols} has no padding of its own; copy it first")
+
+    def program(self, persistent=0, *, reads, writes):
+        """A new program, run as the next step.
+
+        ``reads``: pairs (matrix, pattern that its padding must hold, ``None``: any); it is filled before the program where it holds another.
+        ``writes``: pairs (matrix, pattern that is in its padding afterwards, ``None``: unknown).
+        """
+        self.holding(*reads)
+        for matrix, _ in (*reads, *writes):
+            last = matrix.address + sum((TILE * tiles(size) - 1) * stride for size, stride in zip(matrix.shape, (matrix.stride_y, matrix.stride_x),
+                                                                                                  strict=True))
+            if last >= self.elements:
+                raise KernelError(f"a matrix of {matrix.rows}x{matrix.cols} reaches to element {last}, the scratchpad has {self.elements}")
+        for matrix, _ in writes:
+            if matrix.repeated:
+                raise KernelError("a result cannot be written to a constant or to a matrix that is repeated")
+        fills = []
+        for matrix, needed in reads:
+            if needed is not None and matrix.padding != needed:
+                fills += clearing(matrix.area.home or matrix, needed)
+                matrix.area.padding = needed
+        for matrix, left in writes:
+            matrix.area.written, matrix.area.padding = True, left
         found = self._new_program(persistent)
-        self._append(found, [], [])
+        self._append(found, fills, [])
         return found
 
     def access(self, program, matrix, row=None, col=None, **coefficients):
@@ -191,12 +252,20 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         return [f".out {fmt} {address:#x} {m.address} {m.rows} {m.cols} mem_pitch={m.stride_y} mem_step={m.stride_x}"
                 for address, fmt, m in self.outputs.values() if not isinstance(m, Stored)]
 
+    def _check_sizes(self):
+        for program in self._programs:
+            if program.instructions > self.imem:
+                raise KernelError(f"an operation takes {program.instructions} instructions, this build has room for {self.imem} (imem)")
+        if len(self._steps) >= _MOST_STEPS:
+            raise KernelError(f"{len(self._steps)} steps and one for what is moved last, a list holds {_MOST_STEPS}")
+
     def source(self):
         """The assembly source."""
+        self._check_sizes()
         if len(self._steps) == self._epoch:
             # A step without instructions, for what is filled and moved last.
             if not self._steps or self._fills.get(self._epoch) or self._moves.get(self._epoch) or self._matrix_outputs():
-                self.program()
+                self.program(reads=(), writes=())
         lines = [line for program in self._programs for line in program.text()]
         for number, step in enumerate(self._steps):
             lines.append(f".step {step.program.name}" + " prefetch" * step.prefetch + " defer" * step.defer)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Softmax and layer normalisation of rows."""
+from .errors import KernelError
+from .operands import operands
+from .values import value_text
 
 __all__ = ["NormaliseOps"]
 
@@ -8,14 +11,24 @@ class NormaliseOps:
     """Methods of :class:`~.module.Module`."""
 
     def softmax(self, x):
-        """Softmax of every row: the largest element is taken off first. Columns of the padding must hold ``-inf``."""
+        """Softmax of every row: the largest element is taken off first."""
+        operands(self, "softmax", x, stored=False)
+        self._special("softmax")
         top = self.reduce("max", x, 1)
         powers = self.chain(x.rows, x.cols, [("INPUT", x), ("WEIGHTS", top), "sub", "copy INPUT, OUTPUT", "exp"])
         return self.binary("div", powers, self._row_sums(powers, x.cols))
 
     def layer_norm(self, x, gamma, beta, epsilon="1e-5"):
         """(x - mean) / sqrt(variance + epsilon) * gamma + beta of every row; ``gamma``, ``beta``: 1 x columns."""
-        share = self.constant(f"{1 / x.cols!r}" if "." in f"{1 / x.cols!r}" or "e" in f"{1 / x.cols!r}" else f"{1 / x.cols}.0")
+        operands(self, "layer_norm", x, gamma, beta, stored=False)
+        self._special("layer_norm")
+        for what, m in (("gamma", gamma), ("beta", beta)):
+            if m.rows != 1 or m.cols not in (1, x.cols):
+                raise KernelError(f"{what} of a matrix of {x.rows}x{x.cols} must be 1x{x.cols}, not {m.rows}x{m.cols}")
+        if not 0 <= float(value_text(epsilon, "epsilon")) < float("inf"):
+            raise KernelError(f"epsilon must be a finite number from 0, not {epsilon!r}")
+        self.holding((x, None), (gamma, None), (beta, None))
+        share = self.constant(1 / x.cols)
         mean = self.binary("mul", self._row_sums(x, x.cols), share)
         centred = self.binary("sub", x, mean)
         squares = self.binary("mul", centred, centred)
@@ -25,8 +38,12 @@ class NormaliseOps:
         return self.chain(x.rows, x.cols, [("INPUT", centred), ("WEIGHTS", scale), "mul", "copy INPUT, OUTPUT", ("WEIGHTS", gamma), "mul",
                                            "copy INPUT, OUTPUT", ("WEIGHTS", beta), "add"])
 
+    def _special(self, what):
+        if not self.sfu_lanes:
+            raise KernelError(f"{what} needs special functions, of which this build has none (sfu_lanes 0)")
+
     def _row_sums(self, x, cols):
-        """Sums of rows over ``cols`` columns alone, whatever the padding holds."""
+        """Sums of rows over ``cols`` columns."""
         ones = self.matrix(cols, 1)
         one = self.constant("1.0")
         self.chain(cols, 1, [("OUTPUT", one)], ones)

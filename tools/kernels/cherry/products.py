@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Matrix products and convolutions."""
 from dataclasses import replace
+from functools import partial
 
 from .errors import KernelError
+from .matrix import TILE, divisor, tiles
+from .operands import operands
+from .padding import ZERO
 from .stored import Stored
+from .values import whole_number
 
 __all__ = ["ProductOps"]
 
@@ -17,16 +22,26 @@ class ProductOps:
         Tiles of a row of the result run side by side, one in each context, and keep their sums there over the whole inner dimension; the
         tile of ``a`` is the same for all of them and loaded once. Of factors in main memory the result lies there, too.
         """
+        operands(self, "a product", a, b)
+        operands(self, "the result of a product", *[out] * (out is not None))
         if a.cols != b.rows:
             raise KernelError(f"{a.rows}x{a.cols} by {b.rows}x{b.cols}: the inner sizes differ")
+        if accumulate and out is None:
+            raise KernelError("accumulate adds to a result that is there: give it as out")
         if any(isinstance(m, Stored) for m in (a, b, out)):
             return self._matmul_blocks(a, b, out, accumulate)
-        out = self.matrix(a.rows, b.cols) if out is None else out
+        # Beside the inner dimension elements of the padding of both are multiplied: 0 by 0 alone is sure to be 0.
+        reads = [(m, ZERO if a.cols % TILE else None) for m in (a, b)] + [(out, None)] * accumulate
+        if out is None:
+            self.holding(*reads)
+            out = self.matrix(a.rows, b.cols)
         if out.shape != (a.rows, b.cols):
             raise KernelError(f"a product of {a.rows}x{b.cols} does not fit a matrix of {out.rows}x{out.cols}")
         if out.stride_x != 1:
             raise KernelError("a product is written to a matrix that is not transposed")
-        self._product_into(self.program, a, b, out, accumulate)
+        if out.address in (a.address, b.address):
+            raise KernelError("a product cannot take the place of a factor")
+        self._product_into(partial(self.program, reads=reads, writes=[(out, None)]), a, b, out, accumulate)
         return out
 
     def _product_into(self, make, a, b, out, accumulate):
@@ -34,7 +49,6 @@ class ProductOps:
 
         A row of tiles is stored in the first step of the next row, behind its loads, which so do not wait for the last sums.
         """
-        from .module import TILE, divisor, tiles
         rows, steps, side = tiles(a.rows), tiles(a.cols), divisor(tiles(b.cols), self.contexts)
         program = make(persistent=side)
         along, every = program.outer(tiles(b.cols) // side), program.outer(steps)
@@ -80,6 +94,9 @@ class ProductOps:
         column, channel. The result: filters x (height * width). ``channels``, ``width`` and ``filters`` are multiples of 4, ``height`` at
         most the number of contexts.
         """
+        operands(self, "a convolution", x, weights, stored=False)
+        for what, size in (("channels", channels), ("height", height), ("width", width), ("filters", filters)):
+            whole_number(size, what)
         if channels % 4 or width % 4 or filters % 4:
             raise KernelError(f"channels, width and filters must be multiples of 4, not {channels}, {width}, {filters}")
         if height > self.contexts:
@@ -87,16 +104,21 @@ class ProductOps:
         if x.shape != (channels, (height + 2) * (width + 2)) or weights.shape != (9 * channels, filters):
             raise KernelError(f"planes of {x.rows}x{x.cols} and weights of {weights.rows}x{weights.cols} do not fit a convolution of "
                               f"{channels} to {filters} channels, {height}x{width}")
+        # Every tile that is read or written holds elements of the matrices alone.
+        reads = [(x, None), (weights, None)]
+        self.holding(*reads)
         out = self.matrix(filters, height * width)
-        program = self.program(persistent=height)
+        program = self.program(persistent=height, reads=reads, writes=[(out, None)])
         block, column = program.loop(filters // 4), program.loop(width // 4)
         ky, kx, channel = program.loop(3), program.loop(3), program.loop(channels // 4)
         row, end = program.loop(height), program.loop(height)
         line = width + 2
         # Four pixels of a line by four channels; four channels by four filters; four pixels by four filters.
-        pixels = program.unit(x.address, x.stride_y, 1, **{column: 4, ky: line, kx: 1, channel: 4 * x.stride_y, row: line})
-        taps = program.unit(weights.address, 1, weights.stride_y, **{
-            block: 4, ky: 3 * channels * weights.stride_y, kx: channels * weights.stride_y, channel: 4 * weights.stride_y})
+        step = x.stride_x
+        pixels = program.unit(x.address, x.stride_y, step, **{
+            column: 4 * step, ky: line * step, kx: step, channel: 4 * x.stride_y, row: line * step})
+        taps = program.unit(weights.address, weights.stride_x, weights.stride_y, **{
+            block: 4 * weights.stride_x, ky: 3 * channels * weights.stride_y, kx: channels * weights.stride_y, channel: 4 * weights.stride_y})
         result = program.unit(out.address, out.stride_y, 1, **{block: 4 * out.stride_y, column: 4, end: width})
         with program.ordered(block), program.ordered(column):
             program("zero ACC")

@@ -2,6 +2,9 @@
 """Builds the text of one program: loops, address units, instructions."""
 from contextlib import contextmanager
 
+from ....gateware.cores.cherry.isa import SPECIAL
+from ....gateware.cores.cherry.numbers import FRAC
+
 __all__ = ["Program"]
 
 
@@ -13,10 +16,13 @@ class Program:
     name : str
     persistent : int
         Contexts whose private tiles live from loop to loop (``.needs contexts``); 0: the program is portable.
+    acc_frac : int
+        Fraction bits of ACC in the build.
     """
-    def __init__(self, name, persistent=0):
+    def __init__(self, name, persistent=0, acc_frac=FRAC):
         self.name = name
         self._head = [f".needs contexts={persistent}"] if persistent else []
+        self._head += [f".needs acc_frac={acc_frac}"] if acc_frac != FRAC else []
         self._body = []
         self._depth = 0
         self._units = {}
@@ -70,6 +76,16 @@ class Program:
         yield
         self._depth -= 1
         self(f"end_loop {loop}")
+
+    @property
+    def instructions(self):
+        """Instructions so far."""
+        return len(self._body)
+
+    @property
+    def special(self):
+        """Whether it has instructions of the special-function unit."""
+        return any(line.split()[0] in SPECIAL for line in self._body)
 
     def text(self):
         """The source lines."""

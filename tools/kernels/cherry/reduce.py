@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sums and maxima of rows and columns."""
 from .errors import KernelError
+from .matrix import TILE, divisor, tiles
+from .operands import operands
+from .padding import LOWEST, ZERO
 
 __all__ = ["ReduceOps"]
 
@@ -11,13 +14,14 @@ class ReduceOps:
     def reduce(self, op, x, axis):
         """Sum or maximum along ``axis``: 0 down the columns (a row comes out), 1 along the rows (a column).
 
-        Elements of the padding take part: sums are right where it is 0, maxima where it is ``-inf`` (``fill`` of the matrix) or the
-        number of rows (columns) is a multiple of 4.
+        Elements of the padding take part: it is filled with 0 or ``-inf`` before, unless it holds that or there is none that way.
         """
         if op not in ("sum", "max"):
             raise KernelError(f"no reduction {op!r}; there are sum, max")
         if axis not in (0, 1):
             raise KernelError(f"axis must be 0 or 1, not {axis!r}")
+        operands(self, "a reduction", x, stored=False)
+        self.holding(self._reduced(op, x.transposed if axis else x))
         if axis == 1:
             out = self.matrix(x.rows, 1)
             self._columns(op, x.transposed, out.transposed)
@@ -26,16 +30,24 @@ class ReduceOps:
         self._columns(op, x, out)
         return out
 
+    @staticmethod
+    def _reduced(op, x):
+        """What a reduction of columns reads: the matrix, and what its padding must hold."""
+        return x, {"sum": ZERO, "max": LOWEST}[op] if x.rows % TILE else None
+
     def _columns(self, op, x, out):
         """Reduces columns: tiles beside each other in contexts, which keep the running result in row 0 of ACC."""
-        from .module import divisor, tiles
         side = divisor(tiles(x.cols), self.contexts)
-        program = self.program(persistent=side)
+        reads = self._reduced(op, x)
+        # Below the result is what it was made with, 0; beside it lie results of the padding.
+        zero = out.cols % TILE == 0 or ZERO == (x.padding if reads[1] is None else reads[1])
+        lowest = self.constant("-inf") if op == "max" else None
+        program = self.program(persistent=side, reads=[reads], writes=[(out, ZERO if zero else None)])
         along = program.outer(tiles(x.cols) // side)
         down, beside, end = program.outer(tiles(x.rows)), program.loop(side), program.loop(side)
         with program.ordered(along):
             # For all contexts at once.
-            program("zero ACC" if op == "sum" else f"load {program.unit(self.constant('-inf').address, 0, 0)}, ACC")
+            program("zero ACC" if op == "sum" else f"load {program.unit(lowest.address, 0, 0)}, ACC")
             with program.ordered(down):
                 with program.independent(beside):
                     program(f"load {self.access(program, x, down, beside, **program.along(along, 4 * side * x.stride_x))}, OUTPUT", f"{op} 1")

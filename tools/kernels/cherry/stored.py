@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Matrices that stay in main memory, of any size, and how arrays lie there (specification, sections 7.2 and 7.4)."""
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ....gateware.cores.cherry.image import row_words
 from ....gateware.cores.cherry.transfers import from_words, to_words
 from .errors import KernelError
+from .padding import Area
 
 __all__ = ["FORMATS", "Stored", "from_array", "to_array"]
 
@@ -25,6 +26,7 @@ class Stored:
     cols: int
     fmt: str
     flipped: bool = False
+    area: Area = field(default_factory=Area, compare=False, repr=False)
 
     @property
     def shape(self):

@@ -27,7 +27,7 @@ class Workload:
 def _vector(before, loads, work, target, uniform=()):
     """Sixteen tiles a turn; their results are stored in the next turn, behind its first ``before`` loads, so that no load waits for the result."""
     def make(m):
-        p = m.program(persistent=16)
+        p = m.program(persistent=16, reads=(), writes=())
         turn, first, inner, last = p.loop(15), p.loop(16), p.loop(16), p.loop(16)
         places = {"x": 0, "y": 4100, "z": 8200}
 
@@ -73,7 +73,7 @@ def _softmax(m):
     """Rows of 64x64: tiles are loaded transposed, so that a context reduces four rows down its columns. Results are stored a turn later,
     behind the loads of the next."""
     x, powers, tops, sums = Matrix(0, 64, 64, 68), Matrix(4352, 64, 64, 68), 8704, 8772
-    first = m.program(persistent=16)
+    first = m.program(persistent=16, reads=(), writes=())
     begin, walk, row, middle, again, beside, end = (first.loop(n) for n in (16, 15, 16, 16, 15, 16, 16))
 
     def tile(program, matrix, across, down, offset=0):
@@ -91,7 +91,7 @@ def _softmax(m):
     with first.independent(end):
         first(f"store {first.unit(powers.address + 60, 68, 1, **{end: 272})}, OUTPUT", "sum 1",
               f"store {first.unit(sums, 1, 0, **{end: 4})}, ACC, 1, 4")
-    second = m.program(persistent=16)
+    second = m.program(persistent=16, reads=(), writes=())
     begin, walk, row, end = (second.loop(n) for n in (16, 15, 16, 16))
     with second.independent(begin):
         second(f"load {second.unit(sums, 1, 0, **{begin: 4})}, WEIGHTS", f"load {second.unit(powers.address, 68, 1, **{begin: 272})}, INPUT", "div")

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cycles that a tile access takes in the banks of MEM, and pitches that waste them (specification, section 9). Pure Python."""
+from collections import Counter
+from functools import lru_cache
+from math import prod
+
+__all__ = ["access_cycles", "better_pitch", "warn_of_banks"]
+
+_SIGN18, _LOW18 = 1 << 17, (1 << 18) - 1
+#: Elements of a tile and along it.
+_TILE, _SIDE = 16, 4
+#: Cycles that are worth a warning: a step takes twice as many besides its work.
+_WORTH = 100
+
+
+def access_cycles(stride_x, stride_y, len_y, len_x, banks):
+    """Cycles of an access: distinct addresses in the fullest bank."""
+    addresses = {y * stride_y + x * stride_x & _LOW18 for y in range(len_y) for x in range(len_x)}
+    return max(Counter(a % banks for a in addresses).values())
+
+
+@lru_cache(1024)
+def better_pitch(stride_x, stride_y, len_y, len_x, banks):
+    """(pitch, cycles with it) of the next larger pitch with which the access takes the fewest cycles; ``None`` if it takes no more than a
+    whole tile has to, or as few as with any other.
+
+    The pitch is the larger stride; the others keep their values. Multiples of four come first, since matrices are of whole tiles.
+    """
+    now = access_cycles(stride_x, stride_y, len_y, len_x, banks)
+    if now <= max(1, _TILE // banks):
+        return None
+    down = _is_pitch_down(stride_x, stride_y, len_y, len_x)
+    pitch = stride_y if down else stride_x
+    size, sign = abs(pitch), -1 if pitch < 0 else 1
+    whole = range(size - size % _SIDE + _SIDE, size + _SIDE * banks + 1, _SIDE)
+    found = {}
+    for other in (*whole, *range(size + 1, size + banks + 1)):
+        strides = (stride_x, sign * other) if down else (sign * other, stride_y)
+        found.setdefault(access_cycles(*strides, len_y, len_x, banks), sign * other)
+    best = min(found)
+    return (found[best], best) if best < now else None
+
+
+def _is_pitch_down(stride_x, stride_y, len_y, len_x):
+    """Whether rows, not columns, are what lies far apart."""
+    return len_y > 1 and (len_x == 1 or abs(stride_y) >= abs(stride_x))
+
+
+def _runs(access, ordered, independent, unit, counts, contexts):
+    """How often the core makes an access: once for a group where a load is the same for all of its contexts."""
+    runs = prod(counts[loop] for loop in ordered)
+    if independent is None:
+        return runs
+    name, values = access.instruction.mnemonic, access.values
+    whole = values["zero"] or (values["len_y"] == _SIDE and values["len_x"] == _SIDE) if name == "load" else False
+    return runs * (-(-counts[independent] // contexts) if whole and not unit.coefficients.get(independent) else counts[independent])
+
+
+def warn_of_banks(accesses, units, counts, params, warn):
+    """Warns of address units whose pitch makes loads and stores wait for banks, and costs as much as half a step's own time: at the first.
+
+    ``accesses``: triples (item, indices of ordered loops around it, of the independent one or ``None``); ``units``: index ->
+    (:class:`~.image.Unit`, name, place); ``counts``: index -> iterations; ``warn(place, message)``.
+    """
+    banks, found = params["banks"], {}
+    for item, ordered, independent in accesses:
+        unit, name, _ = units[item.values["apu"]]
+        strides = [(value ^ _SIGN18) - _SIGN18 for value in (unit.stride_x, unit.stride_y)]
+        shape = item.values["len_y"], item.values["len_x"]
+        better = better_pitch(*strides, *shape, banks)
+        if better is None:
+            continue
+        now, down = access_cycles(*strides, *shape, banks), _is_pitch_down(*strides, *shape)
+        lost = (now - better[1]) * _runs(item, ordered, independent, unit, counts, params["contexts"])
+        text = (f"this {item.instruction.mnemonic} takes {now} cycles: with the pitch of {strides[down]} of address unit {name} "
+                f"{'rows' if down else 'columns'} of a tile lie in the same of {banks} banks; a pitch of {better[0]} takes {better[1]}")
+        first = found.setdefault(name, [item.place, text, 0])
+        first[2] += lost
+    for place, text, lost in found.values():
+        if lost >= _WORTH:
+            warn(place, f"{text} (up to {lost} cycles of the program)")
