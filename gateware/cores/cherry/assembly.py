@@ -274,8 +274,8 @@ def _image(assembler, section):
     names = {number: name for name, number in state.get("loop", {}).items()}
     units = state.get("units", {})
     needs = state.get("needs", {})
-    checker = Checker(items, names, {k: (name, tuple(u.coefficients), place) for k, (u, name, place) in units.items()},
-                      "contexts" in needs, assembler.fail, assembler.warn)
+    moved = {k: (name, tuple(loop for loop, step in u.coefficients.items() if step), place) for k, (u, name, place) in units.items()}
+    checker = Checker(items, names, state.get("counts", {}), moved, "contexts" in needs, assembler.fail, assembler.warn)
     checker.look()
     if assembler.params is not None:
         warn_of_banks(checker.accesses(), units, state.get("counts", {}), assembler.params, assembler.warn)

@@ -105,7 +105,7 @@ def _is_nested(isa, image):
         items.append(SimpleNamespace(instruction=decoded.instruction if known else None, values=decoded.values, raw=False, place=None))
     recorded = {k: body for k, (_, body) in image.loops.items()}
     try:
-        counted = Checker(items, {}, {}, True, fail, lambda place, message: None).bodies
+        counted = Checker(items, {}, {}, {}, True, fail, lambda place, message: None).bodies
         if {k: counted.get(k, 0) for k in recorded} == recorded:
             return True
     except _NotNested:

@@ -44,11 +44,13 @@ class _Open:
 class Checker:
     """Walks over one program's items.
 
-    ``items``: the assembler's, in order; ``loops``: index -> name; ``units``: index -> (name, loops with a coefficient, place);
-    ``persistent``: ``.needs contexts`` stands there; ``fail(place, message, expected)`` raises; ``warn(place, message)``.
+    ``items``: the assembler's, in order; ``loops``: index -> name; ``counts``: index -> iterations; ``units``: index -> (name, loops with
+    a coefficient that is not 0, place); ``persistent``: ``.needs contexts`` stands there; ``fail(place, message, expected)`` raises;
+    ``warn(place, message)``.
     """
     items: list
     loops: dict
+    counts: dict
     units: dict
     persistent: bool
     fail: Callable
@@ -56,7 +58,6 @@ class Checker:
 
     def __post_init__(self):
         self.bodies = {}
-        self._written = []
         self._tree = self._nest()
 
     # Nesting
@@ -120,54 +121,70 @@ class Checker:
 
     def look(self):
         """Warns of what is likely not meant."""
-        self._used = {}
-        self._walk_ordered(self._tree, [False] * 4, (), None)
+        used = {}
+        for item, ordered, independent in self.accesses():
+            used.setdefault(item.values["apu"], set()).update((*ordered, independent))
         for unit, (name, loops, place) in self.units.items():
-            never = [self._loop(k) for k in loops if unit in self._used and k not in self._used[unit]]
+            never = [self._loop(k) for k in loops if unit in used and k not in used[unit]]
             if never:
                 self.warn(place, f"address unit {name} has a coefficient of loop {', '.join(never)}, which never encloses its use")
+        self._walk_ordered(self._tree, [False] * 4)
 
-    def _walk_ordered(self, block, private, around, loop):
+    @staticmethod
+    def _effects(block):
+        """Instructions of a block without its loops: (item, registers read, register written or ``None``)."""
+        for entry in block:
+            if not isinstance(entry, tuple) and entry.instruction is not None and not entry.raw:
+                read, written = sources(entry.instruction.mnemonic, entry.values)
+                # A copy to itself does nothing.
+                yield entry, () if written is None and entry.instruction.mnemonic == "copy" else read, written
+
+    def _walk_ordered(self, block, private):
         """Follows ``private``: whether a register may have private copies. Returns the state at the end."""
         for entry in block:
             if isinstance(entry, tuple):
-                inner_loop, independent, body = entry
-                walk = self._walk_body if independent else self._walk_ordered
-                after = walk(body, list(private), (*around, inner_loop), inner_loop)
-                # An ordered loop's next iteration begins where the last one ended.
-                if not independent and after != private:
-                    after = walk(body, [a or b for a, b in zip(after, private, strict=True)], (*around, inner_loop), inner_loop)
-                private = after
-            elif entry.instruction is not None and not entry.raw:
-                self._note_unit(entry, around)
-                read, written = sources(entry.instruction.mnemonic, entry.values)
+                private = self._walk_loop(*entry, private)
+            for item, read, written in self._effects([entry]):
                 for r in read:
                     if private[r]:
-                        self.warn(entry.place, f"{TILES[r]} is read in ordered code after an independent loop wrote it: the uniform "
-                                               "copy is read")
+                        self.warn(item.place, f"{TILES[r]} is read in ordered code after an independent loop wrote it: the uniform "
+                                              "copy is read")
                 if written is not None:
                     private[written] = False
         return private
 
-    def _walk_body(self, block, private, around, loop):
-        written_here = [False] * 4
-        for entry in block:
-            if entry.instruction is None or entry.raw:
-                continue
-            self._note_unit(entry, around)
-            name = entry.instruction.mnemonic
-            read, written = sources(name, entry.values)
+    def _walk_loop(self, loop, independent, body, private):
+        """The state after a loop's iterations; those of an independent one are taken for groups of one."""
+        count = self.counts[loop]
+        if not count:
+            return private
+        begin = list(private)
+        while True:
+            end = self._walk_body(body, list(begin), loop, count) if independent else self._walk_ordered(body, list(begin))
+            # The next iteration, or group, begins where the last one ended.
+            joined = [a or b for a, b in zip(begin, end, strict=True)]
+            if joined == begin or count == 1 or independent and self.persistent:
+                return end
+            begin = joined
+
+    def _walk_body(self, block, private, loop, count):
+        body = list(self._effects(block))
+        # What one iteration leaves is what the next finds, if that is not of the same group.
+        left = {written for _, _, written in body} if count > 1 else set()
+        written_here = set()
+        for item, read, written in body:
             for r in read:
-                if private[r] and not written_here[r] and not self.persistent:
-                    self.warn(entry.place, f"{TILES[r]} holds what an earlier independent loop wrote, context by context: the "
-                                           "result depends on the number of contexts, expected .needs contexts=N")
-            if written is None:
-                continue
-            moves = name == "load" and loop in self.units.get(entry.values["apu"], ("", ()))[1]
-            private[written] = moves or any(private[r] for r in read)
-            written_here[written] = True
+                if not self.persistent and r not in written_here and (private[r] or r in left):
+                    self.warn(item.place, self._carried(r, loop) if r in left else
+                              f"{TILES[r]} holds what an earlier independent loop wrote, context by context: the result depends on the "
+                              "number of contexts, expected .needs contexts=N")
+            if written is not None:
+                moves = item.instruction.mnemonic == "load" and loop in self.units.get(item.values["apu"], ("", ()))[1]
+                private[written] = moves or any(private[r] for r in read)
+                written_here.add(written)
         return private
 
-    def _note_unit(self, entry, around):
-        if "apu" in entry.values:
-            self._used.setdefault(entry.values["apu"], set()).update(around)
+    def _carried(self, register, loop):
+        return (f"{TILES[register]} is read before the body of loop {self._loop(loop)} has written all of it, and may hold what another "
+                f"iteration left: the result depends on the number of contexts, expected all of {TILES[register]} written before, or "
+                ".needs contexts=N")

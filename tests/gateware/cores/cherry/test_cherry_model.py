@@ -5,6 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
+from cherry_portable import WIDTHS, reasons
 
 from quintet.firmware.cherry import small
 from quintet.gateware.cores.cherry import arithmetic
@@ -30,7 +31,15 @@ def machine(text=None, *, data=None, contexts=4, memory=1 << 16, params=None, **
 
 
 def run(text, mem=None, **options):
-    """Outcome and MEM of a program that starts with ``mem`` (address -> elements)."""
+    """Outcome and MEM of a program that starts with ``mem`` (address -> elements): the same with other contexts, if it is portable."""
+    outcome, found = run_once(text, mem, **options)
+    if outcome.status == "done" and ".needs contexts" not in text and not reasons(assemble_text(SOFTWARE, text)):
+        for contexts in WIDTHS:
+            assert (run_once(text, mem, **{**options, "contexts": contexts})[1] == found).all(), contexts
+    return outcome, found
+
+
+def run_once(text, mem, **options):
     model, registers = machine(text, **options)
     for at, elements in (mem or {}).items():
         model.mem[at:at + np.size(elements)] = np.ravel(elements)
