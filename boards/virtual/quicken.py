@@ -93,16 +93,22 @@ def copy_registers(header):
 
 
 def _statements(lines):
-    """Statements of whole lines, and with each index of a memory what uses it."""
-    found, depth, temporary = [], 0, None
+    """Statements of whole lines, without comments, and with each index of a memory what uses it."""
+    found, statement, depth, temporary = [], [], 0, None
     for line in lines:
-        if depth or (temporary is not None and re.search(rf"\b{temporary}\b", line)):
-            found[-1].append(line)
+        if line.lstrip().startswith("//"):
+            continue
+        statement.append(line)
+        depth += line.count("{") - line.count("}")
+        if depth:
+            continue
+        if temporary is not None and re.search(rf"\b{temporary}\b", "\n".join(statement)):
+            found[-1] += statement
         else:
             declared = _TEMPORARY.match(line)
             temporary = declared and declared[1]
-            found.append([line])
-        depth += line.count("{") - line.count("}")
+            found.append(statement)
+        statement = []
     return found
 
 
