@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Assembler of the small engine's microprogram (:mod:`.micro_machine`). Pure Python.
 
-Micro-instructions are separated by ``;`` or new lines; ``//`` starts a comment, ``label:`` names the next one, ``.align n`` leaves room.
+Micro-instructions are separated by ``;`` or new lines; ``//`` starts a comment, ``label:`` names the next one, ``.align n`` leaves room,
+``.also b a`` makes ``b`` another name of the variable ``a``.
 
-Operands of ``ld``, ``add``, ``sub``, ``and`` (and of ``st``, but for the last two): ``name``, a variable, given a place where it is first
-named; ``name.2``, an entry of an array; ``name+X``, the entry that the index says; ``#n``, a number; ``$NAME``, a :class:`Source`.
+Operands of ``ld``, ``add``, ``sub``, ``and``, ``mul`` (and of ``st``, but for the last two): ``name``, a variable, given a place where it is
+first named; ``name.2``, an entry of an array; ``name+X``, the entry that the index says; ``#n``, a number; ``$NAME``, a :class:`Source`.
 """
 import enum
 
@@ -37,6 +38,7 @@ class Op(enum.IntEnum):
     RET = 21
     JTAB = 22           #: jump to label + A
     WAIT = 23           #: idle until a run starts; no call is open then
+    MUL = 24            #: A = upper half of A * R; C: the bit below it
 
 
 class Mode(enum.IntEnum):
@@ -61,10 +63,10 @@ class Count(enum.IntFlag):
 
 #: Arrays: name -> (place, entries). The index is OR'ed to the place.
 ARRAYS = {"INFO": (0x80, 32), "DESC": (0xA0, 8), "STACK": (0xA8, 8), "LCOUNT": (0xB0, 8), "BODY": (0xB8, 8), "ADDR": (0xC0, 16),
-          "ITER": (0xD0, 8), "START": (0xD8, 8)}
+          "ITER": (0xD0, 8), "START": (0xD8, 8), "SERIES": (0x60, 19), "RECIPROCAL": (0xE0, 8), "LOGARITHM": (0xE8, 8), "ROOT": (0xF0, 8)}
 #: Places of the return addresses.
 RETURNS = 0xF8
-_FREE = (*range(0x80), *range(0xE0, RETURNS))
+_FREE = (*range(0x60), *range(0x60 + 19, 0x80))
 _JUMPS = (Op.JMP, Op.JZ, Op.JNZ, Op.JC, Op.JNC, Op.JABORT, Op.CALL, Op.JTAB)
 _PLAIN = (Op.READ, Op.REQUEST, Op.SEND, Op.RUN, Op.RET, Op.WAIT)
 
@@ -112,6 +114,10 @@ class Microprogram:
                     self.labels[label] = len(lines)
                 if words and words[0] == ".align":
                     lines += [["wait"]] * (-len(lines) % int(words[1]))
+                elif words and words[0] == ".also":
+                    if words[1] in self._names:
+                        raise ValueError(f"Variable {words[1]} has a place, not that of {words[2]}")
+                    self._names[words[1]] = self._place(words[2])
                 elif words:
                     lines.append(words)
         if len(lines) > self.SIZE:

@@ -7,6 +7,7 @@ from ..engine import Stall
 from .isa import ISA, SPECIAL
 from .micro_assembler import Microprogram
 from .micro_lists import ALL_ONES, CODE_TABLE, TILE_WORDS, lists, tile_table
+from .micro_special import TABLES, special
 from .micro_transfer import transfers
 from .ops import Unit
 from .predecode import WORK
@@ -29,7 +30,7 @@ def _info():
         if name == "nop":
             continue            # a copy
         value = 0x1FFF & ~sum((1 << f.hi + 1) - (1 << f.lo) for f in instruction.fields)
-        if name in WORK and name not in SPECIAL:
+        if name in WORK:
             unit, kind = WORK[name]
             value |= kind.value << KIND | (unit is Unit.ALU) << ALU
             if name not in ("copy", "zero"):
@@ -39,7 +40,7 @@ def _info():
     return entries
 
 
-def _handlers():
+def _handlers(params):
     """Of each opcode the label that carries it out."""
     labels = ["op_opcode"] * 32
     for instruction in ISA.instructions:
@@ -47,7 +48,7 @@ def _handlers():
         if name == "nop":
             continue
         if name in SPECIAL:
-            label = "op_special"
+            label = "op_special" if params["sfu_lanes"] else "op_feature"
         elif name.startswith("start"):
             label = "op_start"
         elif name.startswith("end"):
@@ -63,9 +64,9 @@ def _handlers():
 
 
 def _code(params, codes):
-    axis = "" if params["reduce_axes"] else "ld WORD; and #0xC00; jnz op_special"
+    axis = "" if params["reduce_axes"] else "ld WORD; and #0xC00; jnz op_feature"
     tiles = tile_table(params)
-    table = "\n".join(f"        jmp {label}" for label in _handlers())
+    table = "\n".join(f"        jmp {label}" for label in _handlers(params))
     return f"""
 program: cls FETCH
         ld #0; st INDEX; st DEPTH; st INDEP; st NP
@@ -261,7 +262,7 @@ above:  ld #0; st SKIP
 
 op_opcode: ld #{codes["opcode"]}; jmp of_word
 op_field: ld #{codes["field"]}; jmp of_word
-op_special: ld #{codes["feature"]}
+op_feature: ld #{codes["feature"]}
 of_word: st CODE
         ld WORD; jmp inside
 reason_1: ld #0x100; jmp state
@@ -303,6 +304,6 @@ stopped: ld #{codes["aborted"]}; st CODE
 
 def microprogram(params, memory_size):
     """The :class:`~.micro_assembler.Microprogram` of a build; ``memory_size`` in bytes."""
-    codes = ISA.fault_codes
-    return Microprogram(lists(params, codes) + transfers(params, memory_size, codes) + _code(params, codes),
-                        values={"INFO": _info(), "ITER": [ALL_ONES] * 8}, classes=Stall)
+    codes, functions = ISA.fault_codes, special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else ""
+    return Microprogram(lists(params, codes) + transfers(params, memory_size, codes) + _code(params, codes) + functions,
+                        values={"INFO": _info(), "ITER": [ALL_ONES] * 8} | (TABLES if functions else {}), classes=Stall)

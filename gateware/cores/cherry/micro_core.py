@@ -8,8 +8,9 @@
                   |  +-------- tiles -- dot unit, comparators
                   +----------- control block
 
-It runs where block RAM is at hand and logic is not (iCE40): lists, images, DMA, loops, addresses, loads and stores are micro-instructions
-(:mod:`.micro_code`, :mod:`.micro_lists`, :mod:`.micro_transfer`), one thing at a time; only sums of products and comparisons have units.
+It runs where block RAM is at hand and logic is not (iCE40): lists, images, DMA, loops, addresses, loads, stores and special functions are
+micro-instructions (:mod:`.micro_code`, :mod:`.micro_lists`, :mod:`.micro_transfer`, :mod:`.micro_special`), one thing at a time; only sums of
+products and comparisons have units.
 """
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring

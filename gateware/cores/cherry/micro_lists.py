@@ -19,8 +19,8 @@ def tile_table(params):
 
 def lists(params, codes):
     """The text; ``codes``: fault codes by name."""
-    # Flags of the image that this engine lacks: special functions, axes, a wide ACC.
-    lacking = 0x500 | (0 if params["reduce_axes"] else 0x200)
+    # Flags of the image that this build lacks: a wide ACC, special functions, axes.
+    lacking = 0x400 | (0 if params["sfu_lanes"] else 0x100) | (0 if params["reduce_axes"] else 0x200)
     bad = "".join(f"""
 bad_{name}: ld #{codes[name]}; jmp bad                      // the word at hand is wrong""" for name in ("capacity", "feature", "image"))
     return f"""

@@ -10,13 +10,23 @@ from .micro_assembler import ARRAYS, RETURNS, Mode, Op, Sink, Source
 
 __all__ = ["MicroMachine"]
 
-#: Words of a memory of the program.
-_PART = 1024
+#: Words of a memory of the program: at most, and what they are a multiple of.
+_PART, _BLOCK = 1024, 256
+
+
+def _parts(words):
+    """``words``, cut into memories of powers of two, since one memory takes blocks for the next: (first address, words) of each."""
+    first = 0
+    while first < len(words):
+        left = -(-(len(words) - first) // _BLOCK) * _BLOCK
+        size = min(_PART, 1 << left.bit_length() - 1)
+        yield first, size
+        first += size
 
 
 class MicroMachine(wiring.Component):
-    """Runs a microprogram, a micro-instruction in two cycles (the operand is read; it is used), shifts a bit a cycle. One word of main memory
-    is under way at a time, and nothing is when an instruction has ended.
+    """Runs a microprogram, a micro-instruction in two cycles (the operand is read; it is used), shifts a bit a cycle and multiplies by one in
+    one or two. One word of main memory is under way at a time, and nothing is when an instruction has ended.
 
     Parameters
     ----------
@@ -54,13 +64,11 @@ class MicroMachine(wiring.Component):
         a, carry, index, depth = Signal(32, reset_less=True), Signal(), Signal(8), Signal(3)
         self._a, self._carry = a, carry
         here, following = Signal.like(fetch), Signal.like(fetch)
-        # Of several, since one memory takes blocks for the next power of two.
-        for k, first in enumerate(range(0, len(program.words), _PART)):
-            words = program.words[first:first + _PART]
-            m.submodules[f"code_{k}"] = code = memory.Memory(shape=16, depth=1 << (len(words) - 1).bit_length(), init=words)
+        for k, (first, size) in enumerate(_parts(program.words)):
+            m.submodules[f"code_{k}"] = code = memory.Memory(shape=16, depth=size, init=program.words[first:first + size])
             port = code.read_port()
             m.d.comb += [port.addr.eq(fetch), port.en.eq(onward)]
-            with m.If(here[_PART.bit_length() - 1:] == k):
+            with m.If(here >> size.bit_length() - 1 == first // size):
                 m.d.comb += word.eq(port.data)
 
         def at(*ops):
@@ -94,6 +102,10 @@ class MicroMachine(wiring.Component):
         # The accumulator
         total, minus, left = Signal(33), op == Op.SUB, Signal(5)
         m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + minus)
+        # A product: the multiplier, whose lowest bit says whether the operand is added, in a cycle of its own, before a bit leaves A.
+        multiplier, summed, adds = Signal(32, reset_less=True), Signal(), Signal()
+        right = Cat(a[1:], carry & summed, a[0])
+        m.d.comb += adds.eq(multiplier[0] & ~summed)
         with m.If(self._second):
             with m.Switch(op):
                 with m.Case(Op.LD):
@@ -104,10 +116,20 @@ class MicroMachine(wiring.Component):
                     m.d.sync += a.eq(a & operand)
                 with m.Case(Op.SHL, Op.SHR):
                     with m.If(left != 0):
-                        m.d.sync += [Cat(a, carry).eq(Mux(op == Op.SHL, Cat(Const(0, 1), a), Cat(a[1:], Const(0, 1), a[0]))), left.eq(left - 1)]
+                        m.d.sync += [Cat(a, carry).eq(Mux(op == Op.SHL, Cat(Const(0, 1), a), right)), left.eq(left - 1)]
+                with m.Case(Op.MUL):
+                    m.d.sync += summed.eq(adds)
+                    with m.If(adds):
+                        m.d.sync += Cat(a, carry).eq(total)
+                    with m.Else():
+                        m.d.sync += [Cat(a, carry).eq(right), multiplier.eq(multiplier >> 1), left.eq(left - 1)]
         with m.Else():
-            m.d.sync += left.eq(Mux(x[10], index, x))
+            m.d.sync += left.eq(Mux(op == Op.MUL, 0, Mux(x[10], index, x)))
+            with m.If(self._valid & (op == Op.MUL)):
+                m.d.sync += [multiplier.eq(a), a.eq(0)]
         m.d.comb += self._done.eq(1)
+        with m.If(at(Op.MUL)):
+            m.d.comb += self._done.eq(~adds & (left == 1))
         with m.If(at(Op.SHL, Op.SHR)):
             m.d.comb += self._done.eq(left[1:] == 0)
         self._word(m, at)

@@ -23,14 +23,14 @@ def cap_feature(params, overlap):
 
 
 #: The least of what can be built in parallel, and the ACC of the published ISA.
-_SERIAL = {"macs": 1, "banks": 1, "contexts": 1, "sfu_lanes": 0, "alu_lanes": 1, "acc_frac": 9, "slots": 1}
+_SERIAL = {"macs": 1, "banks": 1, "contexts": 1, "alu_lanes": 1, "acc_frac": 9, "slots": 1}
 #: Sizes for the chips of iCE40.
-_SMALL = _SERIAL | {"log_mem": 11, "reduce_axes": 0, "imem": 256}
+_SMALL = _SERIAL | {"log_mem": 11, "sfu_lanes": 1, "reduce_axes": 1, "imem": 256}
 
 
 def microcoded(params):
     """Whether a build has the small engine (:mod:`.micro_core`): everything in it is serial."""
-    return all(params[name] == least for name, least in _SERIAL.items())
+    return params["sfu_lanes"] <= 1 and all(params[name] == least for name, least in _SERIAL.items())
 
 
 SPACE = ParameterSpace("cherry", (
@@ -50,8 +50,8 @@ SPACE = ParameterSpace("cherry", (
     Preset("85f-max", {"macs": 64}, clock_mhz=60, doc="64 MACs a cycle"),
     Preset("25f", {"macs": 16, "banks": 4, "log_mem": 14, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
            too_large=("25f",), doc="16 MACs a cycle, 16,384 elements in 4 banks"),
-    Preset("up5k", _SMALL, clock_mhz=18, doc="one multiplier, 2,048 elements, no special functions: the small engine, main memory in SPRAM"),
-    Preset("hx8k", _SMALL, doc="one multiplier, 2,048 elements, no special functions: the small engine"),
+    Preset("up5k", _SMALL, clock_mhz=18, doc="one multiplier, 2,048 elements: the small engine, main memory in SPRAM"),
+    Preset("hx8k", _SMALL, doc="one multiplier, 2,048 elements: the small engine"),
     Preset("sim", {"macs": 8, "banks": 4, "log_mem": 12, "contexts": 4, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
            doc="small, for tests"),
 ), _check)

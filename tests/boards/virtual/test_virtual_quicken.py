@@ -90,6 +90,12 @@ bool p_top::eval(performer *performer) {
 		if (p_d.curr) {
 			p_e.next = p_b;
 		}
+		auto tmp_1 = memory_index(p_c.curr);
+		// cells m
+		if (p_d.curr) {
+			CXXRTL_ASSERT(tmp_1.valid && "out of bounds read");
+			p_f.next = m[tmp_1.index];
+		}
 	}
 	p_out = p_b;
 	return converged;
@@ -105,9 +111,12 @@ after
     assert inner[0] == ["\tp_a = f(value<1>{0u});"]
     assert inner[1][0].startswith("\tauto tmp_0") and len(inner[1]) == 7
     assert inner[2:] == [["\tif (posedge_p_clk) {", "\t\tp_c.next = p_b;", "\t}"],
-                         ["\tif (posedge_p_clk) {", "\t\tif (p_d.curr) {", "\t\t\tp_e.next = p_b;", "\t\t}", "\t}"], ["\tp_out = p_b;"]]
+                         ["\tif (posedge_p_clk) {", "\t\tif (p_d.curr) {", "\t\t\tp_e.next = p_b;", "\t\t}", "\t}"],
+                         ["\tif (posedge_p_clk) {", "\t\tauto tmp_1 = memory_index(p_c.curr);", "\t\tif (p_d.curr) {",
+                          '\t\t\tCXXRTL_ASSERT(tmp_1.valid && "out of bounds read");', "\t\t\tp_f.next = m[tmp_1.index];", "\t\t}", "\t}"],
+                         ["\tp_out = p_b;"]]
     assert text.startswith("before\n") and text.endswith("\treturn converged;\n}\nafter\n")
-    for line in ("\tvalue<1> p_a;", "\tvalue<8> p_b;", "\tvoid eval_4(performer *performer);"):
+    for line in ("\tvalue<1> p_a;", "\tvalue<8> p_b;", "\tvoid eval_5(performer *performer);"):
         assert line in members and line not in text
     whole, kept = quicken.cut_up(source, header, 1000)
     assert whole.count("void p_top::eval_") == 1 and "\tvalue<8> p_b;" in whole and "p_b" not in kept

@@ -41,11 +41,11 @@ BUILDS = {
     # The most contexts, a wide ACC, no reduces along rows, the fewest parallel multipliers.
     "many": ("sim", {"macs": 4, "contexts": 32, "banks": 2, "reduce_axes": 0, "sfu_lanes": 0, "alu_lanes": 1, "acc_frac": 17}, 8, "bare"),
     # One context, one resident program, one bank: an instruction after the other.
-    "lockstep": ("hx8k", {"log_mem": 12, "imem": 512, "macs": 4}, 1, "bare"),
-    # Everything serial: the small engine.
+    "lockstep": ("hx8k", {"log_mem": 12, "imem": 512, "macs": 4, "sfu_lanes": 0, "reduce_axes": 0}, 1, "bare"),
+    # Everything serial: the small engine; with what it may lack, and without.
     "one": ("hx8k", {"log_mem": 12, "imem": 512}, 1, "bare"),
     "one-4": ("hx8k", {"log_mem": 12, "imem": 512}, 4, "shell"),
-    "one-8": ("hx8k", {"log_mem": 12, "imem": 512, "reduce_axes": 1}, 8, "bare"),
+    "one-8": ("hx8k", {"log_mem": 12, "imem": 512, "sfu_lanes": 0, "reduce_axes": 0}, 8, "bare"),
 }
 #: Those of `make test`: one, since the compiler takes minutes for the larger ones.
 QUICK = ("sim",)

@@ -16,6 +16,8 @@ __all__ = ["BOARDS", "jobs"]
 
 BOARDS = {"blackice-ii": "hx8k", "blackice-mx": "hx8k", "icebreaker": "up5k"}
 _AT, _LOADS, _SIZE = 0x1000, 16, (16, 32)
+#: Carried out by the microprogram and the units alone, the same on every board.
+FUNCTIONS = ("div", "pow", "exp", "log", "max 0, 2")
 
 
 def _kernel(folder, name, shape, op):
@@ -29,6 +31,13 @@ def _text(folder, name, lines):
     (folder / f"{name}.s").write_text("\n".join(lines) + "\n")
     (folder / f"{name}.toml").write_text(f'core = "cherry"\nprogram = "{name}.s"\nprogram_at = {_AT:#x}\n')
     return folder / f"{name}.toml"
+
+
+def _repeated(folder, text, count):
+    """``count`` times one instruction, of INPUT and OUTPUT from 0.3 to 5.85 and WEIGHTS from -2.5 to 2.5."""
+    fills = [f".fill {value:.3f} {at} 1 1" for k in range(16) for at, value in ((k, 0.3 + 0.37 * k), (16 + k, (k - 7.5) / 3))]
+    loads = ["load x, INPUT", "load x, OUTPUT", "load y, WEIGHTS"]
+    return _text(folder, f"{text.split()[0]} {count}", [*fills, ".program p", ".apu x 0 1 4", ".apu y 16 1 4", *loads, *[text] * count])
 
 
 def jobs(folder):
@@ -64,6 +73,10 @@ def main():
             each = [(c["loads"] - c["nothing"]) / _LOADS, (c["in"] - c["nothing"]) / elements, (c["out"] - c["fill"]) / elements]
             whole = [c["addition of 512 elements"], c["product of 16x16 by 16x16"]]
             print(f"| {board} | " + " | ".join(f"{n:,.0f}" for n in (*whole, *each)) + " |", flush=True)
+        print("\n| tile of | cycles |\n|---|---|")
+        for text in FUNCTIONS:
+            one, more = (_cycles(_repeated(Path(folder), text, count), *next(iter(BOARDS.items()))) for count in (1, 1 + _LOADS))
+            print(f"| `{text}` | {(more - one) / _LOADS:,.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -80,11 +80,12 @@ def test_axis_three_and_four_rows_with_skip():
 
 
 def test_features_of_a_build():
-    small = SPACE.resolve("hx8k")
+    small = SPACE.resolve("hx8k", {"sfu_lanes": 0, "reduce_axes": 0})
     for word, lacks in ((0x14000, True), (0x16000, True), (0x0A000, True), (0x0C000, True), (0x0E400, True), (0x10800, True),
                         (0x0E000, False), (0x12000, False)):
         decoded = ISA.decode(word, small)
         assert decoded.fault == ("feature" if lacks else None) and decoded.detail == (word if lacks else 0)
+        assert all(ISA.decode(word, SPACE.resolve(preset)).fault is None for preset in SPACE.presets)
 
 
 def test_listings_of_random_words_assemble_to_the_same_bytes():
