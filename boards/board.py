@@ -261,8 +261,8 @@ class Board:
         """
         link = link or self.link.kind
         port = self.port_of(link)
-        from ..gateware.cores.domains import requested_domain
-        from ..gateware.cores.parameters import ParameterError
+        from ..gateware.isa.parameters import ParameterError
+        from ..gateware.shell.domains import requested_domain
         from ..gateware.soc import SoC
         resolved, domain = {}, None
         if room is not None:

@@ -10,14 +10,14 @@ from .bus.decoder import BusDecoder
 from .bus.registers import SoCRegisters
 from .bus.rom import ROM
 from .bus.watchdog import BusWatchdog
-from .cores.core import CoreShell
-from .cores.parameters import params_hash
 from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
+from .isa.parameters import params_hash
 from .link.bridge import LinkBridge
 from .link.uartbone import UARTBone
 from .memory.arbiter import MemoryArbiter
 from .memory.front import WishboneFront
 from .memory.partial import PartialWrites
+from .shell.core import CoreShell
 
 __all__ = ["SoC"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..gateware.cores.files import FileError, stored_array, stored_bytes
+from ..gateware.isa.files import FileError, stored_array, stored_bytes
 from .errors import JobError
 
 __all__ = ["MemoryFile", "encode", "memory_bytes", "read_array"]

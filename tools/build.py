@@ -369,7 +369,7 @@ def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, me
         Of the memory that the core will see.
     """
     from ..gateware.cores import open_room
-    from ..gateware.cores.core import CoreShell
+    from ..gateware.shell.core import CoreShell
     room = open_room(isa)
     values = room.params.SPACE.resolve(preset, params)
     core = CoreShell(room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family)

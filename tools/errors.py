@@ -43,12 +43,12 @@ class NoDeviceError(QuintetError):
 #: naming them costs nothing.
 _FOREIGN = (
     ("quintet.tools.link.errors", "LinkError", Exit.LINK),
-    ("quintet.tools.asm", "AsmError", Exit.BAD_INPUT),
+    ("quintet.gateware.isa.asm", "AsmError", Exit.BAD_INPUT),
     ("quintet.boards", "BoardError", Exit.BAD_INPUT),
     ("quintet.boards.virtual.toolchain", "ToolMissing", Exit.NO_DEVICE),
     ("quintet.boards.virtual.compile", "CompileError", Exit.NO_DEVICE),
-    ("quintet.gateware.cores.files", "FileError", Exit.BAD_INPUT),
-    ("quintet.gateware.cores.parameters", "ParameterError", Exit.BAD_INPUT),
+    ("quintet.gateware.isa.files", "FileError", Exit.BAD_INPUT),
+    ("quintet.gateware.isa.parameters", "ParameterError", Exit.BAD_INPUT),
     ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),
 )
 

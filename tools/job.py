@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..gateware.cores import RoomError, open_room
-from ..gateware.cores.parameters import ParameterError
+from ..gateware.isa.parameters import ParameterError
 from .arrays import MemoryFile, memory_bytes
 from .errors import JobError
 from .registers import RegisterMap
@@ -349,7 +349,7 @@ class Job:
             from types import SimpleNamespace
             program = SimpleNamespace(data=bytes(run.program), warnings=[], lines={})
         else:
-            from .asm import load_program
+            from ..gateware.isa.asm import load_program
             program = load_program(self.software, run.program, params, most=memory_size)
         if not program.data:
             raise self._error(key, str(run.program), "is empty")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..gateware.cores.files import FileError, read_bytes
+from ..gateware.isa.files import FileError, read_bytes
 from .errors import JobError
 from .job import FileLoad, Run, Save, _suggest
 from .recognition import read_recognition

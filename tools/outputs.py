@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..gateware.cores.files import write_whole
+from ..gateware.isa.files import write_whole
 from .errors import InputError
 
 __all__ = ["Place", "check_folder", "check_output", "place_below", "write_output", "write_places"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..gateware.cores.files import write_whole
+from ..gateware.isa.files import write_whole
 from .arrays import MemoryFile, encode
 from .errors import JobError
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from quintet.gateware.cores import open_room, room_names
-from quintet.gateware.cores.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 
 __all__ = ["MARKER", "control_block_page", "main", "reference_page"]
 
@@ -145,7 +145,7 @@ def reference_page(room):
 _BLOCK = """\
 # The control block
 
-What all cores share: one implementation (`gateware/cores/control.py`), one loader, one report. It lies at 0x8000_0000;
+What all cores share: one implementation (`gateware/shell/control.py`), one loader, one report. It lies at 0x8000_0000;
 its first 256 bytes are those below, the ISA's own registers follow from 0x100 (`docs/reference/`). Registers have 32
 bits, little-endian; 64-bit values are two registers, low word first. Only whole words are written. Reads have no side
 effect. Writes while busy are ignored, those of `control` excepted.

@@ -3,7 +3,7 @@
 import difflib
 import re
 
-from ..gateware.cores.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from ..gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from .errors import JobError
 
 __all__ = ["RegisterMap"]

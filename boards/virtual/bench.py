@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from ...gateware.cores import open_room
-from ...gateware.cores.outcome import FaultReport, Outcome
-from ...gateware.cores.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from ...gateware.isa.outcome import FaultReport, Outcome
+from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from .compile import build_library
 from .core_top import BareCore, ShellCore
 from .simulation import Simulation, SimulationError

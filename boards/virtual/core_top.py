@@ -5,11 +5,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...gateware.bus.soclib import wishbone
-from ...gateware.cores.control import ControlBlock
-from ...gateware.cores.core import CoreShell
-from ...gateware.cores.domains import place_engine, requested_domain
-from ...gateware.cores.parameters import params_hash
+from ...gateware.isa.parameters import params_hash
 from ...gateware.memory.port import MemoryPort
+from ...gateware.shell.control import ControlBlock
+from ...gateware.shell.core import CoreShell
+from ...gateware.shell.domains import place_engine, requested_domain
 from .clocks import SECOND_CLOCK, drive_second
 
 __all__ = ["BareCore", "ShellCore"]
@@ -18,7 +18,7 @@ _BUS = {"addr_width": 10, "data_width": 32, "granularity": 8}
 
 
 class ShellCore(wiring.Component):
-    """:class:`~quintet.gateware.cores.core.CoreShell` as it stands in the SoC: one memory port."""
+    """:class:`~quintet.gateware.shell.core.CoreShell` as it stands in the SoC: one memory port."""
     def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
         self.core = CoreShell(room=room, params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
         self.domain = self.core.domain

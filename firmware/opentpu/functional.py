@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from quintet.gateware.cores.opentpu.isa import ISA
-from quintet.gateware.cores.opentpu.model import Model
+from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
-from quintet.gateware.cores.parameters import ParameterError
+from quintet.gateware.isa.asm import load_program
+from quintet.gateware.isa.parameters import ParameterError
 from quintet.tools.arrays import encode, read_array
-from quintet.tools.asm import load_program
 from quintet.tools.errors import InputError
 from quintet.tools.outputs import place_below, write_places
 

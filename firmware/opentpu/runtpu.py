@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from quintet.gateware.cores.opentpu.software import SOFTWARE
+from quintet.gateware.isa.asm import load_program
 from quintet.tools import Job, open_target, run_job
 from quintet.tools.arrays import encode, read_array
-from quintet.tools.asm import load_program
 from quintet.tools.errors import Exit
 from quintet.tools.job import Load, Save
 from quintet.tools.outputs import place_below, write_places

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quintet.gateware.cores.files import load_archive
+from quintet.gateware.isa.files import load_archive
 
 from ..opentpu.train_digits import prepare, split
 from ..opu.digits import FOLDER as CNN_FOLDER

@@ -15,7 +15,7 @@ from quintet.boards import BoardError, board_names, open_board
 from quintet.boards.board import SPRAM
 from quintet.boards.top import BoardTop, MainClock
 from quintet.gateware.cores import open_room
-from quintet.gateware.cores.parameters import FPGAS, ParameterError
+from quintet.gateware.isa.parameters import FPGAS, ParameterError
 from quintet.gateware.memory.sdram.parts import find_part
 from quintet.gateware.memory.sram.parts import find_sram
 from quintet.gateware.primitives.pll import PLLError

@@ -8,8 +8,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from quintet.gateware.bus.soclib import wishbone
-from quintet.gateware.cores.control import ControlBlock
-from quintet.gateware.cores.engine import EngineControl
+from quintet.gateware.shell.control import ControlBlock
+from quintet.gateware.shell.engine import EngineControl
 from quintet.tools.build import build, synthesise
 
 #: Logic cells of the control block, OpenTPU's registers left out, as it stands beside a core on an UP5K. The

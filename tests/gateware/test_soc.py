@@ -4,8 +4,8 @@ import pytest
 from amaranth.sim import Simulator
 from tiny_core import ROOM
 
-from quintet.gateware.cores.parameters import params_hash
 from quintet.gateware.info import CONTROL_BASE, INFO_BASE, SOC_BASE, parse_header, parse_info
+from quintet.gateware.isa.parameters import params_hash
 from quintet.gateware.memory.blockram import BlockRAMMemory
 from quintet.gateware.soc import SoC
 from quintet.tools.link.client import LinkClient

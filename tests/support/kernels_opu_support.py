@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from quintet.gateware.cores.opu.model import Model
+from quintet.gateware.cores.opu.model.model import Model
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.tools.kernels.opu import Network, compile_network, run_network
 

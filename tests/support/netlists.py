@@ -14,7 +14,7 @@ from amaranth.back import rtlil
 
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room, room_names
-from quintet.gateware.cores.core import CoreShell
+from quintet.gateware.shell.core import CoreShell
 
 __all__ = ["core_netlist", "digest_of", "netlists", "soc_netlist"]
 

@@ -12,12 +12,12 @@ from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import Out
 
-from quintet.gateware.cores.crossing import CrossingFIFO
-from quintet.gateware.cores.engine import EngineControl, Stall
-from quintet.gateware.cores.parameters import Parameter, ParameterSpace, Preset
-from quintet.gateware.cores.registers import Fault, Register
+from quintet.gateware.isa.parameters import Parameter, ParameterSpace, Preset
+from quintet.gateware.isa.registers import Fault, Register
 from quintet.gateware.memory.dma import DMAReader, DMAWriter
 from quintet.gateware.memory.port import MemoryPort
+from quintet.gateware.shell.crossing import CrossingFIFO
+from quintet.gateware.shell.engine import EngineControl, Stall
 
 #: Beats of a write; lengths are whole multiples.
 BURST = 64

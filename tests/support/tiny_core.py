@@ -11,10 +11,10 @@ from amaranth import Module, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import Out
 
-from quintet.gateware.cores.engine import EngineControl, Stall
-from quintet.gateware.cores.parameters import Parameter, ParameterSpace, Preset
-from quintet.gateware.cores.registers import Counter, Fault, Register
+from quintet.gateware.isa.parameters import Parameter, ParameterSpace, Preset
+from quintet.gateware.isa.registers import Counter, Fault, Register
 from quintet.gateware.memory.port import MemoryPort
+from quintet.gateware.shell.engine import EngineControl, Stall
 
 REGISTERS = (Register("target", 0x100, "rw"), Register("key", 0x104, "rw", reset=0x55, mask=0xFF),
              Register("last", 0x108, "r"))

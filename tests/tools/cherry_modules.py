@@ -2,10 +2,10 @@
 """Runs modules of Cherry's kernels on the golden model, which looks for races and broken promises of double buffering."""
 import numpy as np
 
-from quintet.gateware.cores.cherry.model import Model
+from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 from quintet.tools.kernels.cherry import Module, Stored
 from quintet.tools.kernels.cherry.jobs import to_bf16
 from quintet.tools.kernels.cherry.stored import from_array, to_array

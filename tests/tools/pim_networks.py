@@ -2,10 +2,10 @@
 """Networks for PIM at random, and the run of a compiled one on the golden model."""
 import numpy as np
 
-from quintet.gateware.cores.pim.model import Model
+from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 from quintet.tools.kernels.pim import (
     Conv,
     Dense,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from quintet.gateware.cores.imagine.software import SOFTWARE
-from quintet.tools.asm import assemble
+from quintet.gateware.isa.asm import assemble
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

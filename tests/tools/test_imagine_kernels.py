@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from quintet.gateware.cores.imagine import cycles
-from quintet.gateware.cores.imagine.model import Model
+from quintet.gateware.cores.imagine.model import cycles
+from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE, levels
 from quintet.tools import Job, open_target
 from quintet.tools.kernels.imagine import (

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from quintet.gateware.cores.parameters import Parameter, ParameterSpace, Preset
+from quintet.gateware.isa.parameters import Parameter, ParameterSpace, Preset
 from quintet.tools.errors import InputError
 from quintet.tools.matrix import COLUMNS, Cell, cells, run_matrix, source_digest
 

@@ -145,7 +145,7 @@ def test_average_is_the_mean():
     network.average("y", x, 8, fraction=5)
     values = random_values(np.random.default_rng(2), network)
     compiled, outcome = check(network, build(), values)
-    from quintet.gateware.cores.opu.model import Model
+    from quintet.gateware.cores.opu.model.model import Model
     memory = compiled.image(values)
     Model(build(), memory).run(compiled.all_registers)
     mean = values["x"].mean(axis=(1, 2)) * 4

@@ -6,8 +6,8 @@ from kernels_opu_support import build, check, random_values, random_weights
 
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.software import SOFTWARE
+from quintet.gateware.isa.asm import assemble_text
 from quintet.tools import Job
-from quintet.tools.asm import assemble_text
 from quintet.tools.kernels.opu import (
     KernelError,
     Network,

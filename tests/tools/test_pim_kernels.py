@@ -8,8 +8,8 @@ from pim_networks import run
 
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
+from quintet.gateware.isa.asm import assemble_text
 from quintet.tools import Job, open_target, run_job
-from quintet.tools.asm import assemble_text
 from quintet.tools.kernels.pim import (
     Conv,
     Dense,

@@ -164,7 +164,7 @@ def test_programs_that_are_no_regular_files(quintet, tmp_path):
 def test_a_program_that_unpacks_to_too_much(quintet, tmp_path, monkeypatch):
     import gzip
 
-    from quintet.gateware.cores.pim import foreign
+    from quintet.gateware.cores.pim.exchange import foreign
     monkeypatch.setattr(foreign, "MOST_TEXT", 1 << 20)
     for name in ("x.json.gz", "x.json"):
         (tmp_path / name).write_bytes(gzip.compress(bytes(16 << 20), 9))
@@ -346,7 +346,7 @@ def test_verify_of_builds_of_other_sizes(quintet, tmp_path, core, other):
 
 
 def test_verify_compares_what_was_built_of_like_builds(quintet, tmp_path, monkeypatch):
-    from quintet.gateware.cores.imagine.model import Model
+    from quintet.gateware.cores.imagine.model.model import Model
     (tmp_path / "p.s").write_text("vv_nop\nmv_SYNC\n")
     (tmp_path / "job.toml").write_text('core = "imagine"\nprogram = "p.s"\nprogram_at = 0\n')
     run, count = Model.run, []

@@ -6,7 +6,7 @@ import pytest
 
 from quintet.gateware.bus.registers import SOC_REGISTERS
 from quintet.gateware.cores import open_room, room_names
-from quintet.gateware.cores.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from quintet.tools.reference import MARKER, control_block_page, main, reference_page
 
 

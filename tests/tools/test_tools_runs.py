@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quintet.gateware.cores.imagine.assembler import IMAGineAsm
+from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.tools import Job, open_target, run_job
 from quintet.tools.errors import JobError
@@ -111,7 +111,7 @@ def test_the_limit_is_for_all_together(limit, ended):
 @pytest.mark.parametrize("isa", ["opentpu", "opu", "pim", "cherry"])
 def test_a_limit_that_is_used_up_stops_the_next_program(isa, tmp_path):
     """Every model takes a limit of 0; their own first programs use up exactly what there is."""
-    from quintet.tools.asm import assemble_text
+    from quintet.gateware.isa.asm import assemble_text
     ends = {"opentpu": "HLT", "opu": "end", "pim": "nop", "cherry": "nop"}
     room = Job(core=isa, program=b"1", program_at=0).room
     data = assemble_text(room.isa.ISA, ends[isa]).data

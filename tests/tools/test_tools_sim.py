@@ -3,8 +3,8 @@
 import pytest
 
 from quintet.firmware.opentpu import digits
+from quintet.gateware.isa.asm import assemble_text
 from quintet.tools import Job, open_target
-from quintet.tools.asm import assemble_text
 from quintet.tools.job import Run
 from quintet.tools.runner import run_job
 from quintet.tools.verify import compare

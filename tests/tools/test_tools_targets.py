@@ -116,7 +116,7 @@ def test_model_without_isa():
 
 
 def test_model_sizes():
-    from quintet.gateware.cores.parameters import ParameterError
+    from quintet.gateware.isa.parameters import ParameterError
     job = small_job()
     with open_target("model:opentpu?preset=sim&ub_rows=1024") as target:
         run_job(job, target)

@@ -126,7 +126,7 @@ def test_convert_finds_yosys(monkeypatch, tmp_path):
 def test_second_clock_stands_in_the_header():
     from amaranth.lib import wiring
 
-    from quintet.gateware.cores.domains import DomainRequest
+    from quintet.gateware.shell.domains import DomainRequest
     text = re.sub(" +", " ", port_comment(wiring.Component({}), "x", domain=DomainRequest("array", 2)))
     assert "// input 1 array_clk rising edge; best at 2 times the frequency of clk" in text
     assert "// input 1 array_rst synchronous to array_clk, high" in text

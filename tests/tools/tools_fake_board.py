@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from quintet.gateware.cores import open_room
-from quintet.gateware.cores.parameters import params_hash
+from quintet.gateware.isa.parameters import params_hash
 from quintet.tools.link.errors import LinkError
 
 CONTROL, SOC, INFO = 0x8000_0000, 0x8001_0000, 0x8002_0000
@@ -132,6 +132,6 @@ class FakeBoard:
             self._put(0x44, fault.pc)
             self._put(0x48, fault.detail)
         counters = {"cycles": self.cycles, "work": self.cycles - 7, "stall_other": 7, **outcome.counters}
-        from quintet.gateware.cores.registers import COMMON_COUNTERS
+        from quintet.gateware.isa.registers import COMMON_COUNTERS
         for counter in COMMON_COUNTERS:
             self._put(counter.offset, counters.get(counter.name, 0), 8)

@@ -25,8 +25,8 @@ def run(args, console):
     check_output(args.out)
     # Without sizes the assembler checks against the fields of the words alone.
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
-    from ..asm import AsmError, load_program, save_program
-    from ..asm.files import suffix_of
+    from ...gateware.isa.asm import AsmError, load_program, save_program
+    from ...gateware.isa.asm.files import suffix_of
     software = room.software.SOFTWARE
     form = software.forms[suffix_of(software, args.out)]    # before anything is assembled
     if form.kind == "assembly":

@@ -20,7 +20,7 @@ def run(args, console):
     if args.out is not None:
         check_output(args.out)
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
-    from ..asm import AsmError, disassemble, load_program
+    from ...gateware.isa.asm import AsmError, disassemble, load_program
     program = load_program(room.software.SOFTWARE, Path(args.binary), params)
     try:
         text = disassemble(room.software.SOFTWARE, program.data, params)

@@ -73,7 +73,7 @@ def bench_path(out):
 
 
 def _bench(args, room, preset, given, params, memory_size):
-    from ...gateware.cores.domains import requested_domain
+    from ...gateware.shell.domains import requested_domain
     from ..job import Job
     from ..verilog_bench import test_bench
     return test_bench(Job.load(args.bench), name=f"quintet_{room.name}", preset=preset, params=given, beat_bytes=args.beat_bytes or 4,

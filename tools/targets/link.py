@@ -3,9 +3,9 @@
 import struct
 
 from ...gateware.cores import open_room, room_names
-from ...gateware.cores.outcome import FaultReport, Outcome
-from ...gateware.cores.parameters import params_hash
-from ...gateware.cores.registers import COMMON_COUNTERS
+from ...gateware.isa.outcome import FaultReport, Outcome
+from ...gateware.isa.parameters import params_hash
+from ...gateware.isa.registers import COMMON_COUNTERS
 from ..errors import TargetError
 from .base import Target
 from .info import read_info

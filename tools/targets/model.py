@@ -105,7 +105,7 @@ class ModelTarget(Target):
         return self._values.get(name, register.reset_of(index))
 
     def _common(self, name):
-        from ...gateware.cores.parameters import params_hash
+        from ...gateware.isa.parameters import params_hash
         fault = self._outcome.fault if self._outcome else None
         status = self._outcome.status if self._outcome else None
         version = self.room.isa.ISA.version

@@ -16,7 +16,7 @@ import numpy as np
 from quintet.firmware.opentpu.digits import FOLDER as FLOATS
 from quintet.firmware.opentpu.digits import images, labels
 from quintet.firmware.opentpu.train_digits import prepare
-from quintet.gateware.cores.files import load_array
+from quintet.gateware.isa.files import load_array
 from quintet.tools.kernels.cherry import Module, write_job
 
 __all__ = ["BATCH", "CLASSES", "FOLDER", "JOB", "RATE", "Result", "evaluate", "exact_step", "inputs", "network", "step_inputs",

@@ -20,8 +20,8 @@ import numpy as np
 from quintet.firmware.opentpu.digits import FOLDER as FLOATS
 from quintet.firmware.opentpu.digits import images, labels
 from quintet.firmware.opentpu.train_digits import NORM_BIAS
-from quintet.gateware.cores.files import load_array
 from quintet.gateware.cores.imagine.params import SPACE
+from quintet.gateware.isa.files import load_array
 from quintet.tools.kernels.imagine import Layer, Session, streamed, to_fixed, write_job
 
 __all__ = ["FRACTION", "PARTS", "SHIPPED", "Result", "activate", "classify", "evaluate", "inputs", "job", "labels", "layers", "logits",

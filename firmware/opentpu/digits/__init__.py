@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
-from quintet.gateware.cores.files import load_archive, load_array
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.gateware.isa.files import load_archive, load_array
 
 from ..jobs import network_job
 from ..network import Layer

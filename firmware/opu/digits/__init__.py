@@ -20,8 +20,8 @@ import numpy as np
 from quintet.firmware.opentpu.digits import images as held_out
 from quintet.firmware.opentpu.digits import labels
 from quintet.firmware.opu.float_network import LAYERS, forward
-from quintet.gateware.cores.files import load_archive, load_array
 from quintet.gateware.cores.opu.params import SPACE
+from quintet.gateware.isa.files import load_archive, load_array
 from quintet.tools.kernels.opu import Network, compile_network, fold_input, fold_weights, run_network, write_job
 
 __all__ = ["IMAGES", "Result", "SHIPPED", "classify", "evaluate", "float_accuracy", "inputs", "inputs_of", "job", "labels", "logits",

@@ -17,8 +17,8 @@ import numpy as np
 from quintet.firmware.opentpu.digits import images as held_out
 from quintet.firmware.opentpu.digits import labels
 from quintet.firmware.opentpu.train_digits import prepare
-from quintet.gateware.cores.files import load_archive, load_array
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.isa.files import load_archive, load_array
 from quintet.tools.kernels.pim import Conv, Dense, Network, Pool, compile_network, run_network, write_job
 
 __all__ = ["IMAGES", "NETWORKS", "Result", "SHIPPED", "accuracy_of", "evaluate", "inputs", "job", "labels", "logits", "make_job",

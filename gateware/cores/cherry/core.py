@@ -22,23 +22,23 @@ from amaranth.lib.wiring import Out
 from ...memory.port import MemoryPort
 from ...memory.queue import PortBuffer
 from ...primitives.bram import check_family
-from ..engine import EngineControl, Stall
-from .alu import Alu, alu_latency
-from .dot import Dot
-from .frontend import FrontEnd
+from ...shell.engine import EngineControl, Stall
+from .engine.floorplan import places
+from .engine.front.frontend import FrontEnd
+from .engine.front.issue import COUNT
+from .engine.front.lockstep import SmallFrontEnd
+from .engine.memory.mover import Mover, dma_lanes
+from .engine.memory.scratchpad import Scratchpad
+from .engine.memory.tilefile import TileFile
+from .engine.ops import Unit
+from .engine.run.sequencer import Phase, Sequencer
+from .engine.units.alu import Alu, alu_latency
+from .engine.units.dot import Dot
+from .engine.units.lsu_serial import load_store_unit
+from .engine.units.sfupath import SfuPath
 from .isa import ISA
-from .issue import COUNT
-from .lsu_serial import load_store_unit
-from .micro_core import MicroEngine
-from .mover import Mover, dma_lanes
-from .ops import Unit
 from .params import cap_feature, cap_size, microcoded
-from .places import places
-from .scratchpad import Scratchpad
-from .sequencer import Phase, Sequencer
-from .sfupath import SfuPath
-from .smallfront import SmallFrontEnd
-from .tilefile import TileFile
+from .small.core import MicroEngine
 
 __all__ = ["Engine", "PipelinedEngine"]
 
@@ -47,7 +47,7 @@ _SIXTEEN = 4
 
 
 def Engine(*, params, beat_bytes, memory_size, family=None):
-    """The engine of a build: :class:`~.micro_core.MicroEngine` where everything is serial, else :class:`PipelinedEngine`, whose arguments
+    """The engine of a build: :class:`~.core.MicroEngine` where everything is serial, else :class:`PipelinedEngine`, whose arguments
     these are.
 
     Raises
@@ -84,7 +84,7 @@ class PipelinedEngine(wiring.Component):
 
     Members
     -------
-    control : Out, :class:`~quintet.gateware.cores.engine.EngineControl`
+    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
     memory : Out, two memory ports: lists, images and descriptors; the data of DMA
 
     Attributes

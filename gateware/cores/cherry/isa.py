@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry: encoding, registers and faults (docs/isa/cherry.md, sections 3, 6 and 7). Pure Python."""
-from ..operands import Modulo
-from ..registers import Fault, Register
-from ..table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
+from ...isa.operands import Modulo
+from ...isa.registers import Fault, Register
+from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
 from .operands import APU, LOOP, TILE
 
 __all__ = ["ACC", "INPUT", "ISA", "LOOPS", "OUTPUT", "SPECIAL", "UNITS", "WEIGHTS", "CherryIsa"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How operands of Cherry instructions are written: tile registers, declared loops and address units (section 3.2). Pure Python."""
-from ..operands import Form, Named
+from ...isa.operands import Form, Named
 
 __all__ = ["APU", "LOOP", "TILE", "TILES", "DeclaredForm"]
 

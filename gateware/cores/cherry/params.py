@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the Cherry core (specification, section 8). Pure Python."""
-from ..parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
 
 __all__ = ["SPACE", "cap_feature", "cap_size", "microcoded"]
 
@@ -29,7 +29,7 @@ _SMALL = _SERIAL | {"log_mem": 11, "sfu_lanes": 1, "reduce_axes": 1, "imem": 256
 
 
 def microcoded(params):
-    """Whether a build has the small engine (:mod:`.micro_core`): everything in it is serial."""
+    """Whether a build has the small engine (:mod:`.core`): everything in it is serial."""
     return params["sfu_lanes"] <= 1 and all(params[name] == least for name, least in _SERIAL.items())
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of Cherry: images and program lists, their directives and their disassembly."""
-from ..software import FileForm, Software
-from .assembly import DIRECTIVES, link
+from ...isa.software import FileForm, Software
+from .asm.assembly import DIRECTIVES, link
+from .asm.listing import listing
 from .isa import ISA
-from .listing import listing
 
 __all__ = ["SOFTWARE"]
 

@@ -24,15 +24,15 @@ from ...memory.port import MemoryPort
 from ...memory.queue import StreamBuffer
 from ...primitives.bram import check_family
 from ...primitives.floorplan import ram_columns
-from ..crossing import CountCrossing, CrossingFIFO
-from ..engine import EngineControl
-from .bounds import Bounds
-from .decode import WordLayout
-from .dispatch import EVENTS, ROOM, Dispatch, ItemLayout
-from .drain import Drain
-from .fetch import Fetch
+from ...shell.crossing import CountCrossing, CrossingFIFO
+from ...shell.engine import EngineControl
+from .engine.bounds import Bounds
+from .engine.decode import WordLayout
+from .engine.dispatch import EVENTS, ROOM, Dispatch, ItemLayout
+from .engine.drain import Drain
+from .engine.fetch import Fetch
+from .engine.mapping import Mapping
 from .isa import ISA
-from .mapping import Mapping
 from .params import geometry, register_file
 
 __all__ = ["Engine"]
@@ -65,7 +65,7 @@ class Engine(wiring.Component):
 
     Members
     -------
-    control : Out, :class:`~quintet.gateware.cores.engine.EngineControl`
+    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
     memory : Out, one memory port
     """
     #: In the array's clock, several times as fast as what surrounds it (tools/build.py).

@@ -4,9 +4,9 @@
 The text of a program is calls of the assembler class (``frontend.py``), not operands by this table; decoder, disassembler,
 random words and reference are made of the table.
 """
-from ..operands import Number
-from ..registers import Fault, Register
-from ..table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
+from ...isa.operands import Number
+from ...isa.registers import Fault, Register
+from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
 from .sizes import PES, levels, registers_of
 
 __all__ = ["INSTRUCTIONS", "ISA", "MULTI_CYCLE", "PES", "ImagineIsa", "levels", "registers_of"]

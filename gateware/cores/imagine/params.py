@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the IMAGine core (specification, section 8). Pure Python."""
-from ..parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
 from .isa import levels, registers_of
 
 __all__ = ["SPACE", "geometry", "levels", "register_file", "registers_of"]

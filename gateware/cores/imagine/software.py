@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of IMAGine: statements are calls of the published assembler class, files also its exports."""
-from ..software import FileForm, Software
-from .frontend import Frontend, listing, write_export
-from .imports import read_export
+from ...isa.software import FileForm, Software
+from .asm.frontend import Frontend, listing, write_export
+from .asm.imports import read_export
+from .asm.joblint import check_job
 from .isa import ISA
-from .joblint import check_job
 
 __all__ = ["SOFTWARE"]
 

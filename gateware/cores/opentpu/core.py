@@ -49,23 +49,23 @@ from amaranth.utils import exact_log2
 from ...memory.port import MemoryPort
 from ...primitives.bram import check_family
 from ...primitives.floorplan import pair_places
-from ..engine import EngineControl, Stall
-from .actunit import ActivationUnit
-from .buffers import BankedBuffer
-from .classify import OPS
-from .decode import Decode, FaultCode
-from .fetch import WORD_BYTES, Fetch
-from .hostunits import ReadHostUnit, WeightUnit, WriteHostUnit, trouble_layout
+from ...shell.engine import EngineControl, Stall
+from .engine.actunit import ActivationUnit
+from .engine.buffers import BankedBuffer
+from .engine.classify import OPS
+from .engine.decode import Decode, FaultCode
+from .engine.fetch import WORD_BYTES, Fetch
+from .engine.load_store import ReadHostUnit, WeightUnit, WriteHostUnit, trouble_layout
+from .engine.matrix import MatrixUnit, memory_latency, ub_latency
+from .engine.tracker import overlap, slack
 from .isa import ISA
-from .lean_core import LeanEngine, lean_fits
-from .matrix import MatrixUnit, memory_latency, ub_latency
-from .tracker import overlap, slack
+from .small.core import LeanEngine, lean_fits
 
 __all__ = ["Engine", "PipelinedEngine"]
 
 
 def Engine(*, params, beat_bytes, memory_size, family=None):
-    """The engine for a set of parameters: :class:`PipelinedEngine`, or :class:`~.lean_core.LeanEngine` where that suffices."""
+    """The engine for a set of parameters: :class:`PipelinedEngine`, or :class:`~.core.LeanEngine` where that suffices."""
     kind = LeanEngine if lean_fits(params, beat_bytes) else PipelinedEngine
     return kind(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
 
@@ -95,7 +95,7 @@ class PipelinedEngine(wiring.Component):
 
     Members
     -------
-    control : Out, :class:`~quintet.gateware.cores.engine.EngineControl`
+    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
     memory : Out, four memory ports: fetch, RHM, RW, WHM
 
     Counting: an instruction is retired when it issues (MMC.C and ACT.P: when its rows have passed), and reads 14 bytes then; the rows

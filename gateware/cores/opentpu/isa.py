@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OpenTPU: encoding, assembly, registers and faults (docs/isa/opentpu.md, sections 3, 6 and 7.2). Pure Python."""
-from ..operands import Modulo, Named
-from ..registers import Fault, Register
-from ..table import Field, Instruction, Isa, Part, Rule, Storage, Syntax, built
+from ...isa.operands import Modulo, Named
+from ...isa.registers import Fault, Register
+from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax, built
 
 __all__ = ["CFG_MASKS", "CFG_NAMES", "ISA", "cfg_built", "cfg_legal"]
 

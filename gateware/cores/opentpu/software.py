@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of OpenTPU: suffixes of their files, warnings about whole programs."""
-from ..software import FileForm, Software
+from ...isa.software import FileForm, Software
+from .asm.lint import lint
+from .asm.nops import pad_nops, strip_nops
 from .isa import ISA
-from .lint import lint
-from .nops import pad_nops, strip_nops
 
 __all__ = ["SOFTWARE"]
 

@@ -23,15 +23,15 @@ from amaranth.lib.wiring import Out
 from ...memory.port import MemoryPort
 from ...memory.queue import StreamBuffer
 from ...primitives.bram import check_family
-from ..engine import EngineControl, Stall
-from .convqueue import ConvQueue
-from .decode import Decode
-from .dma import DMA
-from .fetch import Fetch
+from ...shell.engine import EngineControl, Stall
+from .engine.compute.convqueue import ConvQueue
+from .engine.floorplan import places
+from .engine.front.decode import Decode
+from .engine.front.fetch import Fetch
+from .engine.front.regions import RegionTable
+from .engine.transfer.dma import DMA
 from .isa import ISA
 from .params import cap_lanes
-from .places import places
-from .regions import RegionTable
 from .types import type_set
 
 __all__ = ["Engine", "PipelinedEngine"]
@@ -41,9 +41,9 @@ _CODE = ISA.fault_codes
 
 
 def Engine(*, params, beat_bytes, memory_size, family=None):
-    """The engine that parameter ``engine`` names: :class:`PipelinedEngine`, or :class:`~.small_core.SmallEngine`."""
+    """The engine that parameter ``engine`` names: :class:`PipelinedEngine`, or :class:`~.core.SmallEngine`."""
     if params.get("engine", "pipelined") == "small":
-        from .small_core import SmallEngine as kind
+        from .small.core import SmallEngine as kind
     else:
         kind = PipelinedEngine
     return kind(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
@@ -71,7 +71,7 @@ class PipelinedEngine(wiring.Component):
 
     Members
     -------
-    control : Out, :class:`~quintet.gateware.cores.engine.EngineControl`
+    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
     memory : Out, two memory ports: fetch, and all data
 
     Counting: an instruction is retired when it is complete, one a cycle, and reads its 4 bytes then; bytes of transfers count as
@@ -102,7 +102,7 @@ class PipelinedEngine(wiring.Component):
         })
 
     def _compute(self):
-        from .compute import Compute
+        from .engine.compute.compute import Compute
         return Compute(params=self.params, beat_bytes=self.beat_bytes, family=self.family)
 
     def elaborate(self, platform):

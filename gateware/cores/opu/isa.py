@@ -2,9 +2,9 @@
 """The OPU instruction set: words, registers, faults (specification, sections 3, 6 and 7). Pure Python."""
 from dataclasses import dataclass
 
-from ..operands import Form, Log2, Number, Signed
-from ..registers import Counter, Fault, Register
-from ..table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
+from ...isa.operands import Form, Log2, Number, Signed
+from ...isa.registers import Counter, Fault, Register
+from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
 
 __all__ = ["CONVOLUTIONS", "ISA", "LOADS", "MAX_POSITIONS", "MAX_TAPS", "POST_FORMS", "REGIONS", "REGION_BITS", "UNIT",
            "post_fields"]

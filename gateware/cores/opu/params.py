@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the OPU core (specification, section 8). Pure Python."""
-from ..parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
 from .types import TYPE_SETS, type_set
 
 __all__ = ["KERNEL_VOLUME", "LINE", "SPACE", "buffer_bytes", "cap_lanes"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of the OPU: suffixes of their files, warnings about whole programs, checks of jobs."""
-from ..software import FileForm, Software
+from ...isa.software import FileForm, Software
+from .asm.lint import check_job, lint
 from .isa import ISA
-from .lint import check_job, lint
 
 __all__ = ["SOFTWARE"]
 

@@ -20,18 +20,18 @@ from amaranth.lib.wiring import Out, connect, flipped
 
 from ...memory.port import MemoryPort
 from ...primitives.bram import check_family
-from .counts import count, machine_control
-from .crossbar import Crossbar
-from .deadlock import DeadlockDetector
-from .events import Events
-from .faults import RunEnd
+from .engine.counts import count, machine_control
+from .engine.crossbar import Crossbar
+from .engine.deadlock import DeadlockDetector
+from .engine.events import Events
+from .engine.faults import RunEnd
+from .engine.floorplan import places
+from .engine.load.load import Load
+from .engine.matrix.weights import weights_in_spram
+from .engine.memory.lmem_shared import in_spram
+from .engine.processor import CODE_PORT, DATA_PORT, Processor
+from .engine.tree import PortTree
 from .isa import EVENTS, ISA, REGISTERS_PER_CORE
-from .lmem_shared import in_spram
-from .load import Load
-from .places import places
-from .processor import CODE_PORT, DATA_PORT, Processor
-from .tree import PortTree
-from .weights import weights_in_spram
 
 __all__ = ["Engine"]
 
@@ -52,7 +52,7 @@ class Engine(wiring.Component):
 
     Members
     -------
-    control : Out, :class:`~quintet.gateware.cores.engine.EngineControl`: the view of the machine, and of each core where there are several
+    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`: the view of the machine, and of each core where there are several
     memory : Out, memory ports: LOAD, then of each processor code and data; more than sixteen share arbiters
 
     Counting: an instruction is retired when it is complete, the MACs of a mvmul with it; bytes as they pass. Section 7.

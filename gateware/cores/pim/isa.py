@@ -4,9 +4,9 @@
 Every instruction stands here once, as the word of its 64-bit form; ``storage.py`` has the other two forms. A fault's
 detail by its bits alone is the low word of that form, the wide mark of packed code removed and a short immediate expanded.
 """
-from ..operands import Either, Modulo, Number, Prefixed, Signed
-from ..registers import Counter, Fault, Register
-from ..table import Field, Instruction, Isa, Macro, Part, Rule, Syntax
+from ...isa.operands import Either, Modulo, Number, Prefixed, Signed
+from ...isa.registers import Counter, Fault, Register
+from ...isa.table import Field, Instruction, Isa, Macro, Part, Rule, Syntax
 from .operands import Select
 from .storage import STORAGES
 

@@ -2,7 +2,7 @@
 """Forms of operands that only PIM has: the operands an offset applies to (specification, section 3.5). Pure Python."""
 from dataclasses import dataclass
 
-from ..operands import Form
+from ...isa.operands import Form
 
 __all__ = ["SELECTS", "Select", "select_text"]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the PIM core (specification, section 8). Pure Python."""
-from ..parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
 
 __all__ = ["SPACE", "weight_bytes"]
 

@@ -2,16 +2,16 @@
 """Programs of PIM: images and their text, the published forms in and out, the pass that shortens code."""
 from functools import cache
 
-from ..software import FileForm, Software
-from .densify import densify_program
-from .directives import DIRECTIVES
-from .exporting import write_folder, write_json
-from .importing import IMPORTS, read_form
+from ...isa.software import FileForm, Software
+from .asm.directives import DIRECTIVES
+from .asm.joblint import check_job
+from .asm.linking import link
+from .asm.listing import listing
+from .asm.quicktext import QuickText
+from .densify.densify import densify_program
+from .exchange.exporting import write_folder, write_json
+from .exchange.importing import IMPORTS, read_form
 from .isa import ISA
-from .joblint import check_job
-from .linking import link
-from .listing import listing
-from .quicktext import QuickText
 
 __all__ = ["SOFTWARE"]
 

@@ -5,7 +5,7 @@ Pure Python. Whatever the form, an instruction is one 64-bit word, that of the 6
 """
 from dataclasses import dataclass
 
-from ..table import Storage
+from ...isa.table import Storage
 
 __all__ = ["MODES", "MODE_NAMES", "STORAGES", "WIDE", "expand", "narrow"]
 

@@ -17,7 +17,7 @@ from quintet.boards.virtual.quicken import cut_up, join_edges
 from quintet.boards.virtual.toolchain import digest, find_yosys
 from quintet.boards.virtual.top import VirtualTop
 from quintet.gateware.cores import open_room, room_names
-from quintet.gateware.cores.parameters import ParameterError
+from quintet.gateware.isa.parameters import ParameterError
 from quintet.tools.link.client import LinkClient
 from quintet.tools.matrix import cells, source_digest
 

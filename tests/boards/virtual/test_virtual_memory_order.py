@@ -10,8 +10,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from quintet.boards.virtual.bench import Behaviour, CoreBench
-from quintet.gateware.cores.engine import EngineControl, Stall
 from quintet.gateware.memory.port import MemoryPort
+from quintet.gateware.shell.engine import EngineControl, Stall
 
 #: Requests of a run.
 COUNT = 200

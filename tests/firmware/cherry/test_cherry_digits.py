@@ -5,10 +5,10 @@ import json
 import numpy as np
 
 from quintet.firmware.cherry import digits
-from quintet.gateware.cores.cherry.model import Model
+from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 from quintet.tools.cli import main
 
 

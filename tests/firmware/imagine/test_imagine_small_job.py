@@ -7,12 +7,12 @@ import pytest
 from imagine_slow import SlowMachine
 
 from quintet.firmware.imagine import small
-from quintet.gateware.cores.imagine import cycles
 from quintet.gateware.cores.imagine.isa import ISA
+from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.gateware.cores.imagine.software import SOFTWARE
+from quintet.gateware.isa.asm import load_program
 from quintet.tools import Job, open_target
-from quintet.tools.asm import load_program
 from quintet.tools.errors import JobError
 from quintet.tools.runner import run_job
 

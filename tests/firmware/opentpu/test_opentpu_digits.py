@@ -8,7 +8,7 @@ import pytest
 from quintet.firmware.opentpu import digits, train_digits
 from quintet.firmware.opentpu.network import Network
 from quintet.firmware.opentpu.train_digits import prepare, split
-from quintet.gateware.cores.opentpu.model import Model
+from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 
 try:

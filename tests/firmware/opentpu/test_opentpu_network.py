@@ -9,10 +9,10 @@ from quintet.firmware.opentpu.layout import pack_matrix, pack_weights, unpack_ma
 from quintet.firmware.opentpu.network import Layer, Network, NetworkError, product_order
 from quintet.firmware.opentpu.program import Program, Word, array_time
 from quintet.gateware.cores.opentpu.isa import ISA
-from quintet.gateware.cores.opentpu.model import Model
+from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 
 # Layout (section 7.1)
 

@@ -7,11 +7,11 @@ import opu_slow
 import pytest
 
 from quintet.firmware.opu import small
-from quintet.gateware.cores.opu.model import Model
+from quintet.gateware.cores.opu.model.model import Model
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.software import SOFTWARE
+from quintet.gateware.isa.asm import load_program
 from quintet.tools import Job, open_target
-from quintet.tools.asm import load_program
 from quintet.tools.runner import run_job
 
 

@@ -10,8 +10,8 @@ import pytest
 from quintet.firmware.pim import digits, quantise_digits, small
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
+from quintet.gateware.isa.asm import load_program
 from quintet.tools import Job, open_target, run_job
-from quintet.tools.asm import load_program
 from quintet.tools.kernels.pim import KernelError
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from ....gateware.cores.cherry.isa import ISA
-from ....gateware.cores.cherry.numbers import FRAC
+from ....gateware.cores.cherry.model.numbers import FRAC
 from ....gateware.cores.cherry.software import SOFTWARE
-from ...asm import assemble_text
+from ....gateware.isa.asm import assemble_text
 from ...recognition import job_lines
 from .errors import KernelError
 from .module import Module

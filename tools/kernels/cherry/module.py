@@ -2,8 +2,8 @@
 """Matrices, where they lie, and the steps of a module."""
 from dataclasses import dataclass
 
-from ....gateware.cores.cherry.decimals import element
-from ....gateware.cores.cherry.numbers import INF, NAN
+from ....gateware.cores.cherry.asm.decimals import element
+from ....gateware.cores.cherry.model.numbers import INF, NAN
 from .blocks import BlockOps
 from .elementwise import ElementwiseOps
 from .errors import KernelError

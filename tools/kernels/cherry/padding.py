@@ -2,12 +2,12 @@
 """What lies around a matrix in the scratchpad, up to whole tiles: known while the programs are made, and filled anew where a reader needs it."""
 from dataclasses import dataclass
 
+from ....gateware.cores.cherry.asm.structure import sources
 from ....gateware.cores.cherry.isa import OUTPUT
-from ....gateware.cores.cherry.numbers import FRAC
+from ....gateware.cores.cherry.model.numbers import FRAC
+from ....gateware.cores.cherry.model.tiles import Tiles, compute
 from ....gateware.cores.cherry.operands import TILE as TILE_NAMES
 from ....gateware.cores.cherry.operands import TILES
-from ....gateware.cores.cherry.structure import sources
-from ....gateware.cores.cherry.tiles import Tiles, compute
 from .errors import KernelError
 
 __all__ = ["LOWEST", "ZERO", "Area", "clearing", "left_by", "read_part"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ....gateware.cores.cherry.image import row_words
-from ....gateware.cores.cherry.transfers import from_words, to_words
+from ....gateware.cores.cherry.model.transfers import from_words, to_words
 from .errors import KernelError
 from .padding import Area
 

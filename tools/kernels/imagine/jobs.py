@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quintet.gateware.cores.files import write_whole
+from quintet.gateware.isa.files import write_whole
 
 from ...recognition import job_lines
 from ..inputs import KernelError, check_name, check_whole

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from quintet.gateware.cores.imagine.assembler import IMAGineAsm
-from quintet.gateware.cores.imagine.cycles import estimate
+from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
+from quintet.gateware.cores.imagine.model.cycles import estimate
 from quintet.gateware.cores.imagine.params import levels, registers_of
 
 __all__ = ["Program", "RESERVED", "setup_of"]

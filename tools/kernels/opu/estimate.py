@@ -4,7 +4,7 @@ what a program takes is measured, this says which of two programs is likely the 
 from dataclasses import dataclass, field
 
 from ....gateware.cores.opu import geometry
-from ....gateware.cores.opu.sequence import Sequence
+from ....gateware.cores.opu.model.sequence import Sequence
 
 __all__ = ["Estimate", "Timing", "estimate"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ....gateware.cores.opu.software import SOFTWARE
-from ...asm import disassemble
+from ....gateware.isa.asm import disassemble
 from ..inputs import KernelError, check_names
 from .memory import dtype
 

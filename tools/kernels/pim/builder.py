@@ -4,7 +4,7 @@ from itertools import groupby
 
 import numpy as np
 
-from quintet.gateware.cores.pim.image import Group
+from quintet.gateware.cores.pim.image.image import Group
 from quintet.gateware.cores.pim.isa import ISA, LENGTH_MOST
 
 from .errors import KernelError

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quintet.gateware.cores.pim.codes import CodeError, code_of
-from quintet.gateware.cores.pim.image import CoreProgram, Image
-from quintet.gateware.cores.pim.listing import core_lines
+from quintet.gateware.cores.pim.asm.listing import core_lines
+from quintet.gateware.cores.pim.image.codes import CodeError, code_of
+from quintet.gateware.cores.pim.image.image import CoreProgram, Image
 from quintet.gateware.cores.pim.storage import MODE_NAMES, MODES, STORAGES
 
 from .areas import Areas

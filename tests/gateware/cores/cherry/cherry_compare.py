@@ -14,11 +14,11 @@ from comparing import aborted_run, class_problems, first_difference, registers_o
 from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.gateware.cores.cherry.image import FILL, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
 from quintet.gateware.cores.cherry.isa import LOOPS
-from quintet.gateware.cores.cherry.model import Model
-from quintet.gateware.cores.cherry.overlap import Overlap
-from quintet.gateware.cores.cherry.races import Race
+from quintet.gateware.cores.cherry.model.model import Model
+from quintet.gateware.cores.cherry.model.overlap import Overlap
+from quintet.gateware.cores.cherry.model.races import Race
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 from quintet.tools.kernels.cherry.stored import from_array
 
 __all__ = ["BUILDS", "CYCLES", "QUICK", "SLOW", "RunCase", "behaviour_of", "check_aborted", "check_aborts", "check_case", "check_resets", "list_case",

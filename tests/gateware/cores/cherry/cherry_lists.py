@@ -10,8 +10,8 @@ import numpy as np
 from cherry_programs import SPAN, random_case, random_element
 
 from quintet.gateware.cores.cherry.image import FILL, IN, OUT, Descriptor, Step, image_bytes, list_bytes, row_words
-from quintet.gateware.cores.cherry.model import Model
-from quintet.gateware.cores.cherry.overlap import Overlap
+from quintet.gateware.cores.cherry.model.model import Model
+from quintet.gateware.cores.cherry.model.overlap import Overlap
 
 __all__ = ["ListCase", "random_list"]
 

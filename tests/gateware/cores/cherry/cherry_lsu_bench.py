@@ -7,10 +7,10 @@ import numpy as np
 from amaranth import Cat, Module, Signal
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry.hazards import Progress
-from quintet.gateware.cores.cherry.numbers import narrow, widen
-from quintet.gateware.cores.cherry.ops import POSITION, element_bits, entries, tile_elements
-from quintet.gateware.cores.cherry.scratchpad import READ_LATENCY
+from quintet.gateware.cores.cherry.engine.front.hazards import Progress
+from quintet.gateware.cores.cherry.engine.memory.scratchpad import READ_LATENCY
+from quintet.gateware.cores.cherry.engine.ops import POSITION, element_bits, entries, tile_elements
+from quintet.gateware.cores.cherry.model.numbers import narrow, widen
 
 ACC = 3
 _ROWS, _COLUMNS = np.arange(4)[:, None], np.arange(4)

@@ -4,10 +4,10 @@ import random
 
 import numpy as np
 
-from quintet.gateware.cores.cherry.model import Model
+from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 
 __all__ = ["WIDTHS", "assert_same", "leaves", "programs", "random_text", "reasons"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from quintet.gateware.cores.cherry.image import FILL, IN, OUT, Descriptor, ProgramImage, Step, Unit, list_bytes
 from quintet.gateware.cores.cherry.image import image_bytes as bytes_of
 from quintet.gateware.cores.cherry.isa import ISA
-from quintet.gateware.cores.words import random_values
+from quintet.gateware.isa.words import random_values
 
 _SPECIAL = (0, 1 << 17, 0x1FE00, 0x3FE00, 0x1FF00, 0x1FE01, 0x00155, 0x20001, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200, 0x0FE00, 0x2FE00)
 #: Elements that a program may touch: the less, the more often results meet again.

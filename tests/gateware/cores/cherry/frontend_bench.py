@@ -10,11 +10,11 @@ import numpy as np
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry.frontend import FrontEnd
+from quintet.gateware.cores.cherry.asm.structure import sources
+from quintet.gateware.cores.cherry.engine.front.frontend import FrontEnd
+from quintet.gateware.cores.cherry.engine.ops import AluKind, DotKind, SfuKind
 from quintet.gateware.cores.cherry.isa import ISA
-from quintet.gateware.cores.cherry.ops import AluKind, DotKind, SfuKind
-from quintet.gateware.cores.cherry.program import CherryFault, ProgramRun, Work
-from quintet.gateware.cores.cherry.structure import sources
+from quintet.gateware.cores.cherry.model.program import CherryFault, ProgramRun, Work
 
 LSU, DOT, ALU, SFU = range(4)
 KINDS = {DOT: DotKind, ALU: AluKind, SFU: SfuKind}

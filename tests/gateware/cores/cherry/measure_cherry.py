@@ -16,9 +16,9 @@ from cherry_workloads import PRESETS, WORKLOADS, source
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
-from quintet.gateware.cores.cherry.model import Model
+from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 
 __all__ = ["Machine", "image_of", "measure"]
 

@@ -10,10 +10,10 @@ import argparse
 
 import numpy as np
 
-from quintet.gateware.cores.cherry.model import Model
+from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 from quintet.tools.kernels.cherry import Module
 from quintet.tools.kernels.cherry.stored import from_array
 from quintet.tools.targets import open_target

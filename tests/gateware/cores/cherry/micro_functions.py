@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the small engine's microprogram of exp, log, div and pow without its gateware: what :mod:`.micro_machine` does, in Python."""
 from quintet.gateware.cores.cherry.isa import ISA
-from quintet.gateware.cores.cherry.micro_assembler import RETURNS, Mode, Op, Sink, Source
-from quintet.gateware.cores.cherry.micro_code import microprogram
-from quintet.gateware.cores.cherry.micro_lists import TILE_WORDS, tile_table
+from quintet.gateware.cores.cherry.small.assembler import RETURNS, Mode, Op, Sink, Source
+from quintet.gateware.cores.cherry.small.code import microprogram
+from quintet.gateware.cores.cherry.small.lists import TILE_WORDS, tile_table
 
 __all__ = ["Functions"]
 

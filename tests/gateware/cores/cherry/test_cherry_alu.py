@@ -3,8 +3,8 @@
 import pytest
 from cherry_units import UnitBench, parameters
 
-from quintet.gateware.cores.cherry.alu import Alu
-from quintet.gateware.cores.cherry.ops import AluKind, Unit
+from quintet.gateware.cores.cherry.engine.ops import AluKind, Unit
+from quintet.gateware.cores.cherry.engine.units.alu import Alu
 
 
 def operation(axes):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble
+from quintet.gateware.isa.asm import AsmError, assemble, assemble_text, disassemble
 
 JOB = Path(__file__).resolve().parents[4] / "firmware" / "cherry" / "small" / "relu_matmul.s"
 

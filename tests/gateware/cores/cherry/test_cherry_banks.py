@@ -6,10 +6,10 @@ import pytest
 from cherry_workloads import PRESETS, WORKLOADS, source
 
 from quintet.firmware.cherry import digits
-from quintet.gateware.cores.cherry.banks import access_cycles, better_pitch
+from quintet.gateware.cores.cherry.asm.banks import access_cycles, better_pitch
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble, assemble_text
+from quintet.gateware.isa.asm import assemble, assemble_text
 from quintet.tools.kernels.cherry import Module
 from quintet.tools.kernels.cherry.module import Matrix
 

@@ -15,7 +15,7 @@ from comparing import bench_fixture
 import quintet.firmware.cherry.small
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble
+from quintet.gateware.isa.asm import assemble
 from quintet.tools.kernels.cherry import Module
 
 #: Random programs of a build, and into how many tests they are cut.

@@ -3,10 +3,10 @@
 import pytest
 from cherry_units import UnitBench, parameters
 
-from quintet.gateware.cores.cherry.dotpath import DotPath
-from quintet.gateware.cores.cherry.ops import DotKind, Unit
-from quintet.gateware.cores.cherry.serialdot import SerialDot
-from quintet.gateware.cores.cherry.serialsum import SerialSum
+from quintet.gateware.cores.cherry.engine.ops import DotKind, Unit
+from quintet.gateware.cores.cherry.engine.units.dotpath import DotPath
+from quintet.gateware.cores.cherry.small.dot import SerialDot
+from quintet.gateware.cores.cherry.small.sum import SerialSum
 
 
 def operation(axes):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry import arithmetic
-from quintet.gateware.cores.cherry.dotunit import ABSENT, DotUnit
+from quintet.gateware.cores.cherry.engine.units.dotunit import ABSENT, DotUnit
+from quintet.gateware.cores.cherry.model import arithmetic
 
 SPECIAL = (0, 0x20000, 0x1FE00, 0x3FE00, 0x1FF00, 0x1FE01, 0x001, 0x20155, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200, 0x0FE00, 0x2FE00)
 

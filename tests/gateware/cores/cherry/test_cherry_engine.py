@@ -4,10 +4,10 @@ import pytest
 from cherry_workloads import PRESETS, WORKLOADS, source
 
 from quintet.gateware.cores.cherry.core import Engine, PipelinedEngine
-from quintet.gateware.cores.cherry.micro_core import MicroEngine
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.cores.cherry.small.core import MicroEngine
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 
 
 @pytest.mark.parametrize("change, message", [

@@ -7,11 +7,11 @@ from cherry_faults import spoilt
 from cherry_programs import random_case
 from frontend_bench import Bench, check
 
-from quintet.gateware.cores.cherry.frontend import FrontEnd
+from quintet.gateware.cores.cherry.engine.front.frontend import FrontEnd
+from quintet.gateware.cores.cherry.engine.front.lockstep import SmallFrontEnd
 from quintet.gateware.cores.cherry.image import ProgramImage, Unit
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.smallfront import SmallFrontEnd
 
 SIM = {"contexts": 4}
 

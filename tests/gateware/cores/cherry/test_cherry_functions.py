@@ -8,12 +8,12 @@ from amaranth.sim import Simulator
 from cherry_programs import random_element
 from micro_functions import Functions
 
-from quintet.gateware.cores.cherry import special
-from quintet.gateware.cores.cherry.micro_assembler import Microprogram, Sink
-from quintet.gateware.cores.cherry.micro_machine import MicroMachine
-from quintet.gateware.cores.cherry.numbers import ONE, bit_length
+from quintet.gateware.cores.cherry.model import special
+from quintet.gateware.cores.cherry.model.numbers import ONE, bit_length
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.engine import Stall
+from quintet.gateware.cores.cherry.small.assembler import Microprogram, Sink
+from quintet.gateware.cores.cherry.small.machine import MicroMachine
+from quintet.gateware.shell.engine import Stall
 
 GOLDEN = {"div": special.div, "pow": special.power, "exp": lambda x, y: special.exp(x), "log": lambda x, y: special.log(x)}
 _ZEROS, _ENDS = (0, 0x20000, 0x001, 0x20155), (0x1FE00, 0x3FE00, 0x1FF00, 0x3FE01, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200)

@@ -5,8 +5,8 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry.hazards import DEPTH, InFlight, Progress, SlotGate
-from quintet.gateware.cores.cherry.ops import Unit
+from quintet.gateware.cores.cherry.engine.front.hazards import DEPTH, InFlight, Progress, SlotGate
+from quintet.gateware.cores.cherry.engine.ops import Unit
 
 TURN = 1 << 9
 

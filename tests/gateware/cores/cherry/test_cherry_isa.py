@@ -8,9 +8,9 @@ from quintet.gateware.cores.cherry.image import image_bytes, read_image
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.params import SPACE, cap_feature, cap_size
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.gateware.cores.parameters import ParameterError
-from quintet.gateware.cores.words import random_word
-from quintet.tools.asm import assemble_text, disassemble
+from quintet.gateware.isa.asm import assemble_text, disassemble
+from quintet.gateware.isa.parameters import ParameterError
+from quintet.gateware.isa.words import random_word
 
 DECLARED = "".join(f".loop l{k} 1 $d{k}\n" for k in range(8)) + "".join(f".apu u{k} 0 0 0 $a{k}\n" for k in range(32))
 

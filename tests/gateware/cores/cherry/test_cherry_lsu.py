@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from cherry_lsu_bench import Bench, Operations, Reference, passes
 
-from quintet.gateware.cores.cherry.lsu import LoadStore
-from quintet.gateware.cores.cherry.lsu_serial import SerialLoadStore, load_store_unit
+from quintet.gateware.cores.cherry.engine.units.lsu import LoadStore
+from quintet.gateware.cores.cherry.engine.units.lsu_serial import SerialLoadStore, load_store_unit
 from quintet.gateware.cores.cherry.params import SPACE
 
 BUILDS = {

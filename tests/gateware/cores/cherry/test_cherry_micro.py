@@ -11,12 +11,12 @@ from comparing import bench_fixture, failing_run
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.core import Engine
 from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
-from quintet.gateware.cores.cherry.micro_assembler import Microprogram
-from quintet.gateware.cores.cherry.micro_code import microprogram
 from quintet.gateware.cores.cherry.params import SPACE, microcoded
+from quintet.gateware.cores.cherry.small.assembler import Microprogram
+from quintet.gateware.cores.cherry.small.code import microprogram
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.gateware.cores.engine import Stall
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
+from quintet.gateware.shell.engine import Stall
 from quintet.tools.build import build, synthesise
 from quintet.tools.kernels.cherry import Module
 

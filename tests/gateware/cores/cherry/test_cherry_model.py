@@ -8,15 +8,15 @@ import pytest
 from cherry_portable import WIDTHS, reasons
 
 from quintet.firmware.cherry import small
-from quintet.gateware.cores.cherry import arithmetic
-from quintet.gateware.cores.cherry.decimals import element
+from quintet.gateware.cores.cherry.asm.decimals import element
 from quintet.gateware.cores.cherry.image import FILL, Descriptor, Step, list_bytes
-from quintet.gateware.cores.cherry.model import Model
-from quintet.gateware.cores.cherry.overlap import Overlap
+from quintet.gateware.cores.cherry.model import arithmetic
+from quintet.gateware.cores.cherry.model.model import Model
+from quintet.gateware.cores.cherry.model.overlap import Overlap
+from quintet.gateware.cores.cherry.model.races import Race
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.races import Race
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble, assemble_text
+from quintet.gateware.isa.asm import assemble, assemble_text
 
 AT = 0x1000
 TWO = element("2.0")

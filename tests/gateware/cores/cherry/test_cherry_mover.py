@@ -8,14 +8,14 @@ import pytest
 from amaranth.sim import Simulator
 from memory_model import MemoryModel
 
+from quintet.gateware.cores.cherry.engine.memory.mover import Mover
+from quintet.gateware.cores.cherry.engine.memory.mover_rows import FAULTS
+from quintet.gateware.cores.cherry.engine.memory.scratchpad import DMA_LATENCY
 from quintet.gateware.cores.cherry.image import FILL, FORMATS, IN, OUT, Descriptor, row_words
-from quintet.gateware.cores.cherry.main import MainMemory
-from quintet.gateware.cores.cherry.mover import Mover
-from quintet.gateware.cores.cherry.mover_rows import FAULTS
+from quintet.gateware.cores.cherry.model.memory import MainMemory
+from quintet.gateware.cores.cherry.model.program import CherryFault, Work
+from quintet.gateware.cores.cherry.model.transfers import _transfer
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.program import CherryFault, Work
-from quintet.gateware.cores.cherry.scratchpad import DMA_LATENCY
-from quintet.gateware.cores.cherry.transfers import _transfer
 
 SIZE = 1 << 14
 MEM = 1 << 10

@@ -7,8 +7,8 @@ import pytest
 from amaranth import Module, Signal
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry import numbers
-from quintet.gateware.cores.cherry.narrow import narrowed, widened
+from quintet.gateware.cores.cherry.engine.units.accumulator import narrowed, widened
+from quintet.gateware.cores.cherry.model import numbers
 
 
 def evaluate(function, frac, values, width):

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from quintet.gateware.cores.cherry import arithmetic, special
-from quintet.gateware.cores.cherry.decimals import element, value
-from quintet.gateware.cores.cherry.numbers import INF, NAN, is_nan, narrow, widen
+from quintet.gateware.cores.cherry.asm.decimals import element, value
+from quintet.gateware.cores.cherry.model import arithmetic, special
+from quintet.gateware.cores.cherry.model.numbers import INF, NAN, is_nan, narrow, widen
 
 EVERY = np.arange(1 << 18)
 

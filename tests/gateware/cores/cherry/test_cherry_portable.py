@@ -12,7 +12,7 @@ from quintet.firmware.cherry import digits, small
 from quintet.gateware.cores.cherry.image import image_bytes
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.tools.asm import assemble_text, disassemble
+from quintet.gateware.isa.asm import assemble_text, disassemble
 
 #: A loop ``n`` around a body; ``C`` reads, ``B`` stores tiles of its own, ``U`` is the same in every iteration.
 HEAD = ".loop n {n}\n.loop k {k}\n.loop m 5\n.apu B 2048 1 4 n:16\n.apu C 0 1 4 n:16\n.apu U 512 1 4\n.apu V 544 1 4\n.apu D 1024 1 4 m:16\n" \

@@ -6,8 +6,8 @@ import pytest
 from cherry_programs import SPAN, random_case
 from cherry_slow import Slow
 
-from quintet.gateware.cores.cherry import special
-from quintet.gateware.cores.cherry.model import Model
+from quintet.gateware.cores.cherry.model import special
+from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 
 FUNCTIONS = {"div": special.div, "pow": special.power, "exp": lambda x, y: special.exp(x), "log": lambda x, y: special.log(x)}

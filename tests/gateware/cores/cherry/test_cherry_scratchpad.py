@@ -7,8 +7,8 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
+from quintet.gateware.cores.cherry.engine.memory.scratchpad import DMA_LATENCY, READ_LATENCY, Scratchpad
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.scratchpad import DMA_LATENCY, READ_LATENCY, Scratchpad
 
 
 def params_of(preset, **others):

@@ -11,16 +11,16 @@ from amaranth.sim import Simulator
 from cherry_lists import MEMORY, random_list
 from memory_model import MemoryModel
 
+from quintet.gateware.cores.cherry.engine.front.program_tables import TableKind
+from quintet.gateware.cores.cherry.engine.run.sequencer import Sequencer
 from quintet.gateware.cores.cherry.image import FORMATS, Descriptor, ProgramImage, Unit
 from quintet.gateware.cores.cherry.isa import ISA
-from quintet.gateware.cores.cherry.main import MainMemory
-from quintet.gateware.cores.cherry.model import Model
-from quintet.gateware.cores.cherry.overlap import Overlap
+from quintet.gateware.cores.cherry.model.memory import MainMemory
+from quintet.gateware.cores.cherry.model.model import Model
+from quintet.gateware.cores.cherry.model.overlap import Overlap
+from quintet.gateware.cores.cherry.model.program import CherryFault, ProgramRun, Work
+from quintet.gateware.cores.cherry.model.transfers import _transfer
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.program import CherryFault, ProgramRun, Work
-from quintet.gateware.cores.cherry.residents import TableKind
-from quintet.gateware.cores.cherry.sequencer import Sequencer
-from quintet.gateware.cores.cherry.transfers import _transfer
 from quintet.gateware.memory.port import MemoryPort
 
 

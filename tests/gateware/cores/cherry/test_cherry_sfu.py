@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry import special
-from quintet.gateware.cores.cherry.sfu import SpecialLane, SpecialOp
+from quintet.gateware.cores.cherry.engine.units.sfu import SpecialLane, SpecialOp
+from quintet.gateware.cores.cherry.model import special
 
 GOLDEN = {SpecialOp.DIV: special.div, SpecialOp.POW: special.power, SpecialOp.EXP: lambda x, y: special.exp(x),
           SpecialOp.LOG: lambda x, y: special.log(x)}

@@ -3,9 +3,9 @@
 import pytest
 from cherry_units import UnitBench, parameters
 
-from quintet.gateware.cores.cherry.ops import SfuKind, Unit
-from quintet.gateware.cores.cherry.sfupath import SfuPath
-from quintet.gateware.cores.cherry.wordqueue import WordQueue
+from quintet.gateware.cores.cherry.engine.memory.wordqueue import WordQueue
+from quintet.gateware.cores.cherry.engine.ops import SfuKind, Unit
+from quintet.gateware.cores.cherry.engine.units.sfupath import SfuPath
 
 
 def operation(rnd):

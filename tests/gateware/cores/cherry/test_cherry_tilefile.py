@@ -5,9 +5,9 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry.ops import Unit
+from quintet.gateware.cores.cherry.engine.memory.tilefile import READERS, TileFile
+from quintet.gateware.cores.cherry.engine.ops import Unit
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.tilefile import READERS, TileFile
 
 LSU, DOT, ALU, SFU = (unit.value for unit in Unit)
 #: In the order in which they are served.

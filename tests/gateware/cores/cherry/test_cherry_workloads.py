@@ -6,9 +6,9 @@ from cherry_workloads import PRESETS, WORKLOADS, source
 from measure_cherry import image_of
 
 from quintet.gateware.cores.cherry.image import Step, list_bytes
-from quintet.gateware.cores.cherry.model import Model
+from quintet.gateware.cores.cherry.model.model import Model
+from quintet.gateware.cores.cherry.model.transfers import from_words, to_words
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.transfers import from_words, to_words
 
 _LIST_AT = 0x1000
 

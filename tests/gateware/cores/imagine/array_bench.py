@@ -5,10 +5,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.imagine.array import Array
-from quintet.gateware.cores.imagine.controller import Controller
-from quintet.gateware.cores.imagine.decode import Decoder
-from quintet.gateware.cores.imagine.issue import Issue
+from quintet.gateware.cores.imagine.engine.array import Array
+from quintet.gateware.cores.imagine.engine.controller import Controller
+from quintet.gateware.cores.imagine.engine.decode import Decoder
+from quintet.gateware.cores.imagine.engine.issue import Issue
 
 
 class Bench(wiring.Component):

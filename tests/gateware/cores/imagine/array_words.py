@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random legal words of the array, and what the golden machine makes of them."""
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.machine import Machine
+from quintet.gateware.cores.imagine.model.machine import Machine
 
 
 def random_words(rng, mapping, count, registers=None):

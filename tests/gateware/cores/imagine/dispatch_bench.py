@@ -2,7 +2,7 @@
 """The array's side of the core in pysim, FIFO-in never empty: when words start, and when results reach FIFO-out."""
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.imagine.dispatch import Dispatch, Kind
+from quintet.gateware.cores.imagine.engine.dispatch import Dispatch, Kind
 
 
 def run(mapping, words, limit=100_000):

@@ -11,8 +11,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from quintet.gateware.cores.imagine.core import Engine
-from quintet.gateware.cores.imagine.dispatch import Dispatch
-from quintet.gateware.cores.imagine.mapping import Mapping
+from quintet.gateware.cores.imagine.engine.dispatch import Dispatch
+from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.tools.toolchain import find_tool, tool_environment
 
 __all__ = ["Harness", "place_and_route"]

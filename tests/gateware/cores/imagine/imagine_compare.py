@@ -12,7 +12,7 @@ from comparing import aborted_run, class_problems, compare_run, failing_run, fir
 
 from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.model import Model
+from quintet.gateware.cores.imagine.model.model import Model
 
 __all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "check_state", "fresh",
            "open_build", "with_words"]

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from imagine_programs import case_of
 
-from quintet.gateware.cores.imagine.assembler import IMAGineAsm
+from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.params import levels, registers_of
 

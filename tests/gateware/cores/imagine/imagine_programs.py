@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from quintet.gateware.cores.imagine import cycles
 from quintet.gateware.cores.imagine.isa import ISA
+from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.params import levels, registers_of
-from quintet.gateware.cores.words import random_word
+from quintet.gateware.isa.words import random_word
 
 __all__ = ["FAULTS", "WORD_FAULTS", "Case", "case_of", "random_case", "random_words", "state_words"]
 

@@ -19,7 +19,7 @@ from campaigns import random_behaviour
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.software import SOFTWARE
-from quintet.tools.asm import disassemble
+from quintet.gateware.isa.asm import disassemble
 
 
 def main(arguments=None):

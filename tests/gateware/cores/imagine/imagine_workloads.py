@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quintet.gateware.cores.imagine import cycles
 from quintet.gateware.cores.imagine.isa import ISA, MULTI_CYCLE
+from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.params import SPACE, levels
 from quintet.tools.kernels.imagine import Layer, Program, Resident
 

@@ -14,7 +14,7 @@ import numpy as np
 from imagine_programs import case_of
 from imagine_workloads import ARRAYS, ROWS, instruction_rows, params_of
 
-from quintet.gateware.cores.imagine.model import Model
+from quintet.gateware.cores.imagine.model.model import Model
 
 __all__ = ["Machine", "measure"]
 

@@ -10,9 +10,9 @@ from dispatch_bench import run
 from imagine_clock import place_and_route
 from test_imagine_cycles import accumulate, add, fold, kernel, move, step
 
-from quintet.gateware.cores.imagine import cycles
-from quintet.gateware.cores.imagine.array import Array
-from quintet.gateware.cores.imagine.mapping import Mapping
+from quintet.gateware.cores.imagine.engine.array import Array
+from quintet.gateware.cores.imagine.engine.mapping import Mapping
+from quintet.gateware.cores.imagine.model import cycles
 from quintet.tools.build import synthesise
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from imagine_golden import GOLDEN
 
-from quintet.gateware.cores.imagine import assembler
-from quintet.gateware.cores.imagine.assembler import IMAGineAsm, IMAGineError
+from quintet.gateware.cores.imagine.asm import assembler
+from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm, IMAGineError
 
 #: Parameters of the golden expansions.
 GOLDEN_PARAMETERS = {"regCnt": 56, "resvRegCnt": 8, "maxLevel": 3, "fracWidth": 5}
@@ -362,7 +362,7 @@ def test_raw_file(tmp_path):
 def test_published_scripts_need_another_import_alone(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from quintet.gateware.cores.imagine.assembler import *\n"
+        "from quintet.gateware.cores.imagine.asm.assembler import *\n"
         "assert (imagine_as.v_major, imagine_as.v_minor) == (0, 1)\n"
         "imagine_as.setupParams(regCnt=16, fracWidth=4, resvRegCnt=2, mvBlockDim=(4, 2), maxLevel=0)\n"
         "as_addComment('kernel')\nmv_LOADVEC_COL(5, [1])\nvv_serialEn()\nmv_MULTFXP(6, 4, 3, comment='W x')\nmv_SYNC()\n"
@@ -375,7 +375,7 @@ def test_published_scripts_need_another_import_alone(tmp_path):
 
 
 def test_numpy_is_imported_by_the_loads_alone():
-    code = ("import sys\nfrom quintet.gateware.cores.imagine.assembler import *\nmv_MULT(1, 3, 4)\nassert 'numpy' not in "
+    code = ("import sys\nfrom quintet.gateware.cores.imagine.asm.assembler import *\nmv_MULT(1, 3, 4)\nassert 'numpy' not in "
             "sys.modules and 'amaranth' not in sys.modules\nmv_LOADVEC_ROW(1, [2])\nassert 'numpy' in sys.modules and "
             "'amaranth' not in sys.modules")
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,9 +3,9 @@
 import pytest
 from dispatch_bench import run
 
-from quintet.gateware.cores.imagine import cycles
+from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.mapping import Mapping
+from quintet.gateware.cores.imagine.model import cycles
 
 
 def add(rd, a, b):

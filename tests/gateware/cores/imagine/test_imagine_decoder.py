@@ -5,10 +5,10 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.imagine.decode import Decoder
+from quintet.gateware.cores.imagine.engine.decode import Decoder
+from quintet.gateware.cores.imagine.engine.mapping import Mapping
+from quintet.gateware.cores.imagine.engine.ops import FAULTS
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.mapping import Mapping
-from quintet.gateware.cores.imagine.ops import FAULTS
 
 
 def some_words(rng, count):

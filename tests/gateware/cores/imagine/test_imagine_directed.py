@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from imagine_slow import SlowMachine
 
-from quintet.gateware.cores.imagine.model import Model
+from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE
 
 

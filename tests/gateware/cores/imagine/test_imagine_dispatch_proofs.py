@@ -8,12 +8,12 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from formal import ProofFailed, Property, check_bits, cover
 
-from quintet.gateware.cores.imagine.controller import RootLayout
-from quintet.gateware.cores.imagine.decode import WordLayout
-from quintet.gateware.cores.imagine.dispatch import Dispatch, Kind
+from quintet.gateware.cores.imagine.engine.controller import RootLayout
+from quintet.gateware.cores.imagine.engine.decode import WordLayout
+from quintet.gateware.cores.imagine.engine.dispatch import Dispatch, Kind
+from quintet.gateware.cores.imagine.engine.mapping import Mapping
+from quintet.gateware.cores.imagine.engine.ops import Decoded, GateLayout, OpLayout
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.mapping import Mapping
-from quintet.gateware.cores.imagine.ops import Decoded, GateLayout, OpLayout
 
 CODE = ISA.fault_codes
 #: Two rows of registers of 4 bits.

@@ -8,8 +8,8 @@ from array_words import random_words
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.gateware.cores.imagine.core import Engine
-from quintet.gateware.cores.imagine.mapping import Mapping
-from quintet.gateware.cores.imagine.model import Model
+from quintet.gateware.cores.imagine.engine.mapping import Mapping
+from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE
 
 _BASE, _OUT, _SIZE = 0x1000, 0x8000, 1 << 16

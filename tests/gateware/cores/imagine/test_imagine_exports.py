@@ -5,8 +5,8 @@ import hashlib
 import pytest
 from imagine_golden import GOLDEN_EXPORT
 
-from quintet.gateware.cores.imagine.assembler import IMAGineAsm
-from quintet.gateware.cores.imagine.exports import c_header
+from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
+from quintet.gateware.cores.imagine.asm.exports import c_header
 
 
 def golden():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from quintet.gateware.cores.imagine.assembler import IMAGineAsm, IMAGineError
-from quintet.gateware.cores.imagine.fixedpoint import OVERFLOWS, matrix_rows, to_fixed, vector_of, words_of
-from quintet.gateware.cores.imagine.target import Target
+from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm, IMAGineError
+from quintet.gateware.cores.imagine.asm.fixedpoint import OVERFLOWS, matrix_rows, to_fixed, vector_of, words_of
+from quintet.gateware.cores.imagine.asm.target import Target
 
 
 def fixed(values, overflow="wrap", *, width=16, frac=5, warned=None):

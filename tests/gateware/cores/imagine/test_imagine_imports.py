@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from imagine_golden import GOLDEN_EXPORT
 
 from quintet.firmware.imagine.small import FOLDER
-from quintet.gateware.cores.imagine.assembler import IMAGineAsm, IMAGineError
+from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm, IMAGineError
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.software import SOFTWARE
+from quintet.gateware.isa.asm import AsmError, load_program, save_program
 from quintet.tools import Job, open_target, run_job
-from quintet.tools.asm import AsmError, load_program, save_program
 from quintet.tools.cli import main
 from quintet.tools.errors import JobError
 

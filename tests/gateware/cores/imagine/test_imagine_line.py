@@ -11,10 +11,10 @@ from amaranth.sim import Simulator
 
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
-from quintet.gateware.cores.imagine.bounds import Bounds
-from quintet.gateware.cores.imagine.issue import Issue
-from quintet.gateware.cores.imagine.line import Line
-from quintet.gateware.cores.imagine.mapping import Mapping
+from quintet.gateware.cores.imagine.engine.bounds import Bounds
+from quintet.gateware.cores.imagine.engine.issue import Issue
+from quintet.gateware.cores.imagine.engine.mapping import Mapping
+from quintet.gateware.parts.line import Line
 from quintet.tools.build import _scripts, _synthesis, synthesise
 
 

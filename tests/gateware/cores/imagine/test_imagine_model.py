@@ -6,8 +6,8 @@ import pytest
 from imagine_slow import SlowMachine
 
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.machine import OFF, PARALLEL, SERIAL, Machine
-from quintet.gateware.cores.imagine.model import Model
+from quintet.gateware.cores.imagine.model.machine import OFF, PARALLEL, SERIAL, Machine
+from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE, geometry, register_file
 
 SIZES = (  # rows, cols, reg_width, depth

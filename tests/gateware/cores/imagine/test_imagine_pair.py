@@ -5,7 +5,7 @@ from collections import deque
 
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.imagine.pair import PairQueue
+from quintet.gateware.parts.pair import PairQueue
 
 
 def test_order_and_capacity():

@@ -3,7 +3,7 @@
 import pytest
 
 from quintet.gateware.cores.imagine.params import SPACE, geometry, levels, register_file, registers_of
-from quintet.gateware.cores.parameters import ParameterError
+from quintet.gateware.isa.parameters import ParameterError
 
 
 def test_presets():

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from imagine_golden import GOLDEN_EXPORT
 
-from quintet.gateware.cores.imagine.assembler import IMAGineAsm
-from quintet.gateware.cores.imagine.exports import c_header
-from quintet.gateware.cores.imagine.frontend import _mnemonics
+from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
+from quintet.gateware.cores.imagine.asm.exports import c_header
+from quintet.gateware.cores.imagine.asm.frontend import _mnemonics
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.gateware.cores.imagine.software import SOFTWARE
-from quintet.gateware.cores.words import random_word
-from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble, load_program, save_program
+from quintet.gateware.isa.asm import AsmError, assemble, assemble_text, disassemble, load_program, save_program
+from quintet.gateware.isa.words import random_word
 from quintet.tools.cli import main
 
 

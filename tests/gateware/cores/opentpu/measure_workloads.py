@@ -10,7 +10,7 @@ import numpy as np
 from opentpu_workloads import WORKLOADS, workload
 
 from quintet.boards.virtual.bench import IDEAL, CoreBench
-from quintet.gateware.cores.outcome import Outcome
+from quintet.gateware.isa.outcome import Outcome
 
 __all__ = ["Measured", "measure", "open_board", "open_ideal"]
 

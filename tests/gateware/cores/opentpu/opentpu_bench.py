@@ -8,8 +8,8 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.cores.opentpu.core import Engine
 from quintet.gateware.cores.opentpu.isa import ISA
-from quintet.gateware.cores.outcome import FaultReport, Outcome
-from quintet.gateware.cores.registers import COMMON_REGISTERS
+from quintet.gateware.isa.outcome import FaultReport, Outcome
+from quintet.gateware.isa.registers import COMMON_REGISTERS
 
 _COUNTED = ("instructions", "operations", "bytes_read", "bytes_written")
 _STALLS = ("work", "stall_fetch", "stall_operand", "stall_write", "stall_other")

@@ -5,7 +5,7 @@ import opentpu_programs as programs
 from comparing import aborted_run, class_problems, compare_run, failing_run, registers_of, run_differently, word_index
 
 from quintet.boards.virtual.bench import CoreBench
-from quintet.gateware.cores.opentpu.model import Model
+from quintet.gateware.cores.opentpu.model.model import Model
 
 __all__ = ["CYCLES", "check_aborted", "check_bus_error", "check_case", "open_build", "sanitised"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quintet.firmware.opentpu.program import Program, Word
-from quintet.gateware.cores.opentpu.arithmetic import conv_rows, pool_rows
 from quintet.gateware.cores.opentpu.isa import ISA
+from quintet.gateware.cores.opentpu.model.arithmetic import conv_rows, pool_rows
 
 __all__ = ["FAULTS", "Case", "case_of", "hazard_cases", "pad", "random_case", "scatter"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.opentpu.activation import Activation
-from quintet.gateware.cores.opentpu.arithmetic import IntegerUnit
+from quintet.gateware.cores.opentpu.engine.activation import Activation
+from quintet.gateware.cores.opentpu.model.arithmetic import IntegerUnit
 
 LANES = 4
 

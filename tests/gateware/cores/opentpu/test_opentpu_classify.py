@@ -6,11 +6,11 @@ import pytest
 from amaranth import Const, Signal
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.opentpu.adder import OperandAdder
-from quintet.gateware.cores.opentpu.classify import OPS, Classify
+from quintet.gateware.cores.opentpu.engine.adder import OperandAdder
+from quintet.gateware.cores.opentpu.engine.classify import OPS, Classify
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.gateware.cores.words import extreme_words, illegal_words, random_word
+from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
 
 BUILDS = {"default": ("85f-8x8", {}), "ext": ("sim-ext", {}), "plain": ("sim-plain", {}), "wide": ("85f-12x12", {"ext_conv": True})}
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA, cfg_built, cfg_legal
-from quintet.gateware.cores.opentpu.model import Model
+from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
-from quintet.gateware.cores.words import illegal_words, random_word
-from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble, load_program
+from quintet.gateware.isa.asm import AsmError, assemble, assemble_text, disassemble, load_program
+from quintet.gateware.isa.words import illegal_words, random_word
 
 GOLDEN = {
     "NOP": "00 00 00 0000000000000000 000000",

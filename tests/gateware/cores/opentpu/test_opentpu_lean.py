@@ -6,10 +6,10 @@ import pytest
 from opentpu_compare import check_case, sanitised
 
 from quintet.boards.virtual.bench import IDEAL
-from quintet.gateware.cores.opentpu import lean_microcode
 from quintet.gateware.cores.opentpu.core import Engine
-from quintet.gateware.cores.opentpu.lean_core import LeanEngine, lean_fits
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.gateware.cores.opentpu.small import microcode as lean_microcode
+from quintet.gateware.cores.opentpu.small.core import LeanEngine, lean_fits
 from quintet.tools.build import build, synthesise
 
 bench = checks.bench_fixture(("lean4", "leanplain4"))

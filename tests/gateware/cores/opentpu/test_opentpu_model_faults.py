@@ -9,7 +9,7 @@ from opentpu_workloads import workload
 
 from quintet.firmware.opentpu.program import Word
 from quintet.gateware.cores.opentpu.isa import ISA
-from quintet.gateware.cores.opentpu.model import Model
+from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 
 OP = ISA.opcodes

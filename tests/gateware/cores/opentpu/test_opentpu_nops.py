@@ -5,12 +5,12 @@ from opentpu_compare import sanitised
 from opentpu_programs import OP, hazard_cases, random_case, scatter
 
 from quintet.firmware.opentpu.program import Word
-from quintet.gateware.cores.opentpu.model import Model
-from quintet.gateware.cores.opentpu.nops import pad_nops, strip_nops
+from quintet.gateware.cores.opentpu.asm.nops import pad_nops, strip_nops
+from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
-from quintet.tools.asm import assemble_text, disassemble
-from quintet.tools.asm.program import Program
+from quintet.gateware.isa.asm import assemble_text, disassemble
+from quintet.gateware.isa.asm.program import Program
 from quintet.tools.cli import main
 
 EIGHT = {"n": 8}

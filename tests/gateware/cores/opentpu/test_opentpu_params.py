@@ -3,7 +3,7 @@
 import pytest
 
 from quintet.gateware.cores.opentpu.params import NO_DSP_LIMIT, SPACE, norm_legal
-from quintet.gateware.cores.parameters import ParameterError
+from quintet.gateware.isa.parameters import ParameterError
 
 #: preset -> n, UB rows, ACC rows, multiplier, banks, fetch words, ext_norm: the table of section 8.
 TABLE = {

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.opu.arithmetic import activate, conv_acc, conv_bias, dot, pool, requantise
-from quintet.gateware.cores.opu.compute import Compute
+from quintet.gateware.cores.opu.engine.compute.compute import Compute
 from quintet.gateware.cores.opu.geometry import ofm_lines, pooled
+from quintet.gateware.cores.opu.model.arithmetic import activate, conv_acc, conv_bias, dot, pool, requantise
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.types import type_set
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from opu_workloads import BUILDS, NETWORKS, ROWS, build_params, program, values_of
 
-from quintet.gateware.cores.opu.model import Model
+from quintet.gateware.cores.opu.model.model import Model
 
 __all__ = ["Layer", "Machine", "layers", "measure"]
 

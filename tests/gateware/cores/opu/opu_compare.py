@@ -16,8 +16,8 @@ from comparing import (
 
 from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.opu.isa import ISA
-from quintet.gateware.cores.opu.model import Model
-from quintet.gateware.cores.opu.sequence import OpuFault, Regions, Sequence
+from quintet.gateware.cores.opu.model.model import Model
+from quintet.gateware.cores.opu.model.sequence import OpuFault, Regions, Sequence
 
 __all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "open_build",
            "some_address", "touched", "with_words"]

@@ -11,10 +11,10 @@ import numpy as np
 from opu_programs import Case
 
 from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, REGIONS
-from quintet.gateware.cores.opu.sequence import OpuFault, Regions, Sequence
+from quintet.gateware.cores.opu.model.sequence import OpuFault, Regions, Sequence
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.cores.opu.types import type_set
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 
 __all__ = ["directed_cases", "every_value_cases", "fault_cases", "group_names"]
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from quintet.gateware.cores.opu import geometry
 from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, REGIONS
-from quintet.gateware.cores.opu.sequence import IFM, OpuFault, Regions, Sequence
+from quintet.gateware.cores.opu.model.sequence import IFM, OpuFault, Regions, Sequence
 from quintet.gateware.cores.opu.types import type_set
-from quintet.gateware.cores.words import random_word
+from quintet.gateware.isa.words import random_word
 
 __all__ = ["FAULTS", "Case", "cycles", "random_case"]
 

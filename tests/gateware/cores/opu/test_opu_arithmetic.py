@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from opu_slow import kappa, power
 
-from quintet.gateware.cores.opu import arithmetic
+from quintet.gateware.cores.opu.model import arithmetic
 from quintet.gateware.cores.opu.types import TYPE_SETS
 
 COUNT = 4000

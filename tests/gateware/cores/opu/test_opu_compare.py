@@ -10,7 +10,7 @@ import opu_programs
 import pytest
 
 from quintet.gateware.cores.opu.isa import ISA
-from quintet.gateware.cores.opu.model import Model
+from quintet.gateware.cores.opu.model.model import Model
 from quintet.gateware.cores.opu.params import SPACE
 
 PARAMS = SPACE.resolve("sim")

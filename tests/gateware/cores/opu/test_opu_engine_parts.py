@@ -8,14 +8,14 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.cores.opu import geometry
 from quintet.gateware.cores.opu.core import Engine, PipelinedEngine
-from quintet.gateware.cores.opu.derived import SETTLE, Derived
-from quintet.gateware.cores.opu.fetch import Fetch
+from quintet.gateware.cores.opu.engine.front.derived import SETTLE, Derived
+from quintet.gateware.cores.opu.engine.front.fetch import Fetch
+from quintet.gateware.cores.opu.engine.front.legality import illegal
+from quintet.gateware.cores.opu.engine.front.regions import RegionTable
+from quintet.gateware.cores.opu.engine.transfer.requests import Requests, burst_of
+from quintet.gateware.cores.opu.engine.transfer.stores import Stores
 from quintet.gateware.cores.opu.isa import INSTRUCTIONS
-from quintet.gateware.cores.opu.legality import illegal
 from quintet.gateware.cores.opu.params import SPACE
-from quintet.gateware.cores.opu.regions import RegionTable
-from quintet.gateware.cores.opu.requests import Requests, burst_of
-from quintet.gateware.cores.opu.stores import Stores
 
 PARAMS = SPACE.resolve("sim")
 

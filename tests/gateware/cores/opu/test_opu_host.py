@@ -5,8 +5,8 @@ import pytest
 
 from quintet.firmware.opu import small
 from quintet.gateware.cores.opu.params import SPACE
+from quintet.gateware.isa.asm import AsmError, assemble_text
 from quintet.tools import Job, open_target
-from quintet.tools.asm import AsmError, assemble_text
 from quintet.tools.cli import main
 from quintet.tools.errors import JobError
 from quintet.tools.job import Load

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opu_slow import POSTS
 
-from quintet.gateware.cores.layouts import instruction_layout
 from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, post_fields
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.software import SOFTWARE
-from quintet.gateware.cores.words import extreme_words, illegal_words, random_word
-from quintet.tools.asm import AsmError, assemble, assemble_text, disassemble, load_program, save_program
+from quintet.gateware.isa.asm import AsmError, assemble, assemble_text, disassemble, load_program, save_program
+from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
+from quintet.gateware.shell.layouts import instruction_layout
 from quintet.tools.registers import RegisterMap
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "opu.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 from opu_directed import RESULTS
 from test_opu_model_random import check, run_model
 
-from quintet.gateware.cores.opu.model import Model, SelfModifyingProgram
+from quintet.gateware.cores.opu.model.model import Model, SelfModifyingProgram
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.cores.opu.types import TYPE_SETS
@@ -63,7 +63,7 @@ def test_every_value_of_ofm_through_store(act):
 
 
 def test_leaky_on_the_documents_examples():
-    from quintet.gateware.cores.opu.arithmetic import activate
+    from quintet.gateware.cores.opu.model.arithmetic import activate
     assert activate(np.array([-4, -5, -12, -13, -128, 0, 7, 127]), 2).tolist() == [0, -1, -1, -2, -16, 0, 7, 127]
 
 
@@ -87,7 +87,7 @@ def test_twice_in_a_row_and_after_anything_else():
 
 
 def program(text, memory, at=0, **registers):
-    from quintet.tools.asm import assemble_text
+    from quintet.gateware.isa.asm import assemble_text
     data = assemble_text(SOFTWARE, text).data
     memory[at:at + len(data)] = np.frombuffer(data, np.uint8)
     return {"program_address": at, "program_length": len(data), **registers}

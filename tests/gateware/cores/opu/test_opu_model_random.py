@@ -9,7 +9,7 @@ import pytest
 from campaigns import Campaign
 
 from quintet.gateware.cores.opu.isa import ISA
-from quintet.gateware.cores.opu.model import Model, SelfModifyingProgram
+from quintet.gateware.cores.opu.model.model import Model, SelfModifyingProgram
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.types import TYPE_SETS
 

@@ -11,7 +11,7 @@ from comparing import class_problems, first_difference
 from kernels_opu_support import random_network, random_values
 
 from quintet.boards.virtual.bench import IDEAL
-from quintet.gateware.cores.opu.model import Model
+from quintet.gateware.cores.opu.model.model import Model
 from quintet.tools.kernels.opu import compile_network, run_network
 
 _open = {}

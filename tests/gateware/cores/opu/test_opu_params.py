@@ -4,7 +4,7 @@ import pytest
 
 from quintet.gateware.cores.opu.params import SPACE, buffer_bytes, cap_lanes
 from quintet.gateware.cores.opu.types import TYPE_SETS, TypeSet, type_set
-from quintet.gateware.cores.parameters import ParameterError
+from quintet.gateware.isa.parameters import ParameterError
 
 #: preset -> pi, po, ifm banks x lines, ofm banks x lines, ker rows, multiplier, KiB of ifm, ofm, ker: the table of 8.2.
 TABLE = {

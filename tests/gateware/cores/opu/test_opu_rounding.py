@@ -10,9 +10,9 @@ from math import floor
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.opu.biasterms import BiasTerms
+from quintet.gateware.cores.opu.engine.compute.biasterms import BiasTerms
+from quintet.gateware.cores.opu.engine.compute.rounding import Rounder, RoundingBits, bias_terms, plain_base, rounded
 from quintet.gateware.cores.opu.params import SPACE
-from quintet.gateware.cores.opu.rounding import Rounder, RoundingBits, bias_terms, plain_base, rounded
 from quintet.gateware.cores.opu.types import TYPE_SETS, type_set
 
 

@@ -10,12 +10,12 @@ from opu_compare import check_case
 
 from quintet.boards.virtual.bench import Behaviour
 from quintet.firmware.opu import digits
-from quintet.gateware.cores.opu import small_assembler
 from quintet.gateware.cores.opu.core import Engine
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.params import SPACE
-from quintet.gateware.cores.opu.small_core import SmallEngine
-from quintet.gateware.cores.opu.small_program import microprogram
+from quintet.gateware.cores.opu.small import assembler as small_assembler
+from quintet.gateware.cores.opu.small.core import SmallEngine
+from quintet.gateware.cores.opu.small.program import microprogram
 from quintet.tools import Job
 from quintet.tools.build import synthesise
 

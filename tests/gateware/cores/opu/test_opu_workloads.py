@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from opu_workloads import BUILDS, NETWORKS, ROWS, build_params, program, values_of
 
-from quintet.gateware.cores.opu.model import Model
+from quintet.gateware.cores.opu.model.model import Model
 from quintet.tools.kernels.opu import estimate, run_network
 
 #: What the model of cycles says is missed; docs/performance.md has what is measured.

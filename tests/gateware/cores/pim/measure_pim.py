@@ -24,12 +24,12 @@ from pim_scratch import Case, make_case
 from pim_workloads import BOUNDS, PARAMS, SINGLES, WORKLOADS, case_of
 from pim_workloads import MEMORY as WORKLOADS_MEMORY
 
-from quintet.gateware.cores.pim.codes import words_of
-from quintet.gateware.cores.pim.densify import densify
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
-from quintet.gateware.cores.pim.listing import image_of
+from quintet.gateware.cores.pim.asm.listing import image_of
+from quintet.gateware.cores.pim.densify.densify import densify
+from quintet.gateware.cores.pim.image.codes import words_of
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.software import SOFTWARE
-from quintet.tools.asm import Program, load_program, save_program
+from quintet.gateware.isa.asm import Program, load_program, save_program
 
 __all__ = ["Machine", "Run", "digits_case", "published", "stream_rows"]
 

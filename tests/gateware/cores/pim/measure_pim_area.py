@@ -17,7 +17,7 @@ from pathlib import Path
 from amaranth.back import rtlil
 
 from quintet.gateware.cores import open_room
-from quintet.gateware.cores.pim.processor import Processor
+from quintet.gateware.cores.pim.engine.processor import Processor
 from quintet.tools.toolchain import find_tool
 
 FAMILIES = {"up5k": "ice40", "hx8k": "ice40"}

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from test_pim_text import canonical_words
 
-from quintet.gateware.cores.pim.codes import code_of
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.image.codes import code_of
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.software import SOFTWARE
-from quintet.tools.asm import Program, assemble_text, disassemble, load_program, save_program
+from quintet.gateware.isa.asm import Program, assemble_text, disassemble, load_program, save_program
 
 
 def main(count):

@@ -8,7 +8,7 @@ from pim_scratch import make_case
 
 from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.pim.isa import ISA, MACHINE
-from quintet.gateware.cores.pim.model import Model
+from quintet.gateware.cores.pim.model.model import Model
 
 __all__ = ["BUILDS", "CYCLES", "ISA", "QUICK", "check_aborted", "check_bus_error", "check_case", "core_pc", "open_build",
            "run_model", "with_words"]

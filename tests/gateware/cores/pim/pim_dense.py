@@ -4,13 +4,13 @@ import numpy as np
 from pim_compare import run_model
 from pim_scratch import make_case
 
-from quintet.gateware.cores.pim.codes import code_of, words_of
-from quintet.gateware.cores.pim.densify import densify
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
-from quintet.gateware.cores.pim.listing import core_lines, image_of
+from quintet.gateware.cores.pim.asm.listing import core_lines, image_of
+from quintet.gateware.cores.pim.densify.densify import densify
+from quintet.gateware.cores.pim.image.codes import code_of, words_of
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
-from quintet.tools.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text
 
 SIM = SPACE.resolve("sim")
 

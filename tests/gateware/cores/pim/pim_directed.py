@@ -6,10 +6,10 @@ import numpy as np
 from pim_programs import MEMORY
 from pim_scratch import make_case
 
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.pim.storage import narrow
-from quintet.tools.asm.assembler import Assembler
+from quintet.gateware.isa.asm.assembler import Assembler
 
 __all__ = ["GROUPS", "directed_cases"]
 

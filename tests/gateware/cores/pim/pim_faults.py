@@ -4,11 +4,11 @@ import struct
 
 from pim_scratch import Rejected
 
-from quintet.gateware.cores.pim.codes import code_of
-from quintet.gateware.cores.pim.image import Writer
-from quintet.gateware.cores.pim.image_fields import GROUP_ENTRY
+from quintet.gateware.cores.pim.image.codes import code_of
+from quintet.gateware.cores.pim.image.fields import GROUP_ENTRY
+from quintet.gateware.cores.pim.image.image import Writer
 from quintet.gateware.cores.pim.isa import ISA
-from quintet.gateware.cores.words import random_word
+from quintet.gateware.isa.words import random_word
 
 __all__ = ["with_fault"]
 

@@ -13,11 +13,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
 
-from gateware.cores.pim import model_elements as elements
-from gateware.cores.pim.issue import Issue
-from gateware.cores.pim.model import Model
-from gateware.cores.pim.prefetch import Prefetch
-from gateware.cores.pim.wordload import WordLoad
+from quintet.gateware.cores.pim.engine.front.issue import Issue
+from quintet.gateware.cores.pim.engine.front.prefetch import Prefetch
+from quintet.gateware.cores.pim.engine.front.wordload import WordLoad
+from quintet.gateware.cores.pim.model import Model, elements
 from tests.support.memory_model import MemoryModel
 
 OPS = {"ld": 1, "st": 2, "lldi": 3, "lmv": 4}

@@ -2,7 +2,7 @@
 """What bounds a program from below on a build (section 10): issue, matrix unit, ports of the local memory, exchanges, main memory."""
 from dataclasses import dataclass
 
-from quintet.gateware.cores.pim.codes import words_of
+from quintet.gateware.cores.pim.image.codes import words_of
 from quintet.gateware.cores.pim.isa import ISA
 
 __all__ = ["CoreLimit", "core_limit", "physical_limit"]

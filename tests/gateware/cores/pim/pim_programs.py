@@ -11,8 +11,8 @@ import numpy as np
 from pim_scratch import Rejected, Scratch, make_case
 from pim_writer import MEMORY, REGION, CoreWriter, small
 
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
-from quintet.gateware.cores.pim.image_fields import AUTO
+from quintet.gateware.cores.pim.image.fields import AUTO
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
 
 __all__ = ["FAULTS", "MEMORY", "random_case", "random_image", "random_memory"]

@@ -4,7 +4,7 @@ import numpy as np
 from pim_programs import MEMORY
 from pim_scratch import make_case
 
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 
 __all__ = ["SEQUENCES", "sequence"]
 

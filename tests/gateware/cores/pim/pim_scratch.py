@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from quintet.gateware.cores.pim.codes import code_of
-from quintet.gateware.cores.pim.image import Image
+from quintet.gateware.cores.pim.image.codes import code_of
+from quintet.gateware.cores.pim.image.image import Image
 from quintet.gateware.cores.pim.isa import ISA
-from quintet.gateware.cores.pim.model import Model
-from quintet.gateware.cores.pim.model_core import _RUN, PimFault
+from quintet.gateware.cores.pim.model.core import _RUN, PimFault
+from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.storage import narrow
 
 __all__ = ["Case", "Rejected", "Scratch", "make_case"]

@@ -17,7 +17,7 @@ from campaigns import random_behaviour
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.pim.software import SOFTWARE
-from quintet.tools.asm import disassemble
+from quintet.gateware.isa.asm import disassemble
 
 
 def main(arguments=None):

@@ -7,12 +7,12 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.pim.commands import CHUNK_BYTES
-from quintet.gateware.cores.pim.groups import GroupStore
-from quintet.gateware.cores.pim.lmem import MATRIX, TRANSFER, VECTOR, local_memory
-from quintet.gateware.cores.pim.matrix import MatrixUnit
+from quintet.gateware.cores.pim.engine.commands import CHUNK_BYTES
+from quintet.gateware.cores.pim.engine.load.groups import GroupStore
+from quintet.gateware.cores.pim.engine.matrix.unit import MatrixUnit
+from quintet.gateware.cores.pim.engine.memory.lmem import MATRIX, TRANSFER, VECTOR, local_memory
+from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
 from quintet.gateware.cores.pim.params import SPACE
-from quintet.gateware.cores.pim.vector import VectorUnit
 
 
 def signed(value, bits):

@@ -5,7 +5,7 @@ import random
 import numpy as np
 from pim_scratch import make_case
 
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
 

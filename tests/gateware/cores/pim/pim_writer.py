@@ -3,7 +3,7 @@
 import numpy as np
 from pim_scratch import Rejected
 
-from quintet.gateware.cores.pim.image import Group
+from quintet.gateware.cores.pim.image.image import Group
 
 __all__ = ["LOW32", "MEMORY", "REGION", "CoreWriter", "small"]
 

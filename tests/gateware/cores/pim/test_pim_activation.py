@@ -7,8 +7,8 @@ from amaranth import Module
 from amaranth.sim import Simulator
 from pim_vector_oracle import average, sigm, tanh
 
-from quintet.gateware.cores.pim.activation import Activation
-from quintet.gateware.cores.pim.divider import AverageDivider
+from quintet.gateware.cores.pim.engine.vector.activation import Activation
+from quintet.gateware.cores.pim.engine.vector.divider import AverageDivider
 from quintet.gateware.primitives.multipliers import PipelinedMultipliers
 
 

@@ -2,7 +2,7 @@
 """Layouts between the parts of a PIM processor: their widths follow the parameters, their numbers the instruction set."""
 import pytest
 
-from quintet.gateware.cores.pim import commands
+from quintet.gateware.cores.pim.engine import commands
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
 

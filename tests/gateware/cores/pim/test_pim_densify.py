@@ -9,9 +9,9 @@ from measure_pim import digits_case
 from pim_dense import SIM, case_of, dense_text, group, image_of_text, same_effect, words_in
 from pim_scratch import make_case
 
-from quintet.gateware.cores.pim.densify import densify
+from quintet.gateware.cores.pim.densify.densify import densify
 from quintet.gateware.cores.pim.software import SOFTWARE
-from quintet.tools.asm import load_program
+from quintet.gateware.isa.asm import load_program
 from quintet.tools.cli import main
 
 

@@ -4,9 +4,9 @@ import pytest
 from amaranth.sim import Simulator
 from memory_model import MemoryModel, PortDriver
 
-from quintet.gateware.cores.pim.faults import RunEnd
+from quintet.gateware.cores.pim.engine.faults import RunEnd
+from quintet.gateware.cores.pim.engine.tree import PortTree
 from quintet.gateware.cores.pim.params import SPACE
-from quintet.gateware.cores.pim.tree import PortTree
 
 PARAMS = SPACE.resolve("sim", {"cores": 4})
 

@@ -10,7 +10,7 @@ from comparing import bench_fixture, registers_of
 from pim_directed import _BASE, _Maker
 
 from quintet.boards.virtual.bench import IDEAL
-from quintet.gateware.cores.pim.image import Group
+from quintet.gateware.cores.pim.image.image import Group
 from quintet.gateware.cores.pim.params import SPACE
 
 #: Cycles of RUN until the machine stands still: start of the cores, three instructions, the way to the stop and the memory's answers.

@@ -8,12 +8,12 @@ from pim_front import compare_front, run_front
 from pim_programs import MEMORY, random_case
 from pim_scratch import make_case
 
-from gateware.cores.pim.image import CoreProgram, Group, Image
-from gateware.cores.pim.isa import ISA
-from gateware.cores.pim.issue import Issue
-from gateware.cores.pim.legality import Operands
-from gateware.cores.pim.params import SPACE
-from gateware.cores.pim.wordload import WordLoad
+from quintet.gateware.cores.pim.engine.front.issue import Issue
+from quintet.gateware.cores.pim.engine.front.legality import Operands
+from quintet.gateware.cores.pim.engine.front.wordload import WordLoad
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.isa import ISA
+from quintet.gateware.cores.pim.params import SPACE
 
 PARAMS = SPACE.resolve("sim")
 GMEM = MEMORY // 2

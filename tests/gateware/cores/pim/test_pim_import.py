@@ -9,17 +9,17 @@ import numpy as np
 import pim_programs
 import pytest
 
-from quintet.gateware.cores.pim.codes import code_of, words_of
-from quintet.gateware.cores.pim.container import RecordError, container_of, words_of_container
-from quintet.gateware.cores.pim.dialect import Encoder, Problem
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.asm.listing import image_of
+from quintet.gateware.cores.pim.exchange.container import RecordError, container_of, words_of_container
+from quintet.gateware.cores.pim.exchange.dialect import Encoder, Problem
+from quintet.gateware.cores.pim.image.codes import code_of, words_of
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
-from quintet.gateware.cores.pim.listing import image_of
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
-from quintet.gateware.cores.words import extreme_words, random_word
-from quintet.tools.asm import AsmError, assemble_text, disassemble, load_program, save_program
-from quintet.tools.asm.program import Program
+from quintet.gateware.isa.asm import AsmError, assemble_text, disassemble, load_program, save_program
+from quintet.gateware.isa.asm.program import Program
+from quintet.gateware.isa.words import extreme_words, random_word
 
 GROUPS = {"core0": [{"rows": 2, "cols": 1, "weights": [[1], [2]], "shift": 3, "bias": [7], "spare": 0}]}
 
@@ -256,8 +256,8 @@ def test_every_legal_word_through_every_form():
     words = [w for w in words if ISA.decode(w).fault is None]
     # The forms do not hold bits that mean nothing.
     assert words_of_container(container_of(words), Encoder(True)).tolist() == words
-    from quintet.gateware.cores.pim.dialect import instruction_text
-    from quintet.gateware.cores.pim.listing import fields_of
+    from quintet.gateware.cores.pim.asm.listing import fields_of
+    from quintet.gateware.cores.pim.exchange.dialect import instruction_text
     texts = map(instruction_text, *fields_of(np.array(words, np.uint64)))
     assert [encode(json.loads(t), True) for t in texts] == words
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from quintet.gateware.cores.layouts import instruction_layout
 from quintet.gateware.cores.pim.isa import ISA, KINDS, kind_of
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.pim.storage import STORAGES, expand, narrow
-from quintet.gateware.cores.words import extreme_words, illegal_words, random_word
-from quintet.tools.asm import AsmError
-from quintet.tools.asm.assembler import Assembler
-from quintet.tools.asm.disassembler import instruction_text
+from quintet.gateware.isa.asm import AsmError
+from quintet.gateware.isa.asm.assembler import Assembler
+from quintet.gateware.isa.asm.disassembler import instruction_text
+from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
+from quintet.gateware.shell.layouts import instruction_layout
 from quintet.tools.registers import RegisterMap
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "pim.md").read_text(encoding="utf-8")

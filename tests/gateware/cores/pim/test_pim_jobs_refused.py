@@ -5,7 +5,7 @@ import pytest
 from quintet.firmware.pim import small
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
-from quintet.tools.asm import load_program
+from quintet.gateware.isa.asm import load_program
 
 PROGRAM = load_program(SOFTWARE, small.FOLDER / "two.s")
 

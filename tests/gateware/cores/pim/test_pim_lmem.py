@@ -7,9 +7,9 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.pim.commands import LMemRead
-from quintet.gateware.cores.pim.lmem import LocalMemory, local_memory
-from quintet.gateware.cores.pim.lmem_shared import SharedMemory
+from quintet.gateware.cores.pim.engine.commands import LMemRead
+from quintet.gateware.cores.pim.engine.memory.lmem import LocalMemory, local_memory
+from quintet.gateware.cores.pim.engine.memory.lmem_shared import SharedMemory
 from quintet.gateware.cores.pim.params import SPACE
 
 BUILDS = [("85f", {"lmem_bytes": 1024}), ("sim", {"lmem_bytes": 1024}), ("hx8k", {"lmem_bytes": 1024}), ("up5k", {"lmem_bytes": 16384}),

@@ -7,9 +7,9 @@ import pytest
 from amaranth.sim import Simulator
 from memory_model import MemoryModel
 
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image, stored_weights
-from quintet.gateware.cores.pim.image_read import TableFault, read_tables
-from quintet.gateware.cores.pim.load import Load
+from quintet.gateware.cores.pim.engine.load.load import Load
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image, stored_weights
+from quintet.gateware.cores.pim.image.reading import TableFault, read_tables
 from quintet.gateware.cores.pim.params import SPACE
 
 SIZE = 1 << 16

@@ -2,8 +2,8 @@
 """PIM's parameters and presets (section 8)."""
 import pytest
 
-from quintet.gateware.cores.parameters import ParameterError
 from quintet.gateware.cores.pim.params import SPACE, weight_bytes
+from quintet.gateware.isa.parameters import ParameterError
 
 NAMES = ("cores", "lanes", "arrays", "xb_rows", "xb_cols", "lmem_bytes", "groups", "bias_words", "max_biw", "x_bits",
          "vec_bytes", "act_unit", "prefetch_words")

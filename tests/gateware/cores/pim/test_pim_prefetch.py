@@ -7,9 +7,9 @@ import pytest
 from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import Simulator
 
-from gateware.cores.pim.params import SPACE
-from gateware.cores.pim.prefetch import BURST_BYTES, Prefetch
-from gateware.cores.pim.storage import STORAGES, expand
+from quintet.gateware.cores.pim.engine.front.prefetch import BURST_BYTES, Prefetch
+from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.storage import STORAGES, expand
 from tests.support.memory_model import MemoryModel
 
 PARAMS = SPACE.resolve("sim")

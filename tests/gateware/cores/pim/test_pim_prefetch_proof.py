@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from formal import ProofFailed, Property, cover, prove
 
-from quintet.gateware.cores.pim.prefetch import CODE_MODES, Prefetch
+from quintet.gateware.cores.pim.engine.front.prefetch import CODE_MODES, Prefetch
 
 #: Rows of the ring, and bits of the number of a row in memory: the code lies in the first 256 bytes.
 ROWS, BITS = 16, 6

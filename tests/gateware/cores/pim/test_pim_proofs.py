@@ -4,9 +4,9 @@ import pytest
 from amaranth.hdl import Assert, Assume, Cat, Cover, Mux, Signal
 from formal import ProofFailed, Property, cover, prove
 
-from quintet.gateware.cores.pim.crossbar import Crossbar
-from quintet.gateware.cores.pim.deadlock import PATIENCE, DeadlockDetector
-from quintet.gateware.cores.pim.events import EventFile
+from quintet.gateware.cores.pim.engine.crossbar import Crossbar
+from quintet.gateware.cores.pim.engine.deadlock import PATIENCE, DeadlockDetector
+from quintet.gateware.cores.pim.engine.events import EventFile
 from quintet.gateware.cores.pim.isa import EVENT_MOST
 
 CORES = 3

@@ -7,11 +7,11 @@ import pim_programs
 import pytest
 from pim_dense import SIM, case_of, dense_text, group, image_of_text, same_effect
 
-from quintet.gateware.cores.pim.codes import words_of
-from quintet.gateware.cores.pim.densify import densify
+from quintet.gateware.cores.pim.densify.densify import densify
+from quintet.gateware.cores.pim.densify.reorder import completes
+from quintet.gateware.cores.pim.densify.resolve import resolve
+from quintet.gateware.cores.pim.image.codes import words_of
 from quintet.gateware.cores.pim.params import SPACE
-from quintet.gateware.cores.pim.reorder import completes
-from quintet.gateware.cores.pim.resolve import resolve
 
 SEND, RECV = 29, 30
 SET = "setbw 16, 16\nsldi $4, 1024\nsldi $5, 2048\nsldi $6, 512\n"

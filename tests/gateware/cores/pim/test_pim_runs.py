@@ -7,7 +7,7 @@ import pytest
 from comparing import bench_fixture, first_difference, registers_of
 
 from quintet.boards.virtual.bench import IDEAL
-from quintet.gateware.cores.pim.model import Model
+from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.params import SPACE
 
 bench = bench_fixture(compare.open_build, compare.QUICK)

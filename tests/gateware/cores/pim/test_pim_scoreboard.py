@@ -5,7 +5,7 @@ from amaranth import Cat, Module, Signal
 from amaranth.hdl import Assert, Assume, Cover
 from amaranth.lib import data
 
-from gateware.cores.pim.scoreboard import UNITS, Scoreboard, slots_of
+from quintet.gateware.cores.pim.engine.front.scoreboard import UNITS, Scoreboard, slots_of
 from tests.support.formal import Property, cover, prove
 
 

@@ -9,17 +9,17 @@ import numpy as np
 import pim_programs
 import pytest
 
-from quintet.gateware.cores.pim import quicktext
-from quintet.gateware.cores.pim.codes import code_of
-from quintet.gateware.cores.pim.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.asm import quicktext
+from quintet.gateware.cores.pim.asm.listing import image_of
+from quintet.gateware.cores.pim.image.codes import code_of
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
-from quintet.gateware.cores.pim.listing import image_of
-from quintet.gateware.cores.pim.model import Model
+from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
-from quintet.gateware.cores.words import random_word
-from quintet.tools.asm import AsmError, assemble_text, disassemble
-from quintet.tools.asm.assembler import assemble
+from quintet.gateware.isa.asm import AsmError, assemble_text, disassemble
+from quintet.gateware.isa.asm.assembler import assemble
+from quintet.gateware.isa.words import random_word
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "pim.md").read_text(encoding="utf-8")
 WORKED = DOCUMENT.split("### Worked job")[1].split("```")[1].strip("\n")

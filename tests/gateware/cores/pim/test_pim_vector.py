@@ -7,9 +7,9 @@ from amaranth.sim import Simulator
 from pim_units import UnitBench, byw, put
 from pim_vector_oracle import OPS, SAME_WIDTH, random_vector, vector
 
-from quintet.gateware.cores.pim.commands import LMemRead, VectorOp
+from quintet.gateware.cores.pim.engine.commands import LMemRead, VectorOp
+from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
 from quintet.gateware.cores.pim.params import SPACE
-from quintet.gateware.cores.pim.vector import VectorUnit
 
 
 def make(preset="sim", **overrides):

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run of Cherry from start to end: program lists, images, DMA lists."""

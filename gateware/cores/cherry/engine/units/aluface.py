@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What both forms of the comparators share: their faces, sources and targets of an operation, and where its result goes."""
+from amaranth import Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from ..memory.tilefile import ACC, INPUT, OUTPUT
+from ..ops import AluKind, ProgressLayout, TileRead, TileWrite, alu_op, element_bits
+from .accumulator import narrowed, widened
+
+__all__ = ["bits", "blocked", "elements_of", "members", "source", "target"]
+
+
+def members(params):
+    """Members of a comparator unit."""
+    return {"op": In(stream.Signature(alu_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
+            "working": Out(1), "clear": In(1), "soon": In(2), "writes": Out(4), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))}
+
+
+def source(held):
+    """Register that an operation takes its elements from (for zero, any)."""
+    return Mux(held.kind == AluKind.MAX, OUTPUT, Mux((held.kind == AluKind.RELU) | (held.kind == AluKind.GTZ), INPUT, held.src))
+
+
+def target(held):
+    """Register that it writes."""
+    return Mux(held.kind == AluKind.MAX, ACC, Mux((held.kind == AluKind.RELU) | (held.kind == AluKind.GTZ), OUTPUT, held.dst))
+
+
+def blocked(soon, reg):
+    """Whether the dot unit writes ``reg`` when a word read now would be written."""
+    return reg[1] & Mux(reg[0], soon[1], soon[0])
+
+
+def elements_of(m, read, reg, params, name):
+    """Elements of a word of register ``reg``, as 18 bits each: those of a wide ACC rounded."""
+    wide = element_bits(params)
+    result = []
+    for k in range(len(read[0]) // wide):
+        value = Signal(18, name=f"{name}_{k}")
+        with m.Switch(reg):
+            for r in range(4):
+                with m.Case(r):
+                    word = read[r][wide * k:wide * (k + 1)]
+                    m.d.comb += value.eq(narrowed(word, params["acc_frac"]) if r == ACC else word[:18])
+        result.append(value)
+    return result
+
+
+def bits(value, to_acc, params):
+    """An element as the tile file holds it: widened for ACC."""
+    return value if params["acc_frac"] == 9 else Mux(to_acc, widened(value, params["acc_frac"]), value)

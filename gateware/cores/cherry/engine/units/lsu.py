@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The load/store unit: tiles between the banks of MEM and the tile file (specification, sections 4.5 and 9)."""
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from .....parts.stages import Stages
+from ..front.hazards import SlotGate
+from ..memory.scratchpad import BankFace, row_bits
+from ..ops import ProgressLayout, TileRead, TileWrite, Unit, element_bits, entries, lsu_op, tile_elements
+from .accumulator import narrowed, widened
+from .bank_conflicts import followers, lanes, leaders
+from .lsu_crossbar import Crossbar, choose, selected
+from .lsu_operation import Operation, OperationQueue
+from .lsu_results import DEPTH, Results
+
+__all__ = ["LoadStore", "lsu_members"]
+
+_ACC = 3
+#: Cycles in which no tile is read after another unit was refused one twice on end.
+_YIELD = 3
+
+
+def lsu_members(params):
+    """Members of every load/store unit; see :class:`LoadStore`."""
+    return {
+        "op": In(stream.Signature(lsu_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
+        "loading": Out(1), "storing": Out(1), "clear": In(1), "others": In(4), "refused": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params)),
+        "banks": Out(BankFace(row_bits(params))).array(params["banks"]),
+        "fault": Out(1), "fault_address": Out(18), "fault_slot": Out(6)}
+
+
+class LoadStore(wiring.Component):
+    """Loads and stores, slot by slot, each in as many cycles as its fullest bank has distinct addresses.
+
+    A pipeline that never stalls: a slot starts when its operands' waits are over and there is room for its result. Cycles from the start:
+    addresses and banks (0), rows (1), a load's access (2), its elements through the crossbar (4), the tile (5), offered to the tile file (6).
+    A store asks the tile file in cycle 0, has its tile in 2, crosses in 3, writes in 4. A load starts at the earliest three cycles after a
+    store's last pass, a store two after a load's.
+
+    Parameters
+    ----------
+    params : dict
+        ``banks`` at least 2.
+
+    Members
+    -------
+    op, progress, fetched, finished, clear, tiles_read, tiles_write : the faces of a unit (:mod:`.ops`)
+    loading, storing : Out, a load or a store is under way
+    others : In, 4 bits: registers that dot unit and comparators write in the next cycle
+    refused : In, another unit was refused tiles since this one read them in the cycle before; after two such cycles it reads none in three
+    banks : Out, array of :class:`~.scratchpad.BankFace`
+    fault : Out, level: MEM_RANGE. All slots before ``fault_slot`` of its operation are done, nothing else. ``fault_address`` : the first
+        address outside, row by row. Until ``clear``
+
+    Raises
+    ------
+    ValueError
+        ``banks`` is 1.
+    """
+    def __init__(self, *, params):
+        if params["banks"] == 1:
+            raise ValueError("Parameter banks must be at least 2 for the parallel load/store unit, not 1")
+        self._params = params
+        super().__init__(lsu_members(params))
+
+    def elaborate(self, platform):
+        m = Module()
+        params = self._params
+        log, frac = exact_log2(params["banks"]), params["acc_frac"]
+        words = 16 // tile_elements(params)
+        s = Stages(m)
+
+        queue = m.submodules.queue = OperationQueue(banks=params["banks"])
+        gate = m.submodules.gate = SlotGate(own=Unit.LSU)
+        results = m.submodules.results = Results(params=params)
+        connect(m, flipped(self.op), queue.op)
+        connect(m, results.tiles_write, flipped(self.tiles_write))
+        m.d.comb += [queue.clear.eq(self.clear), results.clear.eq(self.clear), results.others.eq(self.others), self.finished.eq(results.finished),
+                     gate.progress.eq(self.progress)]
+
+        # The operation at hand: `slot` is the next to start, while `more`; `passing` the one that still has passes to do.
+        op, valid, more = Signal(Operation(), name="at_hand", reset_less=True), Signal(), Signal()
+        slot, passing, going_on = Signal(6), Signal(6, reset_less=True), Signal()
+        start, issue, final, over = Signal(), Signal(), Signal(), Signal()
+        last_slot = Signal()        # `slot` is the operation's last
+        go, free = Signal(), Signal()               # it may start as far as others are concerned, and as far as this unit is
+        dead = Signal()
+        m.d.comb += [
+            over.eq(issue & final & Mux(going_on, ~more, last_slot)),
+            queue.take.eq(~valid | over), issue.eq(start | going_on),
+            gate.waits.eq(op.waits), gate.slot.eq(slot), gate.first_waits.eq(queue.next.waits)]
+        m.d.sync += go.eq(valid & more & gate.now & ~dead)
+        with m.If(start):
+            m.d.sync += go.eq(~last_slot & gate.after & ~dead)
+        with m.If(queue.take):
+            m.d.sync += [op.eq(queue.next), valid.eq(queue.ready), more.eq(queue.ready), slot.eq(0), last_slot.eq(queue.next.size == 1),
+                         go.eq(queue.ready & gate.first & ~dead)]
+        with m.Else():
+            with m.If(start):
+                m.d.sync += [slot.eq(slot + 1), more.eq(~last_slot), last_slot.eq(slot + 2 == op.size)]
+            with m.If(issue & final):
+                m.d.sync += (row.eq(row + op.step) for row in op.rows)
+        with m.If(start):
+            m.d.sync += passing.eq(slot)
+
+        # Passes that follow closely need the same registers; what has started and not finished finds room among the results.
+        owed, stored, loaded, kept = Signal(range(DEPTH + 1)), Signal(2), Signal(2), Signal(2)
+        issues_store, issues_load = issue & op.store, issue & ~op.store
+        m.d.sync += [stored.eq(Cat(issues_store, stored)), loaded.eq(Cat(issues_load, loaded)),
+                     kept.eq(Cat(issues_load & op.reads, kept)), owed.eq(owed + start - results.gone)]
+
+        def blocked(next_op):
+            """In the next cycle, when ``next_op`` is at hand."""
+            near = issues_load if log == 4 else 0
+            return Mux(next_op.store, near, issues_store | stored[0]) | (next_op.reads & ((issues_load & op.reads) | kept[0]))
+        # The other units' turn at the tiles, lest the last slots that they have wait for all of an operation's of this one.
+        yields, before, hogs = Signal(2), Signal(), Signal()
+        m.d.comb += hogs.eq(self.refused & before)
+        m.d.sync += before.eq(self.refused)
+        with m.If(hogs & (yields == 0)):
+            m.d.sync += yields.eq(_YIELD)
+        with m.Elif(yields != 0):
+            m.d.sync += yields.eq(yields - 1)
+        # Two less than there is room for: one may start in this cycle and one in the next.
+        m.d.sync += free.eq(~(issue & ~final) & ~Mux(queue.take, blocked(queue.next), blocked(op)) & (owed < DEPTH - 1)
+                            & ~(Mux(queue.take, queue.next.reads, op.reads) & (hogs | (yields > 1))))
+
+        # Tiles to store, or to keep elements of: the last of their words is asked for as the slot starts, others ahead.
+        ask, ahead = self.tiles_read.request, Signal(range(words))
+        whole, context = Signal(), Signal(6)
+        m.d.comb += [
+            whole.eq(ahead == words - 1), context.eq(Mux(op.uniform, 0, slot)), ask.valid.eq(go & op.reads & (~whole | free)),
+            ask.payload.mask.eq(1 << op.reg), ask.payload.word.eq(ahead),
+            *(e.eq(Mux(context < op.copies, context, params["contexts"] + op.from_phys)) for e in ask.payload.entry),
+            start.eq(go & free & (~op.reads | (whole & ask.ready)))]
+        if words > 1:
+            with m.If(ask.valid & ask.ready):
+                m.d.sync += ahead.eq(ahead + 1)
+        m.d.sync += self.fetched.eq(start)
+
+        # Passes: the lanes whose addresses this one serves, and what is left of others.
+        first, left = Signal(16), Signal(16)
+        first_later, left_later, final_later = Signal(16, reset_less=True), Signal(16, reset_less=True), Signal(reset_less=True)
+        m.d.comb += [first.eq(Mux(going_on, first_later, op.first)), left.eq(Mux(going_on, left_later, op.left)),
+                     final.eq(Mux(going_on, final_later, op.only))]
+        then = leaders(m, left, op.same_bank, "next")
+        m.d.sync += [first_later.eq(then), left_later.eq(left & ~then), final_later.eq(~(left & ~then).any()), going_on.eq(issue & ~final)]
+
+        # Cycle 0: addresses of the lanes; which lane each bank serves.
+        address = [Signal(18, name=f"address_{y}{x}") for y, x in lanes()]
+        m.d.comb += [a.eq(op.rows[y] + op.along[x]) for a, (y, x) in zip(address, lanes(), strict=True)]
+        # Of each bank the lane whose address it gets: one at most.
+        mine = [s(1, Cat(first[k] & (a[:log] == b) for k, a in enumerate(address)), 16, f"mine_{b}") for b in range(params["banks"])]
+        at = [s(1, a, 18, f"address_{k}") for k, a in enumerate(address)]
+        wrong = s(1, Cat(a[params["log_mem"]:].any() for a in address) & op.mask, 16, "wrong")
+        number = Mux(going_on, passing, slot)
+        slot_1 = s(1, number, 6, "slot")
+        entry = s(1, Mux(op.uniform, params["contexts"] + op.phys, number), range(entries(params)), "entry")
+        store, reg, last, opens = (s(1, v, w, n) for v, w, n in (
+            (op.store, 1, "store"), (op.reg, 2, "reg"), (final, 1, "last"), (op.reads & ~going_on, 1, "opens")))
+        keeps, skip = s(1, op.reads & ~op.store, 1, "keeps"), s(1, op.skip, 1, "skip")
+        mask, used = s(1, op.mask, 16, "mask"), s(1, followers(op.mask, first, op.equal), 16, "used")
+
+        # Cycle 1: rows; an access that leaves MEM ends everything from its slot on.
+        rows = [selected([a[log:params["log_mem"]] for a in at], lanes_of) for lanes_of in mine]
+        lane = [Cat(Cat(of[k] for k in range(16) if k >> bit & 1).any() for bit in range(4)) for of in mine]
+        hit = Cat(of.any() for of in mine)
+        chain = Signal(5)           # cycles 1 to 5: a pass that counts
+        good = Signal()
+        m.d.comb += good.eq(chain[0] & ~dead & ~wrong.any())
+        m.d.sync += chain.eq(Cat(issue, good, chain[1:4]))
+        with m.If(chain[0] & ~dead & wrong.any()):
+            m.d.sync += [dead.eq(1), self.fault_slot.eq(slot_1)]
+            for k in reversed(range(16)):
+                with m.If(wrong[k]):
+                    m.d.sync += self.fault_address.eq(at[k])
+
+        def shifted(lanes_of):
+            """Of destination elements: those of the lanes, a row further down where the load skips one."""
+            return [Mux(skip, lanes_of[k - 4] if k >= 4 else 0, v) for k, v in enumerate(lanes_of)]
+        bank_3 = [s.delay(s(2, v, log, f"bank_{k}"), 1) for k, v in enumerate(shifted([a[:log] for a in at]))]
+        captures_4 = s.delay(s(2, Cat(shifted(list(used))), 16, "captures"), 2)
+        present = s.delay(s(2, Cat(shifted(list(mask))), 16, "present"), 3)
+        lane_2, store_2 = [s(2, v, 4, f"lane_{b}") for b, v in enumerate(lane)], s(2, store, 1, "store")
+        store_3 = s(3, store_2, 1, "store")
+        row_2 = [s(2, v, len(v), f"row_{b}") for b, v in enumerate(rows)]
+        row_3 = [s(3, v, len(v), f"row_{b}") for b, v in enumerate(row_2)]
+        storing_3 = store_3 & chain[2]
+
+        # Cycle 2: a load's rows are at the banks; a tile that was asked for is there.
+        tile = self._tile(m, s, ask, op, fill=s(2, opens, 1, "opens") & chain[1])
+
+        # Cycle 3 of a store and 4 of a load: through the crossbar.
+        if log == 4:
+            select_bank = select_lane = [s(4, Mux(store_2 & chain[1], of_store, of_load), 4, f"select_{k}")
+                                         for k, (of_store, of_load) in enumerate(zip(lane_2, bank_3, strict=True))]
+        else:
+            select_bank = [s(4, v, log, f"select_bank_{k}") for k, v in enumerate(bank_3)]
+            select_lane = [s(3, v, 4, f"select_lane_{b}") for b, v in enumerate(lane_2)]
+        loading_4 = chain[3] & ~s(4, store_3, 1, "store")
+        crossbar = Crossbar(
+            m, from_banks=[bank.read_data for bank in self.banks], from_tile=[element[:18] for element in tile],
+            select_bank=select_bank, select_lane=select_lane, captures=captures_4 & loading_4.replicate(16), storing=storing_3)
+
+        # A load's rows come from cycle 1, a store's from cycle 3.
+        writing = s.delay(hit, 2)
+        for b, bank in enumerate(self.banks):
+            row_there = Signal.like(bank.row, name=f"row_{b}", reset_less=True)
+            m.d.sync += [row_there.eq(Mux(storing_3, row_3[b], rows[b])), bank.write.eq(writing[b] & storing_3 & ~self.clear)]
+            m.d.comb += [bank.row.eq(row_there), bank.write_data.eq(crossbar.words[b])]
+
+        # Cycle 5: the tile.
+        result, wide = results.result, element_bits(params)
+        store_5, reg_5, entry_5, last_5, keeps_5 = (s.delay(v, 4) for v in (store, reg, entry, last, keeps))
+        m.d.comb += [results.push.eq(chain[4] & last_5), result.store.eq(store_5), result.reg.eq(reg_5), result.entry.eq(entry_5)]
+        for k, element in enumerate(crossbar.elements):
+            new = Mux(reg_5 == _ACC, widened(element, frac), element) if wide > 18 else element
+            m.d.comb += result.tile[k].eq(Mux(present[k], new, Mux(keeps_5, tile[k], 0)))
+
+        loads = Signal(4)
+        m.d.sync += loads.eq(Cat(issue & ~op.store, loads))
+        m.d.sync += [self.loading.eq(loads.any() | results.loading), self.storing.eq(stored.any() | storing_3)]
+        m.d.sync += self.fault.eq(dead & ~chain[1:].any() & ~good & results.empty)
+        with m.If(self.clear):
+            m.d.sync += [valid.eq(0), more.eq(0), go.eq(0), going_on.eq(0), slot.eq(0), owed.eq(0), dead.eq(0), chain.eq(0), ahead.eq(0),
+                         stored.eq(0), loaded.eq(0), kept.eq(0), loads.eq(0), self.fetched.eq(0), self.fault.eq(0), self.loading.eq(0),
+                         self.storing.eq(0)]
+        return m
+
+    def _tile(self, m, s, ask, op, fill):
+        """The elements of the tile of the slot in cycle 3 and later, as wide as those of ACC; a store's narrowed. ``fill``: the slot that reads
+        it is in cycle 2."""
+        words, width, frac = 16 // tile_elements(self._params), element_bits(self._params), self._params["acc_frac"]
+        size = 16 // words
+        reg, narrows = s.delay(op.reg, 2), s.delay(op.store & (op.reg == _ACC), 2)
+        word = choose(list(self.tiles_read.data), reg)
+        given = []
+        for k in range(size):
+            element = Signal(width, name=f"given_{k}")
+            raw = word[width * k:width * (k + 1)]
+            m.d.comb += element.eq(Mux(narrows, narrowed(raw, frac), raw) if width > 18 else raw)
+            given.append(element)
+        early = []
+        arrives, which = s.delay(ask.valid & ask.ready, 2), s.delay(ask.payload.word, 2)
+        for number in range(words - 1):
+            row = [Signal(width, name=f"early_{number}_{k}", reset_less=True) for k in range(size)]
+            with m.If(arrives & (which == number)):
+                m.d.sync += (e.eq(v) for e, v in zip(row, given, strict=True))
+            early += row
+        tile = [Signal(width, name=f"tile_{k}", reset_less=True) for k in range(16)]
+        with m.If(fill):
+            m.d.sync += (e.eq(v) for e, v in zip(tile, early + given, strict=True))
+        return tile

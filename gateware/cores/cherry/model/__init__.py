@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The golden model of Cherry. Pure Python and numpy."""
+from .model import Model
+
+__all__ = ["Model"]

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The golden model of Cherry: program lists, programs, DMA, every fault, in integers (specification, sections 4, 6 and 7)."""
+import numpy as np
+
+from ....isa.outcome import FaultReport, Outcome
+from ....isa.registers import COMMON_REGISTERS
+from ..image import LIST_MAGIC, ImageError, Step, read_image, read_list_header, read_step
+from ..isa import ISA, LOOPS
+from ..params import cap_feature, cap_size
+from .memory import MainMemory
+from .overlap import Promises
+from .program import CherryFault, Limit, ProgramRun, Work
+from .races import Races
+from .transfers import run_list
+
+__all__ = ["Model"]
+
+_ENTRY, _HEADER = 32, 32
+_LOW32 = 0xFFFF_FFFF
+
+
+class Model:
+    """Cherry, instruction by instruction in canonical order.
+
+    Parameters
+    ----------
+    params : dict
+        Every build parameter, as ``SPACE.resolve`` gives them.
+    memory : numpy.ndarray
+        uint8, main memory from address 0; written in place.
+    races : bool
+        Finds iterations of independent loops that share an element (raises :class:`~.races.Race`).
+    shuffle : int or None
+        Seed: contexts run one after another in random order; the same result, without races.
+
+    Attributes
+    ----------
+    mem : int64 array, MEM; kept across programs and runs
+
+    What a run counts (section 7.6): *instructions* (in an independent body by the group's size), *operations* (element operations),
+    *bytes_read*, *bytes_written*. An instruction that faults counts nothing. Cycles are unknown here: ``cycle_limit`` counts
+    instructions instead.
+
+    Raises
+    ------
+    ValueError
+        ``memory`` is no one-dimensional array of uint8.
+    """
+    def __init__(self, params, memory, *, races=True, shuffle=None):
+        if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
+            raise ValueError("memory must be a one-dimensional numpy array of uint8")
+        self.params = dict(params)
+        self.memory = memory
+        self._races, self._shuffle = races, shuffle
+        self._writable = {r.name: r for r in (*COMMON_REGISTERS, *ISA.registers) if "w" in r.access and r.name != "control"}
+        self.reset()
+
+    def reset(self):
+        """Core reset. MEM is undefined after it; here it is +0."""
+        self.mem = np.zeros(1 << self.params["log_mem"], np.int64)
+
+    def run(self, registers, cycle_limit=None, trace=None):
+        """One run from start to end (docs/contracts.md, section 6).
+
+        Raises
+        ------
+        ValueError
+            A register that does not exist or cannot be written.
+        Race, Overlap
+            The program's result is not defined.
+        """
+        values = self._registers(registers)
+        run = _Run(self, values, Work(limit=cycle_limit), trace)
+        status, fault = "done", None
+        try:
+            run.everything()
+        except CherryFault as error:
+            pc = run.pc_of(error.index) if error.pc is None else error.pc
+            status, fault = "fault", FaultReport(ISA.fault_codes[error.name], error.name, pc, error.detail)
+        except Limit as limit:
+            status, fault = "aborted", FaultReport(ISA.fault_codes["aborted"], "aborted", run.pc_of(limit.index), 0)
+        work = run.work
+        return Outcome(status, fault, {"instructions": work.instructions, "operations": work.operations,
+                                       "bytes_read": work.bytes_read, "bytes_written": work.bytes_written},
+                       run.read_only(status))
+
+    def _registers(self, registers):
+        values = {name: r.reset_of() for name, r in self._writable.items()}
+        values["window_limit"] = len(self.memory)
+        for name, value in registers.items():
+            if name not in self._writable:
+                raise ValueError(f"cherry has no writable register {name!r}; it has {', '.join(self._writable)}")
+            values[name] = int(value) & self._writable[name].mask
+        return values
+
+
+class _Run:
+    """One run of a :class:`Model`."""
+    def __init__(self, model, values, work, trace):
+        self.model, self.params, self.values, self.work = model, model.params, values, work
+        self.main = MainMemory(model.memory, values["window_base"], values["window_limit"], trace)
+        self.step, self.program, self._code = 0, None, 0
+        self._shuffle = None if model._shuffle is None else np.random.default_rng(model._shuffle)
+
+    def pc_of(self, index):
+        """Byte address of an instruction of the program that runs."""
+        return self._code + 4 * index & _LOW32
+
+    def read_only(self, status):
+        """Read-only registers when stopped."""
+        program = self.program if status != "done" else None
+        loops = [_LOW32] * LOOPS if program is None else program.loop_variables()
+        context = _LOW32
+        if program is not None and program.context is not None:
+            context = program.context | (program.iteration & 0x3FFFF) << 14
+        return {"step": self.step, "fault_context": context, "cap_size": cap_size(self.params),
+                "cap_feature": cap_feature(self.params, self.params["slots"] == 2),
+                **{f"loop_var[{k}]": value for k, value in enumerate(loops)}}
+
+    def everything(self):
+        """From start to end."""
+        values, mem = self.values, self.model.mem
+        if values["dma_in_list"]:
+            run_list(values["dma_in_list"], self.main, mem, self.work)
+        address, limit = values["program_address"] & ~3, values["program_length"]
+        if self.main.word(address, address) == LIST_MAGIC:
+            self._list(address, limit)
+        else:
+            self._program(self._image(address, address, limit), (0, 0))
+        self.program = None
+        if values["dma_out_list"]:
+            run_list(values["dma_out_list"], self.main, mem, self.work)
+
+    def _words(self, base, pc):
+        return lambda offset: self.main.word(base + offset & _LOW32, pc)
+
+    def _image(self, address, pc, limit):
+        """The image at ``address``; ``pc``: what a fault of the window names."""
+        try:
+            image = read_image(self._words(address, pc), self.params, limit)
+        except ImageError as error:
+            raise CherryFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
+        self.work.bytes_read += 4 * image.size
+        self._code = address + 4 * image.code_word & _LOW32
+        return image
+
+    def _list(self, address, limit):
+        try:
+            steps, size = read_list_header(self._words(address, address), limit)
+        except ImageError as error:
+            raise CherryFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
+        self.work.bytes_read += _HEADER
+        promises = Promises(len(self.model.mem))
+        image, before = None, None
+        for self.step in range(steps):
+            entry_address = address + _HEADER + _ENTRY * self.step & _LOW32
+            try:
+                entry = read_step(self._words(address, entry_address), self.step, size)
+            except ImageError as error:
+                raise CherryFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
+            self.work.bytes_read += _ENTRY
+            if entry.image != before:
+                image = self._image(address + entry.image & _LOW32, entry_address, size - entry.image)
+                before = entry.image
+            self._step(entry, address, image, promises)
+
+    def _step(self, entry: Step, base, image, promises):
+        sequential = self.values["options"] & 1
+        if entry.in_list:
+            touched = promises.new()
+            self.program = None
+            run_list(base + entry.in_list & _LOW32, self.main, self.model.mem, self.work, touched)
+            promises.in_list(self.step, entry.prefetch and not sequential, touched)
+        program = self._program(image, (entry.rebase, entry.mask))
+        touched = promises.new()
+        touched.mem_read, touched.mem_written = program.touched_read, program.touched_written
+        promises.program(self.step, touched)
+        touched = promises.new()
+        self.program = None
+        if entry.out_list:
+            run_list(base + entry.out_list & _LOW32, self.main, self.model.mem, self.work, touched)
+        promises.out_list(entry.defer and not sequential, touched)
+
+    def _program(self, image, rebase):
+        self.program = ProgramRun(ISA, self.params, image, self.model.mem, self.work, rebase=rebase, shuffle=self._shuffle,
+                                  races=Races(len(self.model.mem)) if self.model._races else None)
+        self.program.run()
+        return self.program
+

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Execution of one program by the golden model: loops, contexts, address units (specification, sections 4.5 to 4.8)."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..asm.structure import sources
+from ..isa import LOOPS
+from .tiles import OPERATIONS, Tiles, compute
+
+__all__ = ["CherryFault", "Limit", "ProgramRun", "Work"]
+
+_LOW18 = (1 << 18) - 1
+_ROWS, _COLUMNS = np.arange(4)[:, None], np.arange(4)
+#: Every context sees the uniform copies.
+_SHARED = (0, 0, 0, 0)
+
+
+class CherryFault(Exception):
+    """A fault: ``name``, ``detail``, index of the instruction, or byte address ``pc`` where it is none of a program's."""
+    def __init__(self, name, detail, index=None, pc=None):
+        super().__init__(f"{name}, detail {detail:#x}")
+        self.name, self.detail, self.index, self.pc = name, detail, index, pc
+
+
+class Limit(Exception):
+    """The limit of instructions is reached; ``index`` is the next one."""
+    def __init__(self, index):
+        super().__init__(f"limit reached before instruction {index}")
+        self.index = index
+
+
+@dataclass
+class Work:
+    """What a run counts: ``instructions``, ``operations`` (element operations), bytes; ``limit`` of instructions or ``None``."""
+    instructions: int = 0
+    operations: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    limit: int | None = None
+
+
+@dataclass
+class _Loop:
+    """An active loop; of an independent one ``iteration`` is that of context 0."""
+    index: int
+    start: int
+    count: int
+    body: int
+    independent: bool
+    iteration: int = 0
+
+
+class ProgramRun:
+    """One run of a program.
+
+    Parameters
+    ----------
+    isa, params, image : table, build parameters, :class:`~.image.ProgramImage`
+    mem : int64 array, the scratchpad; read and written in place
+    rebase : (elements, mask of address units) of the step
+    races : Races or None
+    shuffle : numpy Generator or None
+        Runs contexts one after another in random order wherever a program allows it.
+
+    Attributes
+    ----------
+    context, iteration : of the instruction that faulted inside an independent loop; ``None`` outside
+    touched_read, touched_written : bool arrays, elements of MEM that the program read and wrote
+    """
+    def __init__(self, isa, params, image, mem, work, *, rebase=(0, 0), races=None, shuffle=None):
+        self.isa, self.params, self.image, self.mem, self.work = isa, params, image, mem, work
+        self.races, self.shuffle = races, shuffle
+        self.tiles = Tiles(params["contexts"], params["acc_frac"])
+        self.stack = []
+        self.context = self.iteration = None
+        self.touched_read, self.touched_written = np.zeros(len(mem), bool), np.zeros(len(mem), bool)
+        amount, mask = rebase
+        self._base = {k: unit.address + (amount if mask >> k & 1 else 0) & _LOW18 for k, unit in image.units.items()}
+        self._decoded = {}
+
+    def loop_variables(self):
+        """Iteration of each loop record, all ones where it is not active."""
+        found = [0xFFFF_FFFF] * LOOPS
+        for loop in self.stack:
+            found[loop.index] = loop.iteration + (self.context or 0 if loop.independent else 0)
+        return found
+
+    def run(self):
+        """Runs the program to its end.
+
+        Raises
+        ------
+        CherryFault, Limit, Race
+        """
+        pc, end = 0, len(self.image.words)
+        while pc < end:
+            pc = self._group(pc) if self.stack and self.stack[-1].independent else self._ordered(pc)
+        if self.stack:
+            raise CherryFault("program_end", self.stack[-1].index, end - 1)
+
+    # Instructions
+
+    def _decode(self, index):
+        word = self.image.words[index]
+        if word not in self._decoded:
+            self._decoded[word] = self.isa.decode(word, self.params)
+        decoded = self._decoded[word]
+        if decoded.fault is not None:
+            raise CherryFault(decoded.fault, decoded.detail, index)
+        return decoded.instruction.mnemonic, decoded.values
+
+    def _count(self, index, number):
+        work = self.work
+        if work.limit is not None and work.instructions + number > work.limit:
+            raise Limit(index)
+
+    def _ordered(self, pc):
+        self._count(pc, 1)
+        name, values = self._decode(pc)
+        if name in ("start_loop", "start_independent_loop"):
+            pc = self._start(pc, values["loop"], name == "start_independent_loop")
+        elif name == "end_loop_or_jump_if_needed":
+            pc = self._end(pc, values["loop"])
+        else:
+            if "apu" in values:
+                self._declared(pc, values["apu"])
+            self._execute(pc, name, values, 0, 1)
+            pc += 1
+        self.work.instructions += 1
+        return pc
+
+    def _start(self, pc, index, independent):
+        if self.stack and self.stack[-1].independent:
+            raise CherryFault("state", index | 1 << 8, pc)
+        if any(loop.index == index for loop in self.stack):
+            raise CherryFault("state", index | 2 << 8, pc)
+        if index not in self.image.loops:
+            raise CherryFault("undeclared", index, pc)
+        count, body = self.image.loops[index]
+        if independent and self.image.contexts and count > self.image.contexts:
+            raise CherryFault("state", index | 6 << 8, pc)
+        if not count:
+            if pc + body + 2 > len(self.image.words):
+                raise CherryFault("program_end", index, pc)
+            return pc + body + 2
+        self.stack.append(_Loop(index, pc, count, body, independent))
+        if independent and self.races is not None:
+            self.races.start(count)
+        return pc + 1
+
+    def _end(self, pc, index):
+        if not self.stack:
+            raise CherryFault("state", index | 3 << 8, pc)
+        loop = self.stack[-1]
+        if loop.index != index:
+            raise CherryFault("state", index | 4 << 8, pc)
+        if pc - loop.start != loop.body + 1:
+            raise CherryFault("state", index | 5 << 8, pc)
+        loop.iteration += self._size(loop)
+        if loop.iteration < loop.count:
+            return loop.start + 1
+        self.stack.pop()
+        return pc + 1
+
+    def _size(self, loop):
+        """Iterations that run at a time."""
+        return min(self.params["contexts"], loop.count - loop.iteration) if loop.independent else 1
+
+    # Groups
+
+    def _group(self, pc):
+        """One pass of a group through the body of the independent loop, its end included; the next pc."""
+        loop = self.stack[-1]
+        size = self._size(loop)
+        waiting = []        # instructions that contexts may run in any order
+        while pc < len(self.image.words):
+            self._count_in_group(pc, size, waiting)
+            try:
+                name, values = self._decode(pc)
+                if name == "end_loop_or_jump_if_needed":
+                    self._run_waiting(waiting, size)
+                    pc = self._end(pc, values["loop"])
+                    self.work.instructions += size
+                    return pc
+                if name in ("start_loop", "start_independent_loop"):
+                    raise CherryFault("state", values["loop"] | 1 << 8, pc)
+                if "apu" in values:
+                    self._declared(pc, values["apu"])
+            except CherryFault:
+                self._run_waiting(waiting, size)
+                self._place(0)
+                raise
+            read, written = sources(name, values)
+            moves = name == "load" and loop.index in self.image.units[values["apu"]].coefficients and \
+                self.image.units[values["apu"]].coefficients[loop.index]
+            if name != "store" and not moves and not any(self.tiles.copies[r] for r in read):
+                self._run_waiting(waiting, size)
+                self._place(0)
+                self._execute(pc, name, values, 0, 1)
+                self.context = self.iteration = None
+            else:
+                waiting.append((pc, name, values, tuple(self.tiles.copies)))
+                if written is not None:
+                    self.tiles.copies[written] = max(self.tiles.copies[written], size)
+                if self.shuffle is None:
+                    self._run_waiting(waiting, size)
+            self.work.instructions += size
+            pc += 1
+        self._run_waiting(waiting, size)
+        return pc
+
+    def _count_in_group(self, pc, size, waiting):
+        try:
+            self._count(pc, size)
+        except Limit:
+            self._run_waiting(waiting, size)
+            raise
+
+    def _place(self, context):
+        self.context, self.iteration = context, self.stack[-1].iteration + context
+
+    def _run_waiting(self, waiting, size):
+        """Runs instructions of all contexts: side by side, or shuffled one context after another."""
+        if self.shuffle is None or len(waiting) == 0:
+            for entry in waiting:
+                self._execute(*entry[:3], 0, size, entry[3])
+        else:
+            for context in self.shuffle.permutation(size):
+                for entry in waiting:
+                    self._execute(*entry[:3], int(context), int(context) + 1, entry[3])
+        waiting.clear()
+
+    # Effects
+
+    def _execute(self, pc, name, values, first, last, copies=None):
+        """An instruction in contexts ``first`` to ``last`` - 1, which see private tiles as ``copies`` says; without it once for all."""
+        if name == "load":
+            self._load(pc, values, first, last, copies)
+        elif name == "store":
+            self._store(pc, values, first, last, copies)
+        else:
+            result = compute(name, values, self.tiles, first, last, copies or _SHARED)
+            if result is not None:
+                self._write(*result, first, copies)
+        self.work.operations += OPERATIONS.get(name, 0) * (last - first)
+
+    @property
+    def stack_is_independent(self):
+        """Whether the innermost loop is an independent one."""
+        return bool(self.stack) and self.stack[-1].independent
+
+    def _write(self, register, tiles, first, copies):
+        if copies is None:
+            self.tiles.write_uniform(register, tiles[0])
+        else:
+            self.tiles.write_private(register, first, tiles)
+
+    def _declared(self, pc, apu):
+        if apu not in self.image.units:
+            raise CherryFault("undeclared", apu | 1 << 8, pc)
+
+    def _addresses(self, values, first, last):
+        """Addresses of a tile access, shape (contexts, rows, columns)."""
+        unit = self.image.units[values["apu"]]
+        start = np.full(last - first, self._base[values["apu"]], np.int64)
+        for loop in self.stack:
+            iteration = loop.iteration + (np.arange(first, last) if loop.independent else 0)
+            start = start + unit.coefficients.get(loop.index, 0) * iteration
+        rows, columns = _ROWS[:values["len_y"]], _COLUMNS[:values["len_x"]]
+        return start[:, None, None] + rows * unit.stride_y + columns * unit.stride_x & _LOW18
+
+    def _outside(self, pc, addresses, first):
+        """Number of contexts before the one whose access leaves MEM, and the fault; all and ``None`` if none does. Notes the context."""
+        wrong = addresses >= len(self.mem)
+        if not wrong.any():
+            return len(addresses), None
+        bad = int(wrong.any((1, 2)).argmax())
+        if self.stack_is_independent:
+            self._place(first + bad)
+        return bad, CherryFault("mem_range", int(addresses[bad][wrong[bad]][0]), pc)
+
+    def _load(self, pc, values, first, last, copies):
+        register, skip = values["reg"], values["skip"]
+        addresses = self._addresses(values, first, last)
+        _, fault = self._outside(pc, addresses, first)
+        if fault is not None:
+            raise fault
+        if self.races is not None and self.stack_is_independent:
+            for k, of_one in enumerate(addresses):
+                self.races.read(of_one, None if copies is None else self.stack[-1].iteration + first + k)
+        self.touched_read[addresses] = True
+        if values["zero"]:
+            tiles = np.zeros((last - first, 4, 4), np.int64)
+        else:
+            tiles = np.array(self.tiles.read(register, first, last, copies or _SHARED))
+        tiles[:, skip:skip + values["len_y"], :values["len_x"]] = self.tiles.widened(register, self.mem[addresses])
+        self._write(register, tiles, first, copies)
+
+    def _store(self, pc, values, first, last, copies):
+        register = values["reg"]
+        addresses = self._addresses(values, first, last)
+        good, fault = self._outside(pc, addresses, first)
+        if self.races is not None and self.stack_is_independent:
+            for k, of_one in enumerate(addresses[:good]):
+                self.races.write(of_one, self.stack[-1].iteration + first + k)
+        tiles = self.tiles.narrowed(register, self.tiles.read(register, first, last, copies or _SHARED))
+        for of_one, tile in zip(addresses[:good], tiles, strict=False):
+            # In row-major order: of equal addresses the last value stays.
+            self.mem[of_one.ravel()] = tile[:values["len_y"], :values["len_x"]].ravel()
+            self.touched_written[of_one] = True
+        if fault is not None:
+            raise fault

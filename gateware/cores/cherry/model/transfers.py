@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""DMA between main memory and MEM: descriptors and their formats (specification, section 7.2), on numpy arrays."""
+import numpy as np
+
+from ..image import BITS, DESCRIPTOR_BYTES, FILL, IN, ImageError, read_descriptor, row_words
+from .numbers import INF, NAN, is_nan, pack, round_value, split
+from .program import CherryFault
+
+__all__ = ["from_words", "run_list", "to_words"]
+
+_LOW18, _LOW32 = (1 << 18) - 1, (1 << 32) - 1
+
+
+def _from_fp32(bits):
+    sign, exponent, fraction = bits >> 31, bits >> 23 & 0xFF, bits & 0x7F_FFFF
+    finite = round_value(sign, fraction | 1 << 23, exponent - 150)
+    result = np.where(exponent == 0, sign << 17, finite)
+    return np.where(exponent == 255, np.where(fraction != 0, NAN, INF | sign << 17), result)
+
+
+def _from_bf16(bits):
+    x = bits << 2
+    sign, exponent, _ = split(x)
+    return np.where(is_nan(x), NAN, np.where(exponent == 0, sign << 17, x))
+
+
+def _to_bf16(x):
+    sign, exponent, fraction = split(x)
+    finite = round_value(sign, fraction | 1 << 9, exponent - 136, frac=7)
+    result = np.where(exponent == 0, pack(sign, 0, 0, 7), finite)
+    result = np.where(exponent == 255, pack(sign, 255, 0, 7), result)
+    return np.where(is_nan(x), 0x7FC0, result)
+
+
+def _unpack(words, bits, cols):
+    """``cols`` fields of ``bits`` bits of a row's little-endian bit string."""
+    string = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+    return (string[:cols * bits].reshape(cols, bits).astype(np.int64) << np.arange(bits)).sum(1)
+
+
+def _pack_bits(fields, bits, words):
+    string = np.zeros(32 * words, np.uint8)
+    string[:len(fields) * bits] = (fields[:, None] >> np.arange(bits) & 1).ravel()
+    return np.packbits(string, bitorder="little").view("<u4").astype(np.int64)
+
+
+def from_words(fmt, words, cols):
+    """The ``cols`` elements of a row whose words lie in main memory."""
+    fields = _unpack(np.asarray(words, np.int64), BITS[fmt], cols)
+    if fmt == "fp32":
+        return _from_fp32(fields)
+    return _from_bf16(fields) if fmt == "bf16" else fields & _LOW18
+
+
+def to_words(fmt, elements):
+    """The words of a row; unused bits are 0."""
+    elements = np.asarray(elements, np.int64)
+    fields = elements << 14 if fmt == "fp32" else _to_bf16(elements) if fmt == "bf16" else elements
+    return _pack_bits(fields, BITS[fmt], row_words(fmt, len(elements)))
+
+
+def run_list(address, memory, mem, work, touched=None):
+    """Runs the descriptors from ``address`` on, row by row. Of a row what it reads or writes in main memory is checked first, then
+    its addresses in MEM; a row that faults moves nothing.
+
+    ``memory``: :class:`~.memory.MainMemory`; ``mem``: MEM; ``work``: :class:`~.program.Work`; ``touched``:
+    :class:`~.overlap.Touched` or ``None``, told of every row.
+
+    Raises
+    ------
+    CherryFault
+    """
+    if address & 3:
+        raise CherryFault("descriptor", address, pc=address)
+    while True:
+        here = address & _LOW32
+        try:
+            descriptor = read_descriptor(lambda offset, here=here: memory.word(here + offset & _LOW32, here))
+        except ImageError as error:
+            raise CherryFault("descriptor", error.word, pc=here) from None
+        work.bytes_read += DESCRIPTOR_BYTES
+        if descriptor is None:
+            return
+        _transfer(descriptor, here, memory, mem, work, touched)
+        address = here + DESCRIPTOR_BYTES
+
+
+def _transfer(d, pc, memory, mem, work, touched):
+    width = row_words(d.format, d.cols)
+    columns = np.arange(d.cols) * d.mem_step
+    for row in range(d.rows):
+        main = d.main + row * d.pitch & _LOW32
+        at = d.mem + row * d.mem_pitch + columns & _LOW18
+        if d.op != FILL:
+            memory.check(main, width, pc)
+        outside = at >= len(mem)
+        if outside.any():
+            raise CherryFault("dma_range", int(at[outside][0]), pc=pc)
+        if d.op == FILL:
+            mem[at] = d.main
+        elif d.op == IN:
+            mem[at] = from_words(d.format, memory.words(main, width, pc), d.cols)
+            work.bytes_read += 4 * width
+        else:
+            memory.store(main, to_words(d.format, mem[at]), pc)
+            work.bytes_written += 4 * width
+        if touched is not None:
+            touched.note(d.op, at, main, 4 * width)

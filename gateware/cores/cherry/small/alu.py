@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The comparators of a build with one multiplier: relu, gtz, max, copy and zero, element by element."""
+from amaranth import Const, Module, Mux, ResetInserter, Signal
+from amaranth.lib import data, enum, wiring
+
+from ..engine.memory.tilefile import ACC, OUTPUT
+from ..engine.ops import AluKind, Unit, alu_op, element_bits
+from ..engine.units.accumulator import narrowed, widened
+from ..engine.units.aluface import bits, members, source, target
+from ..engine.units.compare import LOWEST, from_key, larger, passed, sort, to_key
+from ..engine.units.contexts import SlotWalk
+from .elements import ElementReader, ElementWriter
+
+__all__ = ["SerialAlu"]
+
+
+class _Role(enum.Enum, shape=2):
+    """What an element read is for."""
+    COMPARE = 0         # it may be the maximum
+    PASS = 1            # it goes through the operation, to the result
+    KEEP = 2            # it is the result
+
+
+class _Tag(data.StructLayout):
+    """Comes back with an element: its role, and whether it is ACC's, of another width."""
+    def __init__(self):
+        super().__init__({"role": _Role, "acc": 1})
+
+
+class SerialAlu(wiring.Component):
+    """Comparators for one element at a time; a slot is fetched when it is finished.
+
+    Parameters
+    ----------
+    params : dict
+    family : as the primitives'
+
+    Members
+    -------
+    As :class:`~.alutile.AluTiles`'s; ``soon`` is not used, since ``tiles_write`` may wait, and ``writes`` says nothing.
+    """
+    #: No notice is needed.
+    LATENCY = 1
+
+    def __init__(self, *, params, family=None):
+        self.params = params
+        super().__init__(members(params))
+
+    def elaborate(self, platform):
+        m = Module()
+        params, axes = self.params, bool(self.params["reduce_axes"])
+        m.submodules.walk = walk = SlotWalk(params=params, layout=alu_op(), own=Unit.ALU)
+        m.submodules.reader = reader = ElementReader(params=params, tag=_Tag())
+        m.submodules.writer = writer = ElementWriter(params=params)
+        wiring.connect(m, wiring.flipped(self.op), walk.op)
+        wiring.connect(m, wiring.flipped(self.tiles_read), reader.tiles_read)
+        wiring.connect(m, wiring.flipped(self.tiles_write), writer.tiles_write)
+        held, ask = walk.held, reader.ask.payload
+        m.d.comb += [part.clear.eq(self.clear) for part in (walk, reader, writer)]
+        place, step = Signal(4), Signal(5)
+        y, x, last = place[2:], place[:2], step[4]
+        is_max = held.kind == AluKind.MAX
+        here = y == held.target
+        across = whole = Const(0)
+        if axes:
+            across, whole = held.axis == 1, held.axis == 2
+            here = Mux(held.axis == 0, here, Mux(across, x == held.target, here & (x == 0)))
+        taken = is_max & here
+        # Steps 0 to 15: the elements of the operand; 16: the old one of ACC, or the only one.
+        row, line = step[2:4], step[:2]
+        needed = Signal()
+        with m.If(last):
+            m.d.comb += [needed.eq(Mux(is_max, ~here | held.acc, held.kind != AluKind.ZERO)), ask.y.eq(y), ask.x.eq(x),
+                         ask.reg.eq(Mux(is_max, ACC, source(held))),
+                         ask.tag.role.eq(Mux(is_max, Mux(here, _Role.COMPARE, _Role.KEEP), _Role.PASS))]
+        with m.Else():
+            m.d.comb += [needed.eq(Mux(whole, row, line) < held.count), ask.y.eq(Mux(whole, row, Mux(across, y, line))),
+                         ask.x.eq(Mux(whole | across, line, x)), ask.reg.eq(OUTPUT), ask.tag.role.eq(_Role.COMPARE)]
+        m.d.comb += [walk.progress.eq(self.progress), ask.entry.eq(walk.entry[ask.reg]), ask.tag.acc.eq(ask.reg == ACC), writer.reg.eq(target(held)),
+                     writer.entry.eq(walk.target)]
+        m.d.comb += writer.value.eq(self._result(m, reader, held, taken))
+
+        with m.FSM() as fsm:
+            with m.State("IDLE"):
+                m.d.sync += place.eq(0)
+                with m.If(walk.valid):
+                    m.next = "START"
+            with m.State("START"):
+                m.d.sync += step.eq(Mux(taken, 0, 16))
+                m.next = "READ"
+            with m.State("READ"):
+                m.d.comb += reader.ask.valid.eq(needed)
+                with m.If(~needed | reader.ask.ready):
+                    m.d.sync += step.eq(Mux(whole | (line != 3), step + 1, 16))
+                    with m.If(last):
+                        m.next = "LAST"
+            with m.State("LAST"):
+                with m.If(~reader.pending & ~reader.valid & writer.ready):
+                    m.next = "PUT"
+            with m.State("PUT"):
+                m.d.comb += writer.put.eq(1)
+                m.d.sync += place.eq(place + 1)
+                m.next = "START"
+                with m.If(place == 15):
+                    m.next = "WRITE"
+            with m.State("WRITE"):
+                with m.If(writer.done):
+                    m.d.comb += [walk.take.eq(1), self.fetched.eq(1), self.finished.eq(1)]
+                    m.next = "IDLE"
+        m.d.comb += self.working.eq(~fsm.ongoing("IDLE"))
+        with m.If(fsm.ongoing("START")):
+            m.d.sync += [self._best.eq(LOWEST), self._value.eq(0)]
+        return ResetInserter(self.clear)(m)
+
+    def _result(self, m, reader, held, taken):
+        """Gathers the maximum, or the one element; returns the result."""
+        params, frac = self.params, self.params["acc_frac"]
+        self._best, self._value = Signal(18, reset_less=True), Signal(element_bits(params), reset_less=True)
+        element = reader.value[:18] if frac == 9 else Mux(reader.tag.acc, narrowed(reader.value, frac), reader.value[:18])
+        with m.If(reader.valid):
+            with m.Switch(reader.tag.role):
+                with m.Case(_Role.COMPARE):
+                    m.d.sync += self._best.eq(larger(self._best, to_key(element)))
+                with m.Case(_Role.PASS):
+                    m.d.sync += self._value.eq(bits(passed(held.kind, element, sort(element)), target(held) == ACC, params))
+                with m.Case(_Role.KEEP):
+                    m.d.sync += self._value.eq(reader.value)
+        return Mux(taken, widened(from_key(self._best), frac), self._value)

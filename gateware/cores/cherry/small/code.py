@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Microprogram of the small engine: a program's instructions (specification, sections 3.1, 4 and 6). Pure Python.
+
+An iteration of an independent loop is a group of its own. A tile of register r has two entries, the private one and the uniform one.
+"""
+from ....shell.engine import Stall
+from ..asm.structure import sources
+from ..engine.front.predecode import WORK
+from ..engine.ops import Unit
+from ..isa import ISA, SPECIAL
+from .assembler import Microprogram
+from .lists import ALL_ONES, CODE_TABLE, TILE_WORDS, lists, tile_table
+from .special import TABLES, special
+from .transfer import transfers
+
+__all__ = ["ALU", "COPIES", "DST", "KIND", "UNIFORM", "microprogram"]
+
+#: An operation of a unit: the word's operands, and from these bits on: kind, register that it writes, registers whose private entry it
+#: reads, whether it writes the uniform entry, whether it is the comparators'. In INFO the registers are those that it reads.
+KIND, DST, COPIES, UNIFORM, ALU = 13, 16, 18, 22, 23
+#: Elements of an entry, and of a register.
+_ENTRY, _REGISTER = 16, TILE_WORDS // 4
+
+
+def _info():
+    """Of each opcode: bits that must be 0, and the constant part of its operation."""
+    entries = [0] * 32
+    for instruction in ISA.instructions:
+        name = instruction.mnemonic
+        if name == "nop":
+            continue            # a copy
+        value = 0x1FFF & ~sum((1 << f.hi + 1) - (1 << f.lo) for f in instruction.fields)
+        if name in WORK:
+            unit, kind = WORK[name]
+            value |= kind.value << KIND | (unit is Unit.ALU) << ALU
+            if name not in ("copy", "zero"):
+                read, written = sources(name, {})
+                value |= written << DST | sum(1 << COPIES + r for r in read)
+        entries[instruction.opcode] = value
+    return entries
+
+
+def _handlers(params):
+    """Of each opcode the label that carries it out."""
+    labels = ["op_opcode"] * 32
+    for instruction in ISA.instructions:
+        name = instruction.mnemonic
+        if name == "nop":
+            continue
+        if name in SPECIAL:
+            label = "op_special" if params["sfu_lanes"] else "op_feature"
+        elif name.startswith("start"):
+            label = "op_start"
+        elif name.startswith("end"):
+            label = "op_end"
+        elif name in ("max", "sum"):
+            label = "op_reduce"
+        elif name in ("matmul", "copy", "zero", "load", "store"):
+            label = f"op_{name}"
+        else:
+            label = "op_plain"
+        labels[instruction.opcode] = label
+    return labels
+
+
+def _code(params, codes):
+    axis = "" if params["reduce_axes"] else "ld WORD; and #0xC00; jnz op_feature"
+    tiles = tile_table(params)
+    table = "\n".join(f"        jmp {label}" for label in _handlers(params))
+    return f"""
+program: cls FETCH
+        ld #0; st INDEX; st DEPTH; st INDEP; st NP
+        ld #{tiles + 4 * _REGISTER}; st N
+clear:  ld N; sub #1; st N; out P
+        ld #0; out TABLE
+        ld N; sub #{tiles}; jnz clear
+        jmp fetch
+
+next:   ld INDEX; add #1; st INDEX                                      // an instruction is complete
+fetch:  jabort stopped
+        cls FETCH
+        ld INDEX; sub COUNT; jz end
+        ld INDEX; add #{CODE_TABLE}; out P
+        ld $TABLE; st WORD; shr 13; st OPCODE; out X
+        ld INFO+X; st I; and WORD; and #0x1FFF; jnz op_field
+        ld OPCODE; jtab opcodes
+.align 32
+opcodes:
+{table}
+
+op_matmul: call operate; cnt RETIRED,OPS64; jmp next
+op_reduce: ld WORD; and #0xC00; sub #0xC00; jz op_field                 // an axis
+        {axis}
+op_plain: call operate; cnt RETIRED,OPS16; jmp next
+op_copy: ld WORD; shr 9; and #3; st T; out X
+        ld #{1 << COPIES}; shl X; add I; st I
+        ld WORD; shr 11; and #3; sub T; jz nothing
+op_zero: ld WORD; shr 11; and #3; shl {DST}; add I; st I
+        call operate
+nothing: cnt RETIRED; jmp next
+
+operate: call private                                                   // I, WORD: in a unit, and what follows for the registers
+        ld WORD; and #0x1FFF; st T
+        ld I; and #{1 << ALU | 0x1F << KIND}; add T; st T
+        ld PRIV; jz uniform
+        ld T; add NP; run
+        jmp written
+uniform: ld T; add #{1 << UNIFORM}; run
+written: ld I; shr {DST}; and #3; out X                                 // the register that I names is written
+        ld #{1 << COPIES}; shl X; st BIT
+        and NP; st T
+        ld NP; sub T; st NP
+        ld PRIV; jz settled
+        ld NP; add BIT; st NP
+settled: ret
+private: ld INDEP; jz settle                                            // whether a context has a tile of its own from it, into PRIV
+        ld I; and NP
+settle: st PRIV
+        ret
+
+op_start: call loop
+        ld INDEP; jnz reason_1
+        ld ACTIVE; shr X; and #1; jnz reason_2
+        ld LOOPS; shr X; and #1; jz no_loop
+        ld WORD; shr 13; and #1; st T; jz ordered
+        ld CONTEXTS; jz ordered
+        sub LCOUNT+X; jnc reason_6
+ordered: ld LCOUNT+X; jz skip
+        ld #0; st ITER+X
+        ld INDEX; st START+X
+        ld T; st INDEP
+        ld #1; shl X; add ACTIVE; st ACTIVE
+        ld DEPTH; out X; add #1; st DEPTH
+        ld L; st STACK+X
+        jmp nothing
+skip:   ld INDEX; add #2; add BODY+X; st T
+        ld COUNT; sub T; jnc open
+        ld T; st INDEX
+        cnt RETIRED; jmp fetch
+op_end: call loop
+        ld DEPTH; jz reason_3
+        sub #1; st K; out X
+        ld STACK+X; sub L; jnz reason_4
+        ld L; out X
+        ld START+X; add BODY+X; add #1; sub INDEX; jnz reason_5
+        ld ITER+X; add #1; st T; sub LCOUNT+X; jz leave
+        ld T; st ITER+X
+        ld START+X; add #1; st INDEX
+        cnt RETIRED; jmp fetch
+leave:  st INDEP                                                        // A: 0
+        ld K; st DEPTH
+        ld #1; shl X; st T
+        ld ACTIVE; sub T; st ACTIVE
+        jmp nothing
+loop:   ld WORD; shr 10; and #7; st L; out X
+        ret
+
+op_load: ld WORD; and #0x31; sub #1; jz op_field                        // four rows, and skip
+        cls OPERAND
+        call access
+        ld WORD; and #2; jnz takes_all
+        ld WORD; and #0x3C; jz takes_all
+        ld REG; out X
+        ld #{1 << COPIES}; shl X; st I                                  // it reads what it does not load
+takes_all: ld REG; shl {DST}; add I; st I
+        call private
+        ld INDEP; jz decided
+        ld MOVES; add PRIV; st PRIV
+decided: call view
+        ld REG; shl 5; add #{tiles}; st T
+        ld PRIV; jnz to_private
+        ld T; add #{_ENTRY}; st T
+to_private: ld #0; st E
+loading: ld E; out X
+        ld ADDR+X; out P; sub #0x40000; jnc from_mem
+        ld WORD; and #2; jnz zeroed
+        ld VIEW; add E; out P
+        ld $TABLE; jmp loaded
+zeroed: ld #0; jmp loaded
+from_mem: ld $MEM
+loaded: st V
+        ld T; add E; out P
+        ld V; out TABLE
+        ld E; add #1; st E; sub #{_ENTRY}; jnz loading
+        call written
+        jmp nothing
+op_store: cls WRITE
+        call access
+        ld INDEP; st PRIV
+        call view
+        ld #0; st E
+storing: ld E; out X
+        ld ADDR+X; sub #0x40000; jc stored
+        ld VIEW; add E; out P
+        ld $TABLE; st V
+        ld ADDR+X; out P
+        ld V; out MEM
+stored: ld E; add #1; st E; sub #{_ENTRY}; jnz storing
+        jmp nothing
+view:   ld REG; out X                                                   // where the context sees REG
+        shl 5; add #{tiles}; st VIEW
+        ld PRIV; jz sees_uniform
+        ld NP; shr {COPIES}; shr X; and #1; jnz seen
+sees_uniform: ld VIEW; add #{_ENTRY}; st VIEW
+seen:   ret
+
+access: ld WORD; shr 6; and #3; st REG                                  // addresses of an access into ADDR, 2^18 and more where there is none
+        ld #0; st I; st MOVES; st K
+        ld WORD; shr 8; and #31; st U; out X
+        ld UNITS; shr X; and #1; jz no_unit
+        ld U; shl 4; st TP; out P
+        ld $TABLE; st BEGIN
+        ld REMASK; shr X; and #1; jz strides
+        ld BEGIN; add REBASE; st BEGIN
+strides: ld TP; add #1; out P
+        ld $TABLE; st SX
+        ld TP; add #2; out P
+        ld $TABLE; st SY
+term:   ld K; sub DEPTH; jz lengths
+        ld K; out X; add #1; st K
+        ld STACK+X; out X; add #8; add TP; out P
+        ld $TABLE; jz term
+        st FACTOR
+        ld K; sub DEPTH; jnz times
+        ld #1; st MOVES                                                 // of the innermost loop
+times:  ld ITER+X; st T
+multiply: ld T; jz term
+        shr 1; st T; jnc doubled
+        ld BEGIN; add FACTOR; st BEGIN
+doubled: ld FACTOR; shl 1; st FACTOR
+        jmp multiply
+lengths: ld WORD; shr 2; st T; and #3; jnz columns
+        ld #4
+columns: st LX
+        ld T; shr 2; and #3; jnz rows
+        ld #4
+rows:   st LY
+        ld #0; st SKIP
+        ld OPCODE; and #1; jz no_skip                                   // a store
+        ld WORD; and #1; st SKIP
+no_skip: ld #0; st E
+address: ld BEGIN; st AT                                                // a row of the tile
+        ld SKIP; jnz above
+        ld LY; jz counted_row
+        sub #1; st LY
+        ld BEGIN; add SY; st BEGIN
+        ld LX
+counted_row: st LEFT                                                         // A: elements that it still has in MEM
+column: ld E; out X; add #1; st E
+        ld LEFT; jz inactive
+        sub #1; st LEFT
+        ld AT; and #0x3FFFF; st ADDR+X; sub #{1 << params["log_mem"]}; jc no_element
+        ld ADDR+X; add SX; st AT
+        ld E; and #3; jnz column
+row_known: ld E; sub #{_ENTRY}; jnz address
+        ret
+inactive: ld #{ALL_ONES}; st ADDR+X
+        ld E; and #3; jnz column
+        jmp row_known
+above:  ld #0; st SKIP
+        jmp counted_row
+
+op_opcode: ld #{codes["opcode"]}; jmp of_word
+op_field: ld #{codes["field"]}; jmp of_word
+op_feature: ld #{codes["feature"]}
+of_word: st CODE
+        ld WORD; jmp inside
+reason_1: ld #0x100; jmp state
+reason_2: ld #0x200; jmp state
+reason_3: ld #0x300; jmp state
+reason_4: ld #0x400; jmp state
+reason_5: ld #0x500; jmp state
+reason_6: ld #0x600
+state:  add L; st T
+        ld #{codes["state"]}; jmp of_t
+no_unit: ld U; add #0x100; st T
+        jmp undeclared
+no_loop: ld L; st T
+undeclared: ld #{codes["undeclared"]}; jmp of_t
+no_element: ld ADDR+X; st T
+        ld #{codes["mem_range"]}; jmp of_t
+open:   ld L; st T
+        ld #{codes["program_end"]}
+of_t:   st CODE
+        ld T
+inside: st T                                                            // A: detail, CODE
+        ld INDEP; jz whereabouts
+        ld DEPTH; sub #1; out X
+        ld STACK+X; out X
+        ld ITER+X; shl 14; out CONTEXT
+whereabouts: ld INDEX; shl 2; add CODE0; st PC
+        ld T; jmp fail
+end:    ld DEPTH; jz over
+        sub #1; out X
+        ld STACK+X; st T
+        ld INDEX; sub #1; st INDEX
+        ld #{codes["program_end"]}; st CODE
+        jmp whereabouts
+stopped: ld #{codes["aborted"]}; st CODE
+        ld #0; st T
+        jmp whereabouts
+"""
+
+
+def microprogram(params, memory_size):
+    """The :class:`~.assembler.Microprogram` of a build; ``memory_size`` in bytes."""
+    codes, functions = ISA.fault_codes, special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else ""
+    return Microprogram(lists(params, codes) + transfers(params, memory_size, codes) + _code(params, codes) + functions,
+                        values={"INFO": _info(), "ITER": [ALL_ONES] * 8} | (TABLES if functions else {}), classes=Stall)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small Cherry engine: one serial dot unit, one comparator, and a microprogram for all the rest.
+
+::
+
+    memory <-> MicroMachine -- table (address units, instructions)
+                  |  |  +----- MEM
+                  |  +-------- tiles -- dot unit, comparators
+                  +----------- control block
+
+It runs where block RAM is at hand and logic is not (iCE40): lists, images, DMA, loops, addresses, loads, stores and special functions are
+micro-instructions (:mod:`.code`, :mod:`.lists`, :mod:`.transfer`, :mod:`.special`), one thing at a time; only sums of
+products and comparisons have units.
+"""
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from ....memory.port import MemoryPort
+from ....primitives.bram import BlockRAM
+from ....shell.engine import EngineControl, Stall
+from ..engine.units.dot import Dot
+from ..isa import ISA
+from ..params import cap_feature, cap_size
+from .alu import SerialAlu
+from .assembler import Sink, Source
+from .code import ALU, COPIES, DST, KIND, UNIFORM, microprogram
+from .lists import TILE_WORDS, tile_table
+from .machine import MicroMachine
+
+__all__ = ["MicroEngine"]
+
+
+class MicroEngine(wiring.Component):
+    """Small engine, for builds of which :func:`~.params.microcoded` is true; parameters are checked by :func:`~.core.Engine`.
+
+    Members
+    -------
+    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
+    memory : Out, one memory port
+    """
+    def __init__(self, *, params, beat_bytes, memory_size, family=None):
+        self.params, self.family = params, family
+        self.machine = MicroMachine(program=microprogram(params, memory_size), beat_bytes=beat_bytes)
+        super().__init__({"control": Out(EngineControl(registers=ISA.registers, operations_bits=7, bytes_bits=6)),
+                          "memory": Out(MemoryPort(beat_bytes)).array(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        params, family, control = self.params, self.family, self.control
+        m.submodules.machine = machine = self.machine
+        m.submodules.table = table = BlockRAM(width=18, depth=tile_table(params) + TILE_WORDS, latency=1, family=family)
+        m.submodules.mem = mem = BlockRAM(width=18, depth=1 << params["log_mem"], latency=1, family=family)
+        wiring.connect(m, machine.memory, wiring.flipped(self.memory[0]))
+        for ram, sink in ((table, Sink.TABLE), (mem, Sink.MEM)):
+            m.d.comb += [ram.read_addr.eq(machine.p), ram.write_addr.eq(machine.p), ram.write_data.eq(machine.a), ram.write_en.eq(machine.sinks[sink])]
+        given = {
+            Source.WINDOW_BASE: control.window_base, Source.WINDOW_LIMIT: control.window_limit, Source.PROGRAM_ADDRESS: control.program_address,
+            Source.PROGRAM_LENGTH: control.program_length, Source.DMA_IN_LIST: control.reg.dma_in_list,
+            Source.DMA_OUT_LIST: control.reg.dma_out_list, Source.TABLE: table.read_data, Source.MEM: mem.read_data}
+        m.d.comb += [machine.sources[k].eq(value) for k, value in given.items()]
+        working = self._units(m, table)
+
+        step, code, pc, where, nowhere = Signal(16), Signal(5), Signal(32), Signal(18, init=-1), Signal(init=1)
+        for sink, register, value in ((Sink.STEP, step, machine.a), (Sink.CODE, code, machine.a), (Sink.PC, pc, machine.a),
+                                      (Sink.CONTEXT, Cat(nowhere, where), Cat(machine.a[0], machine.a[14:]))):
+            with m.If(machine.sinks[sink]):
+                m.d.sync += register.eq(value)
+        counts = machine.counts
+        m.d.comb += [
+            machine.start.eq(control.start), machine.abort.eq(control.abort), machine.show.eq(control.bus.address),
+            control.ready.eq(machine.ready), control.bus.read_data.eq(machine.shown),
+            control.finish.eq(machine.sinks[Sink.FINISH]), control.fault_code.eq(code), control.fault_pc.eq(pc),
+            control.fault_detail.eq(machine.a), control.interrupt.eq(0), control.val.step.eq(step),
+            control.val.fault_context.eq(Cat(nowhere.replicate(14), where)), control.val.cap_size.eq(cap_size(params)),
+            control.val.cap_feature.eq(cap_feature(params, False)),
+            control.retired.eq(counts[0]), control.operations.eq(Cat(Const(0, 4), counts[1:4])),
+            control.bytes_read.eq(Cat(Const(0, 2), counts[4], Const(0, 2), counts[5])), control.bytes_written.eq(Cat(Const(0, 2), counts[6])),
+            control.stall.eq(Mux(working, Stall.WORK, machine.stall))]
+        return m
+
+    def _units(self, m, table):
+        """Dot unit and comparators, of which one works at a time; returns whether one does."""
+        params, machine = self.params, self.machine
+        m.submodules.dot = dot = Dot(params=params, notice=0, family=self.family)
+        m.submodules.alu = alu = SerialAlu(params=params, family=self.family)
+        a = machine.a
+        came, above = Signal(18), Const(tile_table(params) // TILE_WORDS)
+        m.d.sync += came.eq(table.read_data)
+        for unit, mine in ((dot, ~a[ALU]), (alu, a[ALU])):
+            op = unit.op.payload
+            m.d.comb += [
+                unit.op.valid.eq(machine.run & mine), op.size.eq(1), op.uniform.eq(a[UNIFORM]), op.kind.eq(a[KIND:DST]), op.acc.eq(a[12]),
+                op.axis.eq(a[10:12]), op.count.eq(Cat(a[8:10], a[8:10] == 0)), op.target.eq(a[6:8])]
+            m.d.comb += [view.copies.eq(a[COPIES + r]) for r, view in enumerate(op.view)]
+            asked, put = unit.tiles_read.request, unit.tiles_write.request
+            mask, words = asked.payload.mask, unit.tiles_read.data
+            m.d.comb += [asked.ready.eq(1), put.ready.eq(1), *(word.eq(came) for word in words)]
+            # Entries as in the microprogram: private, uniform.
+            with m.If(asked.valid):
+                m.d.comb += table.read_addr.eq(Cat(asked.payload.word, asked.payload.entry[0][0], mask[1] | mask[3], mask[2] | mask[3], above))
+            with m.If(put.valid):
+                m.d.comb += [table.write_en.eq(1), table.write_data.eq(put.payload.data),
+                             table.write_addr.eq(Cat(put.payload.word, put.payload.entry[0], put.payload.reg, above))]
+        m.d.comb += [alu.op.payload.dst.eq(a[DST:COPIES]), alu.op.payload.src.eq(a[9:11]),
+                     machine.ran.eq((dot.op.valid & dot.op.ready) | (alu.op.valid & alu.op.ready)), machine.finished.eq(dot.finished | alu.finished)]
+        return dot.working | alu.working

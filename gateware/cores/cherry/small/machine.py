@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small engine's micro machine: an accumulator of 32 bits, its variables and its program in block RAM (:mod:`.assembler`)."""
+from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from ....memory.port import MemoryPort
+from ....shell.engine import Stall
+from .assembler import ARRAYS, RETURNS, Mode, Op, Sink, Source
+
+__all__ = ["MicroMachine"]
+
+#: Words of a memory of the program: at most, and what they are a multiple of.
+_PART, _BLOCK = 1024, 256
+
+
+def _parts(words):
+    """``words``, cut into memories of powers of two, since one memory takes blocks for the next: (first address, words) of each."""
+    first = 0
+    while first < len(words):
+        left = -(-(len(words) - first) // _BLOCK) * _BLOCK
+        size = min(_PART, 1 << left.bit_length() - 1)
+        yield first, size
+        first += size
+
+
+class MicroMachine(wiring.Component):
+    """Runs a microprogram, a micro-instruction in two cycles (the operand is read; it is used), shifts a bit a cycle and multiplies by one in
+    one or two. One word of main memory is under way at a time, and nothing is when an instruction has ended.
+
+    Parameters
+    ----------
+    program : :class:`~.assembler.Microprogram`
+    beat_bytes : int, 1, 2, 4 or 8
+
+    Members
+    -------
+    start : In, one cycle, while ``ready``; ready : Out, the machine waits for it
+    abort : In, level
+    show : In, ``shown`` : Out, a cycle later while ``ready``: an entry of the array ITER
+    sources : In, an array over :class:`~.assembler.Source`
+    a, p : Out; sinks : Out, a bit for each :class:`~.assembler.Sink` that takes ``a`` in this cycle
+    counts : Out, :class:`~.assembler.Count` of this cycle; stall : Out, the class
+    run : Out, level: the operation ``a`` is to be taken; ran : In, one cycle, it is taken; finished : In, one cycle, it is complete
+    memory : Out(MemoryPort)
+    """
+    def __init__(self, *, program, beat_bytes):
+        self._program, self._beat_bytes = program, beat_bytes
+        super().__init__({
+            "start": In(1), "ready": Out(1), "abort": In(1), "show": In(3), "shown": Out(32),
+            "sources": In(data.ArrayLayout(unsigned(32), len(Source))), "a": Out(32), "p": Out(18), "sinks": Out(len(Sink)),
+            "counts": Out(7), "stall": Out(Stall, init=Stall.OTHER), "run": Out(1), "ran": In(1), "finished": In(1),
+            "memory": Out(MemoryPort(beat_bytes))})
+
+    def elaborate(self, platform):
+        m = Module()
+        program = self._program
+        # What is read in the cycle of its write is never used.
+        m.submodules.places_disjoint = places = memory.Memory(shape=32, depth=256, init=program.registers)
+        read, write = places.read_port(), places.write_port()
+        fetch, word, onward = Signal(range(len(program.words))), Signal(16), Signal()
+        op, x = word[11:], word[:11]
+        self._valid, self._second, self._done = Signal(), Signal(), Signal()
+        a, carry, index, depth = Signal(32, reset_less=True), Signal(), Signal(8), Signal(3)
+        self._a, self._carry = a, carry
+        here, following = Signal.like(fetch), Signal.like(fetch)
+        for k, (first, size) in enumerate(_parts(program.words)):
+            m.submodules[f"code_{k}"] = code = memory.Memory(shape=16, depth=size, init=program.words[first:first + size])
+            port = code.read_port()
+            m.d.comb += [port.addr.eq(fetch), port.en.eq(onward)]
+            with m.If(here >> size.bit_length() - 1 == first // size):
+                m.d.comb += word.eq(port.data)
+
+        def at(*ops):
+            """The second cycle of one of these."""
+            return self._second & Cat(op == o for o in ops).any()
+
+        m.d.comb += [self.a.eq(a), self.shown.eq(read.data), self.ready.eq(at(Op.WAIT)), following.eq(here + 1)]
+
+        # The operand
+        place, mode = Signal(8), x[9:]
+        m.d.comb += place.eq(x[:8] | (index & (mode == Mode.INDEXED).replicate(8)))
+        with m.Switch(op):
+            with m.Case(Op.WAIT):
+                m.d.comb += read.addr.eq(ARRAYS["ITER"][0] | self.show)
+            with m.Case(Op.RET):
+                m.d.comb += read.addr.eq(Cat((depth - 1)[:3], Const(RETURNS >> 3, 5)))
+            with m.Default():
+                m.d.comb += read.addr.eq(place)
+        operand = Signal(32)
+        with m.Switch(mode):
+            with m.Case(Mode.SOURCE):
+                m.d.comb += operand.eq(self.sources[x[:4]])
+            with m.Case(Mode.NUMBER):
+                m.d.comb += operand.eq(x[:9])
+            with m.Default():
+                m.d.comb += operand.eq(read.data)
+        calls = op == Op.CALL
+        m.d.comb += [write.en.eq(at(Op.ST, Op.CALL)), write.addr.eq(Mux(calls, Cat(depth, Const(RETURNS >> 3, 5)), place)),
+                     write.data.eq(Mux(calls, following, a))]
+
+        # The accumulator
+        total, minus, left = Signal(33), op == Op.SUB, Signal(5)
+        m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + minus)
+        # A product: the multiplier, whose lowest bit says whether the operand is added, in a cycle of its own, before a bit leaves A.
+        multiplier, summed, adds = Signal(32, reset_less=True), Signal(), Signal()
+        right = Cat(a[1:], carry & summed, a[0])
+        m.d.comb += adds.eq(multiplier[0] & ~summed)
+        with m.If(self._second):
+            with m.Switch(op):
+                with m.Case(Op.LD):
+                    m.d.sync += a.eq(operand)
+                with m.Case(Op.ADD, Op.SUB):
+                    m.d.sync += Cat(a, carry).eq(total)
+                with m.Case(Op.AND):
+                    m.d.sync += a.eq(a & operand)
+                with m.Case(Op.SHL, Op.SHR):
+                    with m.If(left != 0):
+                        m.d.sync += [Cat(a, carry).eq(Mux(op == Op.SHL, Cat(Const(0, 1), a), right)), left.eq(left - 1)]
+                with m.Case(Op.MUL):
+                    m.d.sync += summed.eq(adds)
+                    with m.If(adds):
+                        m.d.sync += Cat(a, carry).eq(total)
+                    with m.Else():
+                        m.d.sync += [Cat(a, carry).eq(right), multiplier.eq(multiplier >> 1), left.eq(left - 1)]
+        with m.Else():
+            m.d.sync += left.eq(Mux(op == Op.MUL, 0, Mux(x[10], index, x)))
+            with m.If(self._valid & (op == Op.MUL)):
+                m.d.sync += [multiplier.eq(a), a.eq(0)]
+        m.d.comb += self._done.eq(1)
+        with m.If(at(Op.MUL)):
+            m.d.comb += self._done.eq(~adds & (left == 1))
+        with m.If(at(Op.SHL, Op.SHR)):
+            m.d.comb += self._done.eq(left[1:] == 0)
+        self._word(m, at)
+        begun = Signal()
+        with m.If(at(Op.RUN)):
+            m.d.comb += [self.run.eq(~begun), self._done.eq(self.finished)]
+            m.d.sync += begun.eq((begun | self.ran) & ~self.finished)
+
+        # What leaves
+        m.d.comb += [self.sinks.eq((1 << x[:4]) & at(Op.OUT).replicate(len(Sink))), self.counts.eq(x[:7] & at(Op.CNT).replicate(7))]
+        with m.If(self.sinks[Sink.X]):
+            m.d.sync += index.eq(a)
+        with m.If(self.sinks[Sink.P]):
+            m.d.sync += self.p.eq(a)
+        with m.If(at(Op.CLS)):
+            m.d.sync += self.stall.eq(x[:3])
+
+        # On
+        jumps, target = Signal(), Signal.like(fetch)
+        zero = a == 0
+        with m.Switch(op):
+            with m.Case(Op.JZ):
+                m.d.comb += jumps.eq(zero)
+            with m.Case(Op.JNZ):
+                m.d.comb += jumps.eq(~zero)
+            with m.Case(Op.JC):
+                m.d.comb += jumps.eq(carry)
+            with m.Case(Op.JNC):
+                m.d.comb += jumps.eq(~carry)
+            with m.Case(Op.JABORT):
+                m.d.comb += jumps.eq(self.abort)
+            with m.Case(Op.JMP, Op.CALL, Op.RET, Op.JTAB):
+                m.d.comb += jumps.eq(1)
+            with m.Case(Op.WAIT):
+                m.d.comb += self._done.eq(self.start)
+        m.d.comb += [target.eq(Mux(op == Op.RET, read.data, x | (a[:5] & (op == Op.JTAB).replicate(5)))),
+                     onward.eq(~self._valid | (self._second & self._done)),
+                     fetch.eq(Mux(self._valid, Mux(jumps, target, following), 0))]
+        with m.If(onward):
+            m.d.sync += here.eq(fetch)
+        m.d.sync += [self._valid.eq(1), self._second.eq(self._valid & ~(self._second & self._done))]
+        with m.If(at(Op.CALL)):
+            m.d.sync += depth.eq(depth + 1)
+        with m.If(at(Op.RET)):
+            m.d.sync += depth.eq(depth - 1)
+        with m.If(op == Op.WAIT):
+            m.d.sync += depth.eq(0)
+        return m
+
+    def _word(self, m, at):
+        """READ, REQUEST and SEND: one word of main memory."""
+        a, carry, size, port = self._a, self._carry, self._beat_bytes, self.memory
+        upper = Signal()                # wide beats: the word is a beat's upper half
+        asked, beat = Signal(), Signal(2)
+        request = port.req.payload
+        reads, sends = at(Op.READ), at(Op.SEND)
+        m.d.comb += [
+            port.req.valid.eq((reads & ~asked) | at(Op.REQUEST)), request.address.eq(Cat(Const(0, 3 if size == 8 else 2), a[3 if size == 8 else 2:])),
+            request.beats.eq(4 // size - 1 if size < 4 else 0), request.write.eq(~reads), port.r.ready.eq(reads & asked)]
+        with m.If(port.req.valid & port.req.ready):
+            m.d.sync += [asked.eq(reads), upper.eq(a[2]), carry.eq(0)]
+        with m.If(reads):
+            m.d.comb += self._done.eq(port.r.valid & port.r.ready & port.r.payload.last)
+        with m.If(at(Op.REQUEST)):
+            m.d.comb += self._done.eq(port.req.ready)
+        given = port.r.payload.data
+        with m.If(port.r.valid & port.r.ready):
+            if size == 8:
+                m.d.sync += a.eq(Mux(upper, given[32:], given[:32]))
+            else:
+                m.d.sync += a.eq(Cat(a[8 * size:], given))
+            m.d.sync += [carry.eq(carry | port.r.payload.error), asked.eq(~port.r.payload.last)]
+
+        # `asked` of a word that is sent: all its beats are gone.
+        last = beat == 4 // size - 1 if size < 4 else Const(1)
+        m.d.comb += [port.w.valid.eq(sends & ~asked), port.ack.ready.eq(sends & asked)]
+        if size == 8:
+            m.d.comb += [port.w.payload.data.eq(Cat(a, a)), port.w.payload.mask.eq(Mux(upper, 0xF0, 0x0F))]
+        else:
+            m.d.comb += [port.w.payload.data.eq(a.word_select(beat[:(4 // size - 1).bit_length()], 8 * size)), port.w.payload.mask.eq(~0)]
+        with m.If(port.w.valid & port.w.ready):
+            m.d.sync += [beat.eq(Mux(last, 0, beat + 1)), asked.eq(last)]
+        with m.If(sends):
+            m.d.comb += self._done.eq(port.ack.valid & asked)
+        with m.If(port.ack.valid & port.ack.ready):
+            m.d.sync += [carry.eq(port.ack.payload.error), asked.eq(0)]

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a program is assembled for: the parameters of ``setupParams`` (section 3.4). Pure Python."""
+import operator
+from dataclasses import dataclass
+
+from ..sizes import PES, levels
+
+__all__ = ["IMAGineError", "Target", "check_range", "integer", "shown"]
+
+_DEPTHS = (64, 128, 256, 512, 1024)
+
+
+class IMAGineError(ValueError):
+    """What the assembler refuses. ``name`` is the parameter or argument, ``value`` what it was."""
+    def __init__(self, name, value, expected):
+        self.name, self.value, self.expected = name, value, expected
+        super().__init__(f"{name} = {shown(value)}, expected {expected}")
+
+
+def shown(value):
+    """``value`` as messages show it, on one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def integer(name, value, expected):
+    """``value`` as a Python integer (numpy's are taken too); raises :class:`IMAGineError`."""
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise IMAGineError(name, value, expected)
+
+
+def check_range(name, value, low, high):
+    """``value`` as an integer from ``low`` to ``high``; raises :class:`IMAGineError`."""
+    expected = f"an integer from {low} to {high}" if low <= high else "nothing: there is none"
+    number = integer(name, value, expected)
+    if not low <= number <= high:
+        raise IMAGineError(name, value, expected)
+    return number
+
+
+@dataclass(frozen=True)
+class Target:
+    """The parameters, checked; names and defaults are the published ones, ``pimDepth`` is ours.
+
+    Parameters
+    ----------
+    regCnt : registers that a program may name, 0 to regCnt-1.
+    regWidth : bits of a register: 4, 8 or 16.
+    maxLevel : highest level of ``mv_accumRow``, -1 to 7 (-1: none).
+    maxFold : highest fold of ``mv_blockFold``, 1 to 4.
+    idWidth : bits of a block's row and column number, 1 to 8.
+    fracWidth : fraction bits of numbers, 0 to regWidth.
+    mvBlockDim : (block rows, block columns), or ``None`` for no limits but idWidth's.
+    resvRegCnt : registers kept for macros, from regCnt on.
+    pimDepth : rows of a block's RAM; regCnt + resvRegCnt <= min(64, pimDepth/regWidth).
+    """
+    regCnt: int = 16
+    regWidth: int = 16
+    maxLevel: int = 3
+    maxFold: int = 4
+    idWidth: int = 8
+    fracWidth: int = 0
+    mvBlockDim: tuple | None = None
+    resvRegCnt: int = 0
+    pimDepth: int = 1024
+
+    def __post_init__(self):
+        def keep(name, value):
+            object.__setattr__(self, name, value)
+
+        for name, values in (("regWidth", (4, 8, 16)), ("pimDepth", _DEPTHS)):
+            expected = "one of " + ", ".join(str(v) for v in values)
+            keep(name, integer(name, getattr(self, name), expected))
+            if getattr(self, name) not in values:
+                raise IMAGineError(name, getattr(self, name), expected)
+        for name, low, high in (("regCnt", 1, self.capacity), ("resvRegCnt", 0, 64), ("fracWidth", 0, self.regWidth),
+                                ("maxFold", 1, 4), ("maxLevel", -1, 7), ("idWidth", 1, 8)):
+            keep(name, check_range(name, getattr(self, name), low, high))
+        if self.regCnt + self.resvRegCnt > self.capacity:
+            raise IMAGineError("resvRegCnt", self.resvRegCnt,
+                               f"at most {self.capacity - self.regCnt}: regCnt + resvRegCnt <= min(64, pimDepth/regWidth) = "
+                               f"{self.capacity}")
+        if self.mvBlockDim is not None:
+            keep("mvBlockDim", self._block_dim(self.mvBlockDim))
+            if self.maxLevel < self.recommended_level:
+                raise IMAGineError("maxLevel", self.maxLevel, f"{self.recommended_level}, the levels that add up a row of "
+                                   f"{self.mvBlockDim[1]} block columns")
+
+    def _block_dim(self, given):
+        most = 1 << self.idWidth
+        expected = f"(block rows, block columns), each 1 to {most}, or None"
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise IMAGineError("mvBlockDim", given, expected)
+        pair = tuple(integer("mvBlockDim", value, expected) for value in given)
+        if not all(1 <= value <= most for value in pair):
+            raise IMAGineError("mvBlockDim", given, expected)
+        return pair
+
+    @property
+    def capacity(self):
+        """Registers of a PE."""
+        return min(64, self.pimDepth // self.regWidth)
+
+    @property
+    def recommended_level(self):
+        """Highest level that adds anything: ceil(log2 block columns) - 1; ``None`` without mvBlockDim."""
+        return None if self.mvBlockDim is None else levels(self.mvBlockDim[1]) - 1
+
+    @property
+    def mvMaxRow(self):
+        """Rows of a matrix; ``None`` without mvBlockDim."""
+        return None if self.mvBlockDim is None else self.mvBlockDim[0]
+
+    @property
+    def mvMaxCol(self):
+        """Columns of a matrix; ``None`` without mvBlockDim."""
+        return None if self.mvBlockDim is None else PES * self.mvBlockDim[1]
+
+    @property
+    def resvRegBase(self):
+        """First reserved register; ``None`` if there is none."""
+        return self.regCnt if self.resvRegCnt else None
+
+    def warnings(self):
+        """What is legal, and likely not meant."""
+        best = self.recommended_level
+        if best is not None and self.maxLevel > best:
+            yield (f"maxLevel = {self.maxLevel}, {best} is enough for {self.mvBlockDim[1]} block columns: levels above it "
+                   "add 0")
+
+    def check_target(self, params):
+        """Refuses a build with ``params`` that a program of these parameters cannot mean.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.regWidth != params["reg_width"]:
+            raise ValueError(f"the source has regWidth = {self.regWidth}, the target reg_width = {params['reg_width']}")
+        has, used = min(64, params["depth"] // params["reg_width"]), self.regCnt + self.resvRegCnt
+        if used > has:
+            raise ValueError(f"the source has regCnt + resvRegCnt = {used}, the target {has} registers (depth = "
+                             f"{params['depth']})")
+        if self.mvBlockDim is not None and (self.mvBlockDim[0] > params["rows"] or self.mvBlockDim[1] > params["cols"]):
+            raise ValueError(f"the source has mvBlockDim = {self.mvBlockDim}, the target {params['rows']} x {params['cols']} "
+                             "blocks (rows, cols)")

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How blocks lie in block RAMs, and what follows for the pipeline (specification, section 9).
+
+A **slot** is a cycle of the controller. What the controller says in slot k reaches the blocks some cycles later, the same number
+for all signals; cycles below count from there.
+
+=============================== ====================== ==========================
+cycle                           ``tdp``                ``sdp2``, ``sdp1``
+=============================== ====================== ==========================
+k                               addresses at the RAM   address of X at the RAM
+k + 1                                                  address of Y at the RAM
+k + ``read``                    X and Y are read       X (Y one cycle later)
+k + ``read`` + 1                add                    add (one later)
+k + ``read`` + 2                write                  write (one later)
+=============================== ====================== ==========================
+
+One operand (mov, fold, accumRow): a bit every slot, in all mappings, written in cycle k + ``read`` + 2.
+"""
+from dataclasses import dataclass
+
+from ....isa.parameters import ParameterError
+from ..isa import PES, levels
+
+__all__ = ["Mapping"]
+
+# An iCE40's block RAM answers early in a cycle, and has no register behind it: one would take 16 logic cells a block.
+_READ = {"tdp": 3, "sdp2": 3, "sdp1": 1}
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Sizes and latencies of an array.
+
+    Attributes
+    ----------
+    rows, cols : block rows and block columns
+    width : bits of a register (N)
+    depth : rows of a block's RAM
+    ram : ``"tdp"``, ``"sdp2"`` or ``"sdp1"``
+    """
+    rows: int
+    cols: int
+    width: int
+    depth: int
+    ram: str
+
+    @classmethod
+    def of(cls, params):
+        """The mapping of a parameter set."""
+        return cls(params["rows"], params["cols"], params["reg_width"], params["depth"], params["ram"])
+
+    def __post_init__(self):
+        if self.ram not in _READ:
+            raise ParameterError(f"parameter ram must be one of {', '.join(_READ)}, not {self.ram!r}")
+
+    @property
+    def two_ports(self):
+        """Operands come from two ports of the RAM (``tdp``)."""
+        return self.ram == "tdp"
+
+    @property
+    def halves(self):
+        """Blocks that share one RAM."""
+        return 2 if self.ram == "sdp2" else 1
+
+    @property
+    def banks(self):
+        """RAMs (with their blocks) in a column."""
+        return -(-self.rows // self.halves)
+
+    @property
+    def read(self):
+        """Cycles from an address to the operand behind the RAM's registers, those of the bank (``tdp``, ``sdp2``) among them."""
+        return _READ[self.ram]
+
+    @property
+    def write(self):
+        """Cycles from the slot of a bit of a one-operand instruction to its write."""
+        return self.read + 2
+
+    @property
+    def write_two(self):
+        """The same of a two-operand instruction."""
+        return self.write if self.two_ports else self.write + 1
+
+    @property
+    def drain(self):
+        """Slots after the last of an instruction until all it wrote may be read."""
+        return self.write
+
+    @property
+    def address_bits(self):
+        return (self.depth - 1).bit_length()
+
+    @property
+    def width_bits(self):
+        """log2 of the register width."""
+        return (self.width - 1).bit_length()
+
+    @property
+    def registers(self):
+        return min(64, self.depth // self.width)
+
+    @property
+    def top_level(self):
+        """Highest legal level of accumRow."""
+        return max(3, levels(self.cols) - 1)
+
+    # Slots that an instruction occupies before the next may start.
+
+    @property
+    def slots_add(self):
+        """add, sub. With two ports the last slot of the last bit is free."""
+        return 2 * self.width - (1 if self.two_ports else 0)
+
+    @property
+    def looks_back(self):
+        """Registers so narrow that the last bit of what the last instruction but one wrote is still landing when one of one operand is over.
+        What begins then must not read it in its first slot, nor overwrite it; two operands wait longer anyway."""
+        return self.width < self.drain
+
+    @property
+    def slots_updatepp(self):
+        """updatepp: the slot of the multiplier's bit, N bits, and the one on held signs."""
+        return 2 * self.width + (2 if self.two_ports else 3)
+
+    @property
+    def deep(self):
+        """The array's clock is far above the main clock's: an ECP5's."""
+        return self.ram != "sdp1"
+
+    @property
+    def small(self):
+        """So few blocks, and a chip so slow, that fewer stages of registers in the decoder and in the tree are no loss."""
+        return self.ram == "sdp1" and self.banks * self.cols <= 16
+
+    @property
+    def tiny(self):
+        """No tree at all."""
+        return self.ram == "sdp1" and self.banks * self.cols <= 8
+
+    @property
+    def pes(self):
+        """PEs of the array."""
+        return PES * self.rows * self.cols

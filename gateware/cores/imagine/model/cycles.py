@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cycles of instructions, macros and kernels by the formulas of section 10. Pure Python.
+
+Array cycles, from dispatch to dispatch, with FIFO-in never empty and FIFO-out never full. ``width`` is N, the bits of a
+register; ``levels`` the levels of a row's accumulation.
+"""
+from ..isa import ISA, MULTI_CYCLE, levels
+
+__all__ = ["FIRST_WORD", "allaccum", "blockaccum", "clrreg", "estimate", "gemv", "instruction", "mult", "multfxp", "tiled"]
+
+#: From the dispatch of ``vv_parallelEn`` to the first word in FIFO-out.
+FIRST_WORD = 4
+
+
+def instruction(mnemonic, width, level=0):
+    """One instruction; ``level`` of ``mv_accumRow``."""
+    if mnemonic in ("mv_add", "mv_sub"):
+        return 2 * width + 1
+    if mnemonic in ("mv_mov", "mv_movOffset", "mv_blockFold"):
+        return width + 5
+    if mnemonic == "mv_updatepp":
+        return 2 * width + 3
+    if mnemonic == "mv_accumRow":
+        return width + 6 + (1 << level)
+    if mnemonic not in ISA.opcodes:
+        raise ValueError(f"no instruction {mnemonic!r}")
+    return 1
+
+
+def mult(width):
+    """``mv_MULT``."""
+    return 1 + width * instruction("mv_updatepp", width)
+
+
+def multfxp(width):
+    """``mv_MULTFXP``."""
+    return mult(width) + instruction("mv_movOffset", width)
+
+
+def blockaccum(width, folds=4):
+    """``mv_BLOCKACCUM``."""
+    return folds * instruction("mv_blockFold", width)
+
+
+def allaccum(width, levels, folds=4):
+    """``mv_ALLACCUM`` or ``mv_RNGACCUM`` of so many levels."""
+    return blockaccum(width, folds) + sum(instruction("mv_accumRow", width, level) for level in range(levels))
+
+
+def clrreg(width):
+    """``mv_CLRREG``."""
+    return width + 1
+
+
+def gemv(width, rows, cols):
+    """GEMV and bias (``vv_serialEn``; MULTFXP; ALLACCUM; add; SYNC; ``vv_parallelEn``) on ``rows`` x ``cols`` blocks.
+
+    Returns
+    -------
+    tuple of int
+        Cycles from ``vv_serialEn`` to the first word in FIFO-out, and to the last.
+    """
+    first = multfxp(width) + allaccum(width, levels(cols)) + instruction("mv_add", width) + 3 + FIRST_WORD
+    return first, first + rows - 1
+
+
+def tiled(width, rows, cols, height, length):
+    """GEMV and bias of a ``height`` x ``length`` matrix that lies in the array, tile by tile (kernels alone)."""
+    tall, wide = -(-height // rows), -(-length // (16 * cols))
+    passed = wide * (multfxp(width) + instruction("mv_add", width)) + allaccum(width, levels(cols)) + rows + 7
+    return tall * passed
+
+
+def estimate(words, params):
+    """Cycles of a program's ``words``, one dispatched a cycle, up to the last of its work.
+
+    The array and the shift-out overlap as the dispatch rules of section 4 allow; transfers are not counted. A word that
+    faults ends the program.
+    """
+    width, rows = params["reg_width"], params["rows"]
+    now = array_free = captured_until = shift_free = 0
+    serial = False
+    for word in words:
+        decoded = ISA.decode(word, params)
+        if decoded.fault is not None:
+            break
+        mnemonic = decoded.instruction.mnemonic
+        if mnemonic.startswith("mv_"):
+            now = max(now, array_free)
+            array_free = now + instruction(mnemonic, width, decoded.values.get("level", 0))
+            if serial and mnemonic in MULTI_CYCLE:
+                captured_until = array_free
+        else:
+            now = max(now, shift_free)
+            if mnemonic != "vv_nop":
+                now, serial = max(now, captured_until), mnemonic == "vv_serialEn"
+            if mnemonic == "vv_parallelEn":
+                shift_free = now + FIRST_WORD + rows
+        now += 1
+    return max(now, array_free, shift_free - 1)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small OpenTPU engine: a microprogram and few units."""

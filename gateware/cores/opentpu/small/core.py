@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small OpenTPU engine, for an UP5K: the same machine in a quarter of the logic.
+
+::
+
+    memory 0 <-> Mover <-> fields of the next word -> MicroMachine --> ComputeUnit (MMC, ACT)
+                   |                                       |               |
+                   +-- rows (RHM, WHM), tiles (RW) --------+---------------+
+
+A microprogram checks each word completely with one adder (about 12 cycles) and issues it when no row it shares with an
+instruction of the other unit is still to be read or written: there is no chaining. One transfer, and one MMC or ACT with
+another one waiting, are under way at a time, so that nothing else can overtake.
+
+An instruction is retired when it and all older ones can no longer fail: those issued behind a transfer wait for its end.
+"""
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+from amaranth.utils import exact_log2
+
+from ....memory.port import MemoryPort
+from ....primitives.bram import check_family
+from ....shell.engine import EngineControl, Stall
+from ..isa import ISA
+from .compute import ComputeUnit, N
+from .machine import MicroMachine
+from .microcode import Command, Cond, External
+from .mover import Mover
+
+__all__ = ["LeanEngine", "lean_fits"]
+
+_WORD_BYTES = 14
+_WHM, _RW, _MMC, _ACT, _SYNC, _RHM = range(1, 7)
+
+
+def lean_fits(params, beat_bytes):
+    """Whether the small engine can be built: one bank, no chaining, no extension but SYNC, vectors of one beat of four bytes."""
+    return (params["banks"] == 1 and not params["chain"] and params["n"] == beat_bytes == N
+            and not any(params[name] for name in ("ext_norm", "ext_conv", "ext_pool", "norm_reset"))
+            and params["ub_rows"] > params["acc_rows"] and params["multiplier"] != "dsp_pair"
+            and (params["multiplier"] == "lut" or params["dsp_limit"] >= N * N))
+
+
+class LeanEngine(wiring.Component):
+    """OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`lean_fits` holds.
+
+    Parameters and members as :class:`~.core.PipelinedEngine`, but one memory port.
+
+    An RW and the MMC behind it take 24 cycles of the micro machine, so MMCs of more rows than that run at a row a cycle; MMC to MMC
+    costs one cycle more than its rows, with or without a switch, and so does ACT.
+    """
+    def __init__(self, *, params, beat_bytes, memory_size, family=None):
+        check_family(family)
+        if not lean_fits(params, beat_bytes):
+            raise ValueError("The small engine has one bank, no chaining, no extension but SYNC, n = 4 and beats of 4 bytes, "
+                             "more rows in the unified buffer than in the accumulators, and no dsp_pair")
+        if not isinstance(memory_size, int) or memory_size < 1:
+            raise ValueError(f"Memory size must be a positive number of bytes, not {memory_size!r}")
+        self.params, self.family = params, family
+        super().__init__({
+            "control": Out(EngineControl(registers=ISA.registers, operations_bits=(N * N).bit_length(),
+                                         bytes_bits=(N + _WORD_BYTES).bit_length(), counters=ISA.counters)),
+            "memory": Out(MemoryPort(beat_bytes)).array(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        p, control, regs = self.params, self.control, self.control.reg
+        m.submodules.micro = micro = MicroMachine(params=p)
+        m.submodules.mover = mover = Mover(row_bits=exact_log2(p["ub_rows"]))
+        m.submodules.compute = compute = ComputeUnit(params=p, family=self.family)
+        wiring.connect(m, mover.memory, wiring.flipped(self.memory[0]))
+        command = {number: micro.commands[number] for number in Command}
+
+        # The word at work
+        opcode, flags = Signal(8), Signal(8)
+        length, high, low, ub, slot = Signal(), Signal(), Signal(), Signal(), Signal()
+        with m.If(command[Command.DISPATCH] & ~mover.skip):     # (a NOP that was skipped follows one)
+            m.d.sync += [
+                opcode.eq(mover.opcode), flags.eq(mover.flags), length.eq(mover.length), high.eq(mover.high),
+                low.eq(mover.low), ub.eq(mover.ub), slot.eq(~slot),
+            ]
+        allowed = Signal(8)
+        is_mmc, is_tile = Signal(), Signal()
+        m.d.comb += [
+            is_mmc.eq(opcode[:3] == _MMC), is_tile.eq(opcode[:3] == _RW),
+            allowed.eq(Mux(is_mmc, 0x07, Mux(opcode[:3] == _ACT, 0x18, Mux(opcode[:3] == _SYNC, 0x01, 0)))),
+        ]
+
+        # Queue of weights, in program order
+        pending, switched = Signal(range(p["wfifo_tiles"] + 2)), Signal()
+        switch = is_mmc & flags[0]
+        refused = Signal()
+        m.d.comb += refused.eq(Mux(
+            is_tile, pending == p["wfifo_tiles"] + 1, is_mmc & Mux(flags[0], pending == 0, ~switched)))
+        with m.If(command[Command.BEGIN]):
+            m.d.sync += [pending.eq(0), switched.eq(0)]
+        with m.Elif(command[Command.COMPUTE] & switch):
+            m.d.sync += [pending.eq(pending - 1), switched.eq(1)]
+        with m.Elif(command[Command.MOVE] & is_tile):
+            m.d.sync += pending.eq(pending + 1)
+
+        # Retiring. In one transfer at most a word a burst comes, and those that were there before.
+        issued = Signal(4)
+        now = Signal()
+        m.d.comb += now.eq((issued != 0) & ~mover.active & ~mover.trouble)
+        adds = command[Command.COMPUTE] | command[Command.MOVE] | command[Command.RETIRE] | command[Command.SYNC]
+        m.d.sync += issued.eq(issued + adds - now)
+        with m.If(mover.trouble):
+            m.d.sync += issued.eq(0)
+
+        # Conditions
+        idle, started = Signal(init=1), Signal()
+        busy = Signal()
+        m.d.comb += busy.eq(mover.active | ~mover.idle | compute.busy | (issued != 0))
+        has_rows, bare, bad_flags, odd = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            has_rows.eq(is_mmc | (opcode[:3] == _ACT) | (opcode[:3] == _WHM) | (opcode[:3] == _RHM)),
+            bare.eq(~has_rows & ~is_tile), bad_flags.eq((flags & ~allowed).any()),
+        ]
+        m.d.comb += odd.eq(bad_flags | high | refused | ~has_rows & (length | ub) | bare & low)
+        transfer, host = Signal(), Signal()
+        m.d.comb += [transfer.eq(mover.active | (issued != 0)), host.eq(mover.active & ~mover.tiling)]
+        conditions = {
+            Cond.BAD_FLAGS: bad_flags, Cond.LENGTH: length, Cond.HIGH: high, Cond.LOW: low, Cond.UB: ub,
+            Cond.WEIGHTS: refused, Cond.NO_WORD: ~(mover.word | mover.skip), Cond.TRANSFER: transfer, Cond.UNFREE: transfer | mover.trouble,
+            Cond.TROUBLE: mover.trouble, Cond.HOST: host, Cond.BESET: host | mover.trouble,
+            Cond.QUEUED: compute.queued, Cond.COMPUTING: compute.busy, Cond.SETTLED: ~compute.busy & ~mover.trouble, Cond.BUSY: busy,
+            Cond.SWITCH: flags[0], Cond.ABORT: control.abort,
+            Cond.ODD_LENGTH: control.program_length[0], Cond.ODD_HOST: regs.hostmem_base[:4].any(),
+            Cond.ODD_WEIGHTS: regs.weights_base[:4].any(), Cond.WHOLE_LIMIT: regs.hostmem_limit[:2] == 0,
+            Cond.EVEN_FETCH: ~mover.odd, Cond.ODD: odd, Cond.AWRY: mover.trouble,
+        }
+        m.d.comb += [micro.conditions[number].eq(value) for number, value in conditions.items()]
+        values = {
+            External.PROGRAM: Cat(Const(0, 2), control.program_address[4:]), External.LENGTH: control.program_length[1:],
+            External.WINDOW_BASE: control.window_base[2:], External.WINDOW_LIMIT: control.window_limit[2:],
+            External.HOST_BASE: regs.hostmem_base[2:], External.HOST_LIMIT: regs.hostmem_limit[2:],
+            External.WEIGHTS_BASE: regs.weights_base[2:], External.WEIGHTS_LIMIT: regs.weights_limit[2:],
+            External.TRANSFER: mover.address, External.OPCODE: opcode,
+        }
+        m.d.comb += [micro.external[number].eq(value) for number, value in values.items()]
+
+        # Between the parts
+        m.d.comb += [
+            micro.start.eq(started), micro.entry.eq(Mux(mover.skip, 0, mover.opcode)), micro.known.eq(mover.skip | (mover.opcode[3:] == 0)),
+            micro.slot.eq(slot), micro.halt.eq(mover.error & ~mover.skip | mover.trouble | control.abort),
+            micro.write.eq(mover.field), micro.write_address.eq(mover.field_address), micro.write_data.eq(mover.field_data),
+            mover.field_ready.eq(micro.write_ready), mover.slot.eq(slot), mover.fetch.eq(command[Command.FETCH]),
+            mover.next.eq(command[Command.DISPATCH]), mover.value.eq(micro.operand), mover.move.eq(command[Command.MOVE]),
+            mover.number.eq(micro.number), mover.write.eq(opcode[0]), mover.tile.eq(is_tile), mover.set_row.eq(micro.mover_row),
+            mover.clear.eq(command[Command.BEGIN]),
+            compute.value.eq(micro.operand), compute.set_row.eq(micro.compute_row), compute.issue.eq(command[Command.COMPUTE]),
+            compute.number.eq(micro.number), compute.activate.eq(~is_mmc), compute.switch.eq(flags[0]),
+            compute.overwrite.eq(flags[2]), compute.func.eq(flags[3:5]), compute.compat.eq(regs.sigmoid_compat),
+            compute.kill.eq(mover.trouble), compute.clear.eq(command[Command.BEGIN]), compute.sweep.eq(control.finish),
+            compute.push.eq(mover.push), compute.tile.eq(mover.done & mover.tiling), compute.data.eq(mover.data),
+            compute.store.eq(mover.store), compute.store_row.eq(mover.row), mover.stored.eq(compute.stored),
+            compute.load.eq(mover.load), compute.load_row.eq(mover.row), mover.loaded.eq(compute.loaded),
+        ]
+
+        # The run
+        m.d.comb += [
+            control.ready.eq(idle & ~compute.sweeping), control.fault_pc.eq(micro.result), control.fault_detail.eq(micro.operand),
+            control.interrupt.eq(command[Command.SYNC] & flags[0]),
+        ]
+        m.d.sync += control.finish.eq(command[Command.FINISH])
+        with m.If(command[Command.FINISH]):
+            m.d.sync += control.fault_code.eq(micro.operand)
+        with m.If(control.finish):
+            m.d.sync += idle.eq(1)
+        if p["ext_sync"]:
+            with m.If(command[Command.SYNC]):
+                m.d.sync += control.val.sync_tag.eq(micro.operand)
+        m.d.sync += started.eq(control.start)
+        with m.If(control.start):
+            m.d.sync += idle.eq(0)
+            if p["ext_sync"]:
+                m.d.sync += control.val.sync_tag.eq(0)
+
+        # Counters, a cycle late: nothing is counted in the last cycles before the end
+        writing = mover.active & mover.writing
+        m.d.sync += [
+            control.retired.eq(now), control.operations.eq(Mux(compute.work, N * N, 0)),
+            control.bytes_read.eq(Mux(now, _WORD_BYTES, 0) + Mux(mover.push | mover.store & mover.stored, N, 0)),
+            control.bytes_written.eq(Mux(mover.sent, N, 0)),
+            control.stall.eq(Stall.OTHER),
+        ]
+        with m.If(compute.work):
+            m.d.sync += control.stall.eq(Stall.WORK)
+        with m.Elif(compute.starved):
+            m.d.sync += control.stall.eq(Stall.OPERAND)
+        with m.Elif(micro.cond == Cond.NO_WORD):
+            m.d.sync += control.stall.eq(Stall.FETCH)
+        with m.Elif((micro.cond == Cond.TRANSFER) | (micro.cond == Cond.HOST) | (micro.cond == Cond.BUSY)):
+            with m.If(writing):
+                m.d.sync += control.stall.eq(Stall.WRITE)
+            with m.Elif(mover.active):
+                m.d.sync += control.stall.eq(Stall.OPERAND)
+        return m

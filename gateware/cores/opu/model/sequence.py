@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The registers of an OPU, what of its buffers is valid, and every fault but ``bus``: all that follows from the program
+without its data (specification, sections 2.1, 4.2, 4.8 and 6). Pure Python.
+
+Golden model, assembler, host and tests walk through a program with the one :class:`Sequence` here.
+"""
+from copy import copy
+from functools import lru_cache
+from typing import NamedTuple
+
+from .. import geometry
+from ..isa import ISA, REGION_BITS, REGIONS, post_fields
+from ..types import type_set
+
+__all__ = ["BIAS", "IFM", "KER", "OFM", "Array", "FULL_REGION", "OpuFault", "Regions", "Sequence", "Step"]
+
+#: Bytes of the largest region.
+FULL_REGION = 1 << REGION_BITS
+_LOW32 = 0xFFFF_FFFF
+
+#: Bits of the masks of valid buffers.
+IFM, KER, BIAS, OFM = 1, 2, 4, 8
+_SHAPE_IFM, _SHAPE_OFM, _SHAPE_KER, _MEM_IFM, _MEM_OFM = 1, 2, 4, 8, 16
+
+
+class OpuFault(Exception):
+    """A fault of the program: ``name`` as in ``ISA.faults``, ``detail`` as section 6 says."""
+    def __init__(self, name, detail):
+        super().__init__(f"{name} {detail:#x}")
+        self.name = name
+        self.detail = detail
+
+
+class Array(NamedTuple):
+    """A range of memory: ``address`` in main memory (ISA address where no region table is known) and ``span``, bytes from
+    the first to the last element."""
+    address: int
+    span: int
+
+
+class Step(NamedTuple):
+    """One instruction that raises no fault by itself."""
+    mnemonic: str
+    values: dict
+    array: Array | None = None
+    macs: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+
+
+class Regions:
+    """Region table and memory window (section 7.1).
+
+    Parameters
+    ----------
+    registers : dict
+        Register values by name (``"region_base[3]"``, ``"window_limit"``); unnamed ones are at reset.
+    memory_size : int
+        Reset value of ``window_limit``.
+    """
+    def __init__(self, registers=(), memory_size=1 << 32):
+        given = dict(registers)
+        self.base = [given.get(f"region_base[{r}]", r * FULL_REGION) & -64 for r in range(REGIONS)]
+        self.limit = [min(given.get(f"region_limit[{r}]", FULL_REGION) & -64, FULL_REGION) for r in range(REGIONS)]
+        self.window_base = given.get("window_base", 0) & -64
+        self.window_limit = given.get("window_limit", memory_size) & -64
+
+    def translate(self, region, unit, span):
+        """The :class:`Array` in main memory of ``span`` bytes at unit ``unit`` of ``region``; raises :class:`OpuFault`."""
+        offset = unit * 64
+        if offset + span > self.limit[region]:
+            raise OpuFault("region", geometry.isa_address(region, unit))
+        address = self.base[region] + offset
+        if not self.holds(address, span):
+            raise OpuFault("window", address & _LOW32)
+        return Array(address, span)
+
+    def holds(self, address, span):
+        """Whether the bytes lie inside the memory window (and so below 2^32)."""
+        return self.window_base <= address and address + span <= self.window_limit
+
+
+class _Untranslated:
+    """ISA addresses as they are: for programs whose region table is not known."""
+    def translate(self, region, unit, span):
+        return Array(geometry.isa_address(region, unit), span)
+
+
+_METHODS = {i.mnemonic: "_" + i.mnemonic.replace("@", "set_").replace(".", "_") for i in ISA.instructions}
+
+
+@lru_cache(1 << 14)
+def _decode(word):
+    decoded = ISA.decode(word)
+    return decoded.instruction.mnemonic if decoded.instruction else None, decoded.values, decoded.fault, decoded.detail
+
+
+class Sequence:
+    """The machine without its data.
+
+    Parameters
+    ----------
+    types : str or dict
+        Type set by name, or build parameters.
+    params : dict, optional
+        Build parameters that ``capacity`` is judged with; without them everything fits.
+    regions : Regions, optional
+        Without it addresses are not translated, and ``region`` and ``window`` never arise.
+
+    Attributes
+    ----------
+    ifm, ofm : tuple (rows, columns, channels) or None, ker_n : int or None
+    stride, pool, mem_ofm : tuples; shift : (f, b); act, order, res : int
+    ifm_region, ker_region, bias_region, ofm_region : int
+    ifm_mem_w : int or None, ofm_mem : (rows, columns) or None
+    valid : int
+        Mask of valid buffers: 1 ifm, 2 ker, 4 bias, 8 ofm.
+    """
+    def __init__(self, types, params=None, regions=None):
+        self.types = type_set(types)
+        self.params = params
+        self.regions = regions or _Untranslated()
+        self.reset()
+
+    def copy(self):
+        """An independent copy."""
+        return copy(self)
+
+    def reset(self):
+        """What every start does (section 2.1)."""
+        self.ifm = self.ofm = self.ker_n = self.ifm_mem_w = self.ofm_mem = None
+        self.ifm_region = self.ker_region = self.bias_region = self.ofm_region = 0
+        self.stride, self.shift, self.pool = (1, 1), (0, 0), (1, 1, 1, 1)
+        self.act = self.order = self.res = 0
+        self.valid = 0
+
+    def step(self, word):
+        """Carries out ``word``.
+
+        Returns
+        -------
+        Step
+
+        Raises
+        ------
+        OpuFault
+            The instruction has had no effect.
+        """
+        mnemonic, values, fault, detail = _decode(word)
+        if fault is not None:
+            raise OpuFault(fault, detail)
+        return getattr(self, _METHODS[mnemonic])(mnemonic, values)
+
+    # Checks, in the order of the fault table
+
+    def _need_registers(self, mask):
+        unset = 0
+        for bit, value in ((_SHAPE_IFM, self.ifm), (_SHAPE_OFM, self.ofm), (_SHAPE_KER, self.ker_n),
+                           (_MEM_IFM, self.ifm_mem_w), (_MEM_OFM, self.ofm_mem)):
+            unset |= bit if value is None else 0
+        if unset & mask:
+            raise OpuFault("undef_reg", unset & mask)
+
+    def _need_buffers(self, mask):
+        if mask & ~self.valid:
+            raise OpuFault("undef_buf", mask & ~self.valid)
+
+    def _need_room(self, mask, needs, parameter):
+        if self.params is not None and needs > self.params[parameter]:
+            raise OpuFault("capacity", mask)
+
+    # Configuration
+
+    def _set_shape_ifm(self, mnemonic, values):
+        shape = values["h"], values["w"], values["c"]
+        self._need_room(IFM, geometry.ifm_lines(shape), "ifm_lines")
+        self.ifm = shape
+        self.valid &= ~(IFM | KER)
+        return Step(mnemonic, values)
+
+    def _set_shape_ofm(self, mnemonic, values):
+        shape = values["h"], values["w"], values["c"]
+        if self.params is not None:
+            self._need_room(OFM, geometry.ofm_lines(shape, self.params["po"]), "ofm_lines")
+        self.valid &= ~(OFM | KER)
+        if self.ofm is None or self.ofm[2] != shape[2]:
+            self.valid &= ~BIAS
+        self.ofm = shape
+        return Step(mnemonic, values)
+
+    def _set_shape_ker(self, mnemonic, values):
+        self.ker_n = values["n"]
+        self.valid &= ~KER
+        return Step(mnemonic, values)
+
+    def _set_mem_ifm(self, mnemonic, values):
+        self.ifm_region, self.ifm_mem_w = values["addr"], values["w"]
+        return Step(mnemonic, values)
+
+    def _set_mem_ker(self, mnemonic, values):
+        self.ker_region = values["addr"]
+        return Step(mnemonic, values)
+
+    def _set_mem_bias(self, mnemonic, values):
+        self.bias_region = values["addr"]
+        return Step(mnemonic, values)
+
+    def _set_mem_ofm(self, mnemonic, values):
+        self.ofm_region, self.ofm_mem = values["addr"], (values["h"], values["w"])
+        return Step(mnemonic, values)
+
+    def _set_stride(self, mnemonic, values):
+        self.stride = values["h"], values["w"]
+        return Step(mnemonic, values)
+
+    def _set_shift(self, mnemonic, values):
+        self.shift = values["f"], values["b"]
+        return Step(mnemonic, values)
+
+    def _set_post(self, mnemonic, values):
+        self.act, self.order, self.res = post_fields(values["post"])
+        return Step(mnemonic, values)
+
+    def _set_pool(self, mnemonic, values):
+        self.pool = values["h"], values["w"], values["i"], values["j"]
+        return Step(mnemonic, values)
+
+    # Loads
+
+    def _ld_ifm(self, mnemonic, values):
+        self._need_registers(_SHAPE_IFM | _MEM_IFM)
+        size = self.types.ifm_bytes
+        array = self.regions.translate(self.ifm_region, values["addr"], geometry.ifm_span(self.ifm, self.ifm_mem_w, size))
+        self.valid |= IFM
+        return Step(mnemonic, values, array, bytes_read=self.ifm[0] * self.ifm[1] * self.ifm[2] * size)
+
+    def _ld_ker(self, mnemonic, values):
+        self._need_registers(_SHAPE_IFM | _SHAPE_OFM | _SHAPE_KER)
+        volume = self.ker_n, self.ofm[2], self.ifm[2]
+        if not geometry.kernel_legal(*volume):
+            raise OpuFault("range", 4)
+        if self.params is not None:
+            self._need_room(KER, geometry.ker_rows(*volume, self.params["pi"], self.params["po"]), "ker_rows")
+        span = geometry.ker_span(*volume, self.types.ker_bytes)
+        array = self.regions.translate(self.ker_region, values["addr"], span)
+        self.valid |= KER
+        return Step(mnemonic, values, array, bytes_read=span)
+
+    def _ld_bias(self, mnemonic, values):
+        self._need_registers(_SHAPE_OFM)
+        span = geometry.bias_span(self.ofm[2], self.types.bias_bytes)
+        array = self.regions.translate(self.bias_region, values["addr"], span)
+        self.valid |= BIAS
+        return Step(mnemonic, values, array, bytes_read=span)
+
+    # Convolutions
+
+    def _conv(self, mnemonic, values, needs=0):
+        self._need_buffers(IFM | KER | needs)
+        for detail, (first, count, step, size) in enumerate((
+                (values["h"], self.ofm[0], self.stride[0], self.ifm[0]),
+                (values["w"], self.ofm[1], self.stride[1], self.ifm[1])), 1):
+            if first + (count - 1) * step >= size:
+                raise OpuFault("range", detail)
+        if values["n"] >= self.ker_n:
+            raise OpuFault("range", 3)
+        self.valid |= OFM
+        return Step(mnemonic, values, macs=self.ofm[0] * self.ofm[1] * self.ofm[2] * self.ifm[2])
+
+    def _conv_bias(self, mnemonic, values):
+        return self._conv(mnemonic, values, BIAS)
+
+    def _conv_acc(self, mnemonic, values):
+        return self._conv(mnemonic, values, OFM)
+
+    # Results
+
+    def result_shape(self):
+        """Rows and columns of what ``store`` writes, with the pool window known to fit."""
+        return geometry.pooled(self.ofm[0], self.ofm[1], self.pool)
+
+    def _store(self, mnemonic, values):
+        self._need_registers(_MEM_OFM)
+        self._need_buffers(OFM | (IFM if self.res else 0))
+        for detail in (0, 1):
+            if self.pool[detail] > self.ofm[detail]:
+                raise OpuFault("range", 5 + detail)
+        rows, columns = self.result_shape()
+        channels = self.ofm[2]
+        if self.res:
+            given = (rows, columns, channels) if self.order == 2 else self.ofm
+            for detail in range(3):
+                if given[detail] > self.ifm[detail]:
+                    raise OpuFault("range", 7 + detail)
+        size = self.types.ifm_bytes
+        array = self.regions.translate(self.ofm_region, values["addr"],
+                                       geometry.store_span(rows, columns, channels, self.ofm_mem[1], size))
+        return Step(mnemonic, values, array, bytes_written=rows * columns * channels * size)
+
+    def _pad(self, mnemonic, values):
+        self._need_registers(_MEM_OFM)
+        size, width = self.types.ifm_bytes, values["p"]
+        if not width:
+            return Step(mnemonic, values)
+        array = self.regions.translate(self.ofm_region, values["addr"], geometry.pad_span(*self.ofm_mem, width, size))
+        return Step(mnemonic, values, array, bytes_written=geometry.pad_bytes(*self.ofm_mem, width, size))
+
+    def _end(self, mnemonic, values):
+        return Step(mnemonic, values)

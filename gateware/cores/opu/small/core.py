@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small OPU engine, for an UP5K: sixteen products a cycle, everything else in turn.
+
+::
+
+    memory 0 <-> port <-> words, bias -> MicroMachine (fetch, decode, checks, addresses, shifts of the bias)
+                  |                           | configuration, addresses
+                  +--- ifm, ker, results --> ComputeUnit (SPRAMs, weights, products, rounder, post unit)
+
+A microprogram decodes, checks and carries out one instruction after the other; only the next instruction is decoded and checked
+while a convolution runs. Loads and stores never overlap with convolutions. Three requests are under way at a time.
+"""
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from ....memory.port import MemoryPort
+from ....primitives.bram import check_family
+from ....shell.engine import EngineControl, Stall
+from ..isa import ISA
+from ..params import cap_lanes
+from ..types import type_set
+from .assembler import FIXED, Command, Cond
+from .compute import ComputeUnit
+from .dot import PI
+from .machine import MicroMachine
+
+__all__ = ["SmallEngine"]
+
+_BEAT = 4
+_WORD_BYTES = 4
+_OUTSTANDING = 3            # requests; the ring of their addresses has one entry more
+_REGION_TABLE = (0x100 // 4, 0x180 // 4)
+
+
+class SmallEngine(wiring.Component):
+    """OPU engine (docs/isa/opu.md) for builds with ``engine = "small"``.
+
+    Parameters
+    ----------
+    params : dict of ``SPACE.resolve``
+    beat_bytes : int
+        4.
+    memory_size : int
+        Bytes of main memory.
+    family : ``"ice40"`` or ``None``
+
+    Members
+    -------
+    control : Out, :class:`~..engine.EngineControl`; the region table is read through its bus while no program runs
+    memory : Out, one :class:`~quintet.gateware.memory.port.MemoryPort`
+    """
+    def __init__(self, *, params, beat_bytes, memory_size, family=None):
+        check_family(family)
+        if params["engine"] != "small":
+            raise ValueError(f"The small engine needs the parameter engine = small, not {params['engine']}")
+        if beat_bytes != _BEAT:
+            raise ValueError(f"The small engine needs beats of {_BEAT} bytes, not {beat_bytes!r}")
+        if not isinstance(memory_size, int) or isinstance(memory_size, bool) or memory_size < 1:
+            raise ValueError(f"Memory size must be a positive number of bytes, not {memory_size!r}")
+        if family == "ecp5":
+            raise ValueError("The small engine needs the SPRAM of family 'ice40' (or None), not 'ecp5'")
+        self.params, self.family = params, family
+        super().__init__({
+            "control": Out(EngineControl(registers=ISA.registers, operations_bits=PI.bit_length(),
+                                         bytes_bits=_BEAT.bit_length(), counters=ISA.counters)),
+            "memory": Out(MemoryPort(beat_bytes)).array(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        control, port = self.control, self.memory[0]
+        m.submodules.micro = micro = MicroMachine(params=self.params)
+        m.submodules.compute = compute = ComputeUnit(family=self.family)
+        command = {number: micro.commands[number] for number in Command}
+        asking = {number: micro.asking[number] for number in Command}
+
+        # Requests. One waits in a register, so that nothing here depends on whether the memory takes it.
+        beats, outstanding, pending = Signal(5), Signal(2), Signal()
+        issued, answered, failed, trouble = Signal(2), Signal(2), Signal(2), Signal()
+        made, address, ended, wrong = Signal(), Signal(30, reset_less=True), Signal(), Signal()
+        asked = Signal.like(port.req.payload.beats, reset_less=True)
+        writes = Signal(reset_less=True)
+        m.d.comb += [
+            made.eq(command[Command.FETCH] | command[Command.READ] | command[Command.WRITE]),
+            port.req.valid.eq(pending), port.req.payload.write.eq(writes), port.req.payload.beats.eq(asked),
+            port.req.payload.address.eq(Cat(Const(0, 2), address)),
+        ]
+        with m.If(made):
+            m.d.sync += [pending.eq(1), address.eq(micro.a[2:]), writes.eq(command[Command.WRITE]),
+                         asked.eq(Mux(command[Command.FETCH], 0, beats))]
+        with m.Elif(port.req.ready):
+            m.d.sync += pending.eq(0)
+        with m.If(command[Command.BEATS]):
+            m.d.sync += beats.eq(micro.operand)
+        answer, acknowledged = Signal(), Signal()
+        m.d.comb += [
+            port.ack.ready.eq(1), acknowledged.eq(port.ack.valid), answer.eq(port.r.valid & port.r.ready),
+            ended.eq(answer & port.r.payload.last | acknowledged),
+            wrong.eq(answer & port.r.payload.error | acknowledged & port.ack.payload.error),
+        ]
+        m.d.sync += [outstanding.eq(outstanding + made - ended), issued.eq(issued + made), answered.eq(answered + ended)]
+        with m.If(wrong & ~trouble):
+            m.d.sync += [trouble.eq(1), failed.eq(answered)]
+        with m.If(control.start):
+            m.d.sync += [trouble.eq(0), issued.eq(0), answered.eq(0)]
+
+        # Answers, two bytes at a time: words and bias go to registers, all else to the compute unit.
+        to_line, to_bias, half, here = Signal(), Signal(), Signal(), Signal()
+        accepted = Signal()
+        data = port.r.payload.data
+        m.d.comb += [
+            accepted.eq(port.r.valid), port.r.ready.eq(half),
+            compute.data.eq(data.word_select(half, 16)), compute.store.eq(accepted & to_line),
+            compute.step.eq(accepted & (to_line | to_bias)),
+        ]
+        with m.If(accepted):
+            m.d.sync += half.eq(~half)
+        with m.If(command[Command.FETCH]):
+            m.d.sync += [to_line.eq(0), to_bias.eq(0), here.eq(0)]
+        with m.Elif(command[Command.SINK]):
+            m.d.sync += Cat(to_bias, to_line).eq(micro.argument)
+        with m.Elif(answer):
+            m.d.sync += here.eq(1)
+
+        # Registers: words (once more with the address field alone), bias, and the region table while idle.
+        bus = control.bus
+        limit, closed = bus.address[4], Signal()
+        hit = Signal()
+        m.d.comb += [
+            hit.eq(bus.address[5:] == _REGION_TABLE[0] >> 5), closed.eq(limit & bus.write_data[28:].any()),
+            bus.read_data.eq(micro.operand), micro.show.eq(hit), micro.show_entry.eq(bus.address),
+        ]
+        with m.If(micro.idle):
+            m.d.comb += [
+                micro.write.eq(bus.write), micro.write_address.eq(Cat(bus.address[:5], Const(FIXED["BASE"] >> 5, 3))),
+                micro.write_data.eq(Cat(
+                    Const(0, 6), bus.write_data[6:28] & ~closed.replicate(22),
+                    Mux(limit, closed, bus.write_data[28]), bus.write_data[29:] & ~limit.replicate(3))),
+            ]
+        with m.Else():
+            m.d.comb += [
+                micro.write.eq(accepted & ~to_line),
+                micro.write_address.eq(Mux(to_bias, Cat(compute.place, Const(FIXED["BIAS"] >> 6, 2)),
+                                           Mux(half, FIXED["OFFSET"], FIXED["WORD"]))),
+                micro.write_data.eq(Mux(
+                    to_bias, Cat(compute.data, compute.data[15].replicate(16)),
+                    data & ~(half.replicate(32) & 0xF000_003F))),
+            ]
+        with m.Switch(micro.source):
+            for number, name in enumerate(("program_address", "program_length", "window_base", "window_limit")):
+                with m.Case(number):
+                    m.d.comb += micro.sources.eq(getattr(control, name))
+
+        # The compute unit
+        for name in ("line_step", "row_step", "columns", "rows", "channels", "chunks", "words", "shift", "mask", "post",
+                     "line", "slice", "run", "zeros"):
+            m.d.comb += getattr(compute, name).eq(command[Command[name.upper()]])
+        m.d.comb += [
+            compute.convolve.eq(command[Command.CONV]), compute.begin.eq(command[Command.WRITE]),
+            compute.a.eq(micro.a), compute.operand.eq(micro.operand), compute.argument.eq(micro.argument),
+            compute.table_u.eq(micro.table_u), compute.table_b.eq(micro.table_b),
+            compute.table_address.eq(micro.table_address), compute.table_data.eq(micro.table_data),
+            port.w.valid.eq(compute.valid), compute.ready.eq(port.w.ready),
+            port.w.payload.data.eq(compute.beat), port.w.payload.mask.eq(compute.mask_out),
+            micro.wait.eq((asking[Command.FETCH] | asking[Command.READ] | asking[Command.WRITE])
+                          & (pending | (outstanding == _OUTSTANDING)) | asking[Command.SLICE] & ~compute.can_slice
+                          | asking[Command.CONV] & ~compute.can_convolve | asking[Command.RUN] & ~compute.can_run
+                          | asking[Command.ZEROS] & ~compute.can_zeros),
+        ]
+
+        # Conditions
+        moving, dma = Signal(), Signal()
+        m.d.comb += [
+            dma.eq((outstanding != 0) | compute.storing),
+            micro.conditions[Cond.HALT].eq(trouble | control.abort), micro.conditions[Cond.TROUBLE].eq(trouble),
+            micro.conditions[Cond.NO_WORD].eq(~here), micro.conditions[Cond.DMA].eq(dma),
+            micro.conditions[Cond.CONV].eq(compute.convolving), micro.conditions[Cond.BUSY].eq(dma | compute.convolving),
+            micro.ring.eq(issued), micro.failed.eq(failed), micro.start.eq(control.start),
+        ]
+
+        # The run
+        m.d.comb += [
+            control.ready.eq(micro.idle & ~control.finish), control.fault_pc.eq(micro.a), control.fault_detail.eq(micro.operand),
+            control.val.fault_insn.eq(micro.word),
+        ]
+        m.d.sync += control.finish.eq(command[Command.FINISH])
+        with m.If(command[Command.FINISH]):
+            m.d.sync += control.fault_code.eq(micro.operand)
+        types = type_set(self.params)
+        m.d.comb += [
+            control.val.cap_types.eq(types.ifm | types.ker << 8 | types.bias << 16 | types.ofm << 24),
+            control.val.cap_lanes.eq(cap_lanes(self.params)),
+            *(control.val[f"cap_{name}"].eq(self.params[name]) for name in ("ifm_lines", "ofm_lines", "ker_rows")),
+        ]
+        self._count(m, command, compute, to_line, to_bias, moving, here)
+        return m
+
+    def _count(self, m, command, compute, to_line, to_bias, moving, here):
+        """Counters, a cycle late: nothing is counted in the last cycles before the end."""
+        control, port = self.control, self.memory[0]
+        storing, kernel = Signal(), Signal()
+        loading = to_line | to_bias
+        with m.If(command[Command.SINK]):
+            m.d.sync += [moving.eq(1), kernel.eq(compute.a[10])]
+        with m.If(command[Command.STORING]):
+            m.d.sync += [moving.eq(1), storing.eq(1)]
+        with m.If(command[Command.MOVED] | command[Command.FINISH]):
+            m.d.sync += [moving.eq(0), storing.eq(0)]
+        answer, sent = port.r.valid & port.r.ready, port.w.valid & port.w.ready
+        m.d.sync += [
+            control.retired.eq(command[Command.RETIRE]), control.operations.eq(Mux(compute.work, PI, 0)),
+            control.bytes_read.eq(Mux(command[Command.RETIRE] | answer & loading, _BEAT, 0)),
+            control.bytes_written.eq(Cat(Const(0, 1), sent & ~port.w.payload.mask[2], sent & port.w.payload.mask[2])),
+            control.stall.eq(Stall.OTHER), control.inc.dma_busy.eq(moving),
+            control.inc.stall_ifm.eq(moving & ~storing & ~kernel), control.inc.stall_ker.eq(moving & ~storing & kernel | compute.copying),
+            control.inc.stall_ofm.eq(storing),
+        ]
+        with m.If(compute.work):
+            m.d.sync += control.stall.eq(Stall.WORK)
+        with m.Elif(storing):
+            m.d.sync += control.stall.eq(Stall.WRITE)
+        with m.Elif(moving):
+            m.d.sync += control.stall.eq(Stall.OPERAND)
+        with m.Elif(~here & ~compute.convolving):
+            m.d.sync += control.stall.eq(Stall.FETCH)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small engine's one rounder: sums of chunks, shift, addend, clamp (specification, section 4.4)."""
+from amaranth import Cat, Const, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ....primitives.bram import BlockRAM
+
+__all__ = ["Rounder", "WIDTH"]
+
+#: Bits of sums and addends.
+WIDTH = 24
+
+
+class Rounder(wiring.Component):
+    """Makes partial sums of ``OTYPE`` of sums of sixteen products; what the tables hold is :mod:`.convolution`'s affair.
+
+    One channel a cycle: cycle 0 ``step`` (the sum's first value or what earlier chunks gave is read), cycle 1 ``total`` is added,
+    cycle 2 the shift, cycle 3 addend and clamp; ``result`` is there in cycle 4.
+
+    Parameters
+    ----------
+    family : as the primitives'
+
+    Members
+    -------
+    step, channel, first, last : In: a channel (6 bits) of a chunk; the position's first, last chunk. A channel comes again
+        after eight cycles at the earliest.
+    total : In, signed(20), in the cycle after
+    biased : In: sums begin with the table's entries, addends are the table's; added : In: addends are those of ``addend``
+    double : In: the result is twice the addend
+    rotate, left, mask : In: places (5 bits) that a sum is rotated to the right; it is a shift to the left; bits (24) that it
+        does not keep
+    addend, addend_channel, addend_write : In: an old partial sum, 16 bits
+    table_u, table_b, table_address, table_data : In: write an entry of a table: 64 + channel, or, of U, 128 for all sums
+    result : Out, 16 bits; valid : Out
+    """
+    def __init__(self, *, family):
+        self.family = family
+        super().__init__({
+            "step": In(1), "channel": In(6), "first": In(1), "last": In(1), "total": In(signed(20)), "biased": In(1),
+            "added": In(1), "double": In(1), "rotate": In(5), "left": In(1), "mask": In(WIDTH),
+            "addend": In(signed(16)), "addend_channel": In(6), "addend_write": In(1),
+            "table_u": In(1), "table_b": In(1), "table_address": In(8), "table_data": In(WIDTH),
+            "result": Out(16), "valid": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.sums = sums = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
+        m.submodules.addends = addends = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
+
+        valid, last = Signal(4), Signal(4)
+        channel = [self.channel, Signal(6, name="channel_1", reset_less=True), Signal(6, name="channel_2", reset_less=True)]
+        m.d.sync += [valid.eq(Cat(self.step, valid)), last.eq(Cat(self.last, last))]
+        m.d.sync += [later.eq(now) for now, later in zip(channel, channel[1:], strict=False)]
+
+        # Cycles 0 and 1
+        value = Signal(signed(WIDTH), reset_less=True)
+        m.d.comb += sums.read_addr.eq(Mux(self.first, Mux(self.biased, Cat(self.channel, Const(1, 2)), 128), self.channel))
+        m.d.sync += value.eq(sums.read_data.as_signed() + self.total)
+        m.d.comb += [
+            sums.write_en.eq(self.table_u | valid[1] & ~last[1]),
+            sums.write_addr.eq(Mux(self.table_u, self.table_address, channel[2])),
+            sums.write_data.eq(Mux(self.table_u, self.table_data, value)),
+        ]
+
+        # Cycle 2
+        sign = value[WIDTH - 1]
+        turned = value
+        for k in range(5):
+            before, turned = turned, Signal(WIDTH, name=f"turned_{k}")
+            places = (1 << k) % WIDTH
+            m.d.comb += turned.eq(Mux(self.rotate[k], Cat(before[places:], before[:places]), before))
+        shifted, large, negative = Signal(signed(WIDTH), reset_less=True), Signal(), Signal()
+        fill = sign & ~self.left
+        m.d.sync += [
+            shifted.eq(turned & ~self.mask | self.mask & fill.replicate(WIDTH)), negative.eq(sign),
+            large.eq(self.left & ~self.double & ((self.mask & (turned ^ sign.replicate(WIDTH))).any() | (turned[-1] ^ sign))),
+        ]
+        m.d.comb += [
+            addends.read_addr.eq(Cat(channel[2], self.biased)),
+            addends.write_en.eq(self.table_b | self.addend_write),
+            addends.write_addr.eq(Mux(self.table_b, self.table_address, self.addend_channel)),
+            addends.write_data.eq(Mux(self.table_b, self.table_data.as_signed(), self.addend)),
+        ]
+
+        # Cycle 3
+        total = Signal(signed(WIDTH + 1))
+        used = (self.biased | self.added).replicate(WIDTH)
+        m.d.comb += total.eq(shifted + (addends.read_data & used).as_signed())
+        chosen = Mux(self.double, Cat(Const(0, 1), total[:15]), total[:16])
+        outside = Mux(self.double, total[14] ^ total[15], Const(0)) | (total[15:] != total[-1].replicate(WIDTH - 14))
+        below = Mux(large, negative, total[-1])
+        with m.If(large | outside):
+            m.d.sync += self.result.eq(Cat((~below).replicate(15), below))
+        with m.Else():
+            m.d.sync += self.result.eq(chosen)
+        m.d.comb += self.valid.eq(valid[3] & last[3])
+        return m

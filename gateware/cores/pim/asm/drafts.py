@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cores, their groups and their code as sources declare them (specification, sections 3.5 and 3.7). Pure Python."""
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..image.fields import AUTO
+
+__all__ = ["CORES", "LIMITS", "Block", "CoreDraft", "GroupDraft", "SourceError", "add_group", "core_of", "draft_of", "drafts"]
+
+#: Cores that any build may have.
+CORES = 32
+
+#: name -> legal values.
+LIMITS = {"rows": range(1, 1025), "cols": range(1, 1025), "mbiw": range(1, 9), "shift": range(48), "round": range(2)}
+
+
+class SourceError(ValueError):
+    """Something is wrong with a source; one line, without the place. ``place``: where, if the one who raises it knows."""
+    def __init__(self, message, place=None):
+        super().__init__(message)
+        self.place = place
+
+
+@dataclass
+class GroupDraft:
+    """A group as declared; ``weights``, ``bias``: arrays, or lists of inline values in order."""
+    rows: int
+    cols: int
+    arrays: tuple | None = None
+    mbiw: int = 8
+    shift: int = 0
+    round: int = 1
+    weights: Any = None
+    bias: Any = None
+    place: Any = None
+
+
+@dataclass
+class CoreDraft:
+    """What is declared of a core, beside its code."""
+    mode: int = 0
+    wait_mode: int = 0
+    ibiw: int = 8
+    obiw: int = 8
+    fi: int = AUTO
+    fo: int = AUTO
+    groups: dict = field(default_factory=dict)
+
+
+@dataclass
+class Block:
+    """Many instructions at once, in a section: uint64 ``words``. ``lines``: source line of the first, if each has its own;
+    ``raw``: they are not checked against groups and cores."""
+    words: Any
+    place: Any
+    lines: bool = False
+    raw: bool = False
+
+
+def drafts(assembler):
+    """Number of a core -> :class:`CoreDraft`, of those mentioned."""
+    return assembler.state.setdefault("cores", {})
+
+
+def core_of(section):
+    """Number of the core that a section belongs to; what stands before the first ``.core`` is core 0's."""
+    return 0 if section.name is None else section.name
+
+
+def draft_of(assembler, number):
+    return drafts(assembler).setdefault(number, CoreDraft())
+
+
+def add_group(assembler, core, number, group, place):
+    """Declares group ``number`` of core ``core``."""
+    groups = draft_of(assembler, core).groups
+    if number in groups:
+        assembler.fail(place, f"group {number} of core {core} is already declared")
+    groups[number] = group
+    assembler.state["last group"] = core, number

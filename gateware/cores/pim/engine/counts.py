@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the machine counts, as a whole and core by core (specification, section 7)."""
+from dataclasses import replace
+
+from amaranth import Cat, Mux, Signal
+from amaranth.utils import bits_for
+
+from ....shell.engine import EngineControl, Stall
+from ..isa import COUNTERS, ISA, KINDS
+
+__all__ = ["MACS_BITS", "count", "machine_control"]
+
+#: MACs of a mvmul of 1024 x 1024.
+MACS_BITS = 21
+_BYTES = 4
+
+
+def machine_control(params):
+    """The engine's control face: the machine's view, and one for each core of several."""
+    cores = params["cores"]
+    more = bits_for(cores) if cores > 1 else 0
+    own = {c.name: _BYTES if c.name.endswith("_bytes") else 1 for c in COUNTERS}
+    return EngineControl(
+        registers=ISA.registers, operations_bits=MACS_BITS + more, bytes_bits=_BYTES + more,
+        counters=[replace(c, bits=own[c.name] + more) for c in COUNTERS],
+        views=cores + 1 if cores > 1 else 1, retired_bits=bits_for(len(KINDS) * cores),
+        part_bits={"retired": bits_for(len(KINDS)), "operations": MACS_BITS, "bytes": _BYTES, **own})
+
+
+def count(m, *, params, states, running, control):
+    """Drives the counters' part of ``control`` from the states of the cores. Sums come two cycles late, classes one.
+
+    A cycle is *work* if any matrix or vector unit works. Otherwise it belongs to the lowest core that is not finished; before RUN the
+    machine waits for instructions. A finished core's cycles count as other unit.
+
+    Parameters
+    ----------
+    m : Module
+    params : dict of ``SPACE.resolve``
+    states : sequence of interfaces of :class:`~.links.StatePort`
+    running : Value, level: RUN
+    control : interface of :func:`machine_control`
+    """
+    parts = [control.part[k] for k in range(len(states))] if params["cores"] > 1 else [None] * len(states)
+    classes, taken = [], []
+    for k, (state, part) in enumerate(zip(states, parts, strict=True)):
+        now = Signal(Stall, name=f"class_{k}")
+        with m.If(~running):
+            m.d.comb += now.eq(Stall.FETCH)
+        with m.Elif(state.working):
+            m.d.comb += now.eq(Stall.WORK)
+        with m.Elif(state.finished):
+            m.d.comb += now.eq(Stall.OTHER)
+        with m.Else():
+            m.d.comb += now.eq(state.stall)
+        classes.append(now)
+        own = {}
+        for name, width in (("macs", MACS_BITS), *((f"{what}_bytes", _BYTES) for what in ("code", "comm")),
+                            ("bytes_read", _BYTES), ("bytes_written", _BYTES), *((f"done_{kind}", 1) for kind in KINDS)):
+            own[name] = Signal(width, name=f"{name}_{k}")
+            m.d.sync += own[name].eq(getattr(state, name))
+        own["blocked"] = Signal(name=f"was_blocked_{k}")
+        m.d.sync += own["blocked"].eq(state.blocked & running)
+        taken.append(own)
+        if part is not None:
+            m.d.sync += part.stall.eq(now)
+            _drive(m, part, [own])
+    _drive(m, control, taken)
+
+    whole = Signal(Stall)
+    m.d.comb += whole.eq(Mux(running, Stall.OTHER, Stall.FETCH))
+    for now, state in reversed(list(zip(classes, states, strict=True))):
+        with m.If(running & ~state.finished):
+            m.d.comb += whole.eq(now)
+    with m.If(Cat(state.working for state in states).any() & running):
+        m.d.comb += whole.eq(Stall.WORK)
+    m.d.sync += control.stall.eq(whole)
+
+
+def _drive(m, face, cores):
+    """Sums over ``cores`` into the increments of a view."""
+    def total(name):
+        return sum(core[name] for core in cores)
+
+    m.d.sync += [
+        face.retired.eq(sum(total(f"done_{kind}") for kind in KINDS)), face.operations.eq(total("macs")),
+        face.bytes_read.eq(total("bytes_read")), face.bytes_written.eq(total("bytes_written")),
+        *(face.inc[kind].eq(total(f"done_{kind}")) for kind in KINDS),
+        face.inc.code_bytes.eq(total("code_bytes")), face.inc.comm_bytes.eq(total("comm_bytes")), face.inc.blocked.eq(total("blocked")),
+    ]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Decode: what an instruction is, which operands it has, and whether its bits alone are legal (sections 3.1, 4 and 6).
+
+Everything here is a function of the word, registered once; what depends on registers or widths comes later.
+"""
+from amaranth import Cat, Const, Mux, Signal, unsigned
+from amaranth.lib import data
+
+from ...isa import ISA
+
+__all__ = ["decode", "operation_layout"]
+
+_OP = ISA.opcodes
+_ELEMENTWISE = ("vvadd", "vvsub", "vvmul", "vvmax", "vvsll", "vvsra", "vrelu", "vtanh", "vsigm", "vrsu", "vrsl")
+_TWO = ("vvadd", "vvsub", "vvmul", "vvdmul", "vvmax", "vvsll", "vvsra")
+_SINGLE = ("vvdmul", "vavg")
+_STRIDED = ("vavg", "vmv")
+_ACTIVATION = ("vtanh", "vsigm")
+_VECTOR = (*_ELEMENTWISE, *_SINGLE, "vmv")
+_TRANSFER = ("ld", "st", "lldi", "lmv", "send", "recv")
+
+#: Flag -> the instructions that have it.
+_SETS = {
+    # scalars of one cycle, if they are legal
+    "simple": ("nop", "sldi", "sadd", "ssub", "saddi", "setbw"),
+    "writes": ("sldi", "sadd", "ssub", "saddi"),
+    "constant": ("sldi",), "subtracts": ("ssub",), "immediate": ("sldi", "saddi", "smuli"), "setbw": ("setbw",),
+    # what else there is
+    "multiply": ("smul", "smuli"), "sld": ("sld",), "matrix": ("mvmul",), "vector": _VECTOR, "transfer": _TRANSFER,
+    "ld": ("ld",), "st": ("st",), "send": ("send",), "recv": ("recv",), "wait": ("wait",), "sync": ("sync",),
+    # operands in LMem: destination, first and second source; in GMem
+    "has_d": ("mvmul", *_VECTOR, "ld", "lldi", "lmv", "recv"), "has_s": ("mvmul", *_VECTOR, "st", "lmv", "send"), "has_t": _TWO,
+    "has_g": ("sld", "ld", "st"),
+    # elements of the destination: of ibiw bits, of obiw bits (neither: bytes); sources are of ibiw bits or bytes
+    "d_in": ("vvadd", "vvsub", "vvmax", "vrelu", "vmv"),
+    "d_out": ("mvmul", "vvmul", "vvdmul", "vvsll", "vvsra", "vavg", "vtanh", "vsigm", "vrsu", "vrsl"),
+    "s_in": ("mvmul", *_VECTOR),
+    "single": _SINGLE, "strided": _STRIDED, "in_place": (*_ELEMENTWISE, "lmv"), "counts_macs": ("vvmul", "vvdmul"),
+}
+#: Offset of an operand: always, or where its select bit is set.
+_PLAIN = {"d": ("lldi", "recv"), "s": ("send", "vavg"), "t": (), "g": ("sld",)}
+_CHOSEN = {"d": ({*_ELEMENTWISE, "ld", "lmv"}, 0), "s": ({*_ELEMENTWISE, "vvdmul", "st", "lmv"}, 1), "t": (set(_TWO), 2)}
+
+
+def operation_layout():
+    """A decoded instruction.
+
+    ``low``, ``high``: its word; the flags above; ``offset_d``, ``offset_s``, ``offset_t``, ``offset_g``: the offset applies to that operand;
+    ``offset_3``: three times the offset; ``count``, ``count_3``: len or size less one, three times it less one; ``empty``: of length 0;
+    the faults its bits tell, and ``bad``, any of them; ``long``: it takes two words.
+    """
+    return data.StructLayout({
+        "low": unsigned(32), "high": unsigned(32), "offset_3": unsigned(31), "count": 11, "count_3": 13,
+        **dict.fromkeys(_SETS, 1), **{f"offset_{operand}": 1 for operand in "dstg"}, "empty": 1, "long": 1,
+        "bad": 1, "error": 1, "beyond": 1, "illegal_opcode": 1, "illegal_field": 1, "unsupported": 1, "odd_pair": 1,
+        "wide_in": 1, "wide_out": 1, "core_range": 1,
+    })
+
+
+def _one_of(m, opcode, mnemonics, name):
+    """Whether ``opcode`` is that of one of ``mnemonics``."""
+    found = Signal(name=name)
+    with m.Switch(opcode):
+        with m.Case(*(_OP[mnemonic] for mnemonic in mnemonics)):
+            m.d.comb += found.eq(1)
+    return found
+
+
+def _zero_segments():
+    """``[(lowest bit, number of bits, opcodes)]``: bits that must be zero, in runs that do so in the same instructions."""
+    owners = [tuple(i.opcode for i in ISA.instructions if ISA.zero_mask(i) >> bit & 1) for bit in range(ISA.bits)]
+    runs, first = [], 0
+    for bit in range(1, ISA.bits + 1):
+        if bit == ISA.bits or owners[bit] != owners[first]:
+            if owners[first]:
+                runs.append((first, bit - first, owners[first]))
+            first = bit
+    return runs
+
+
+def decode(m, params, word, cores, number):
+    """Combinational: what :func:`operation_layout` says of a word.
+
+    Parameters
+    ----------
+    m : Module
+    params : dict of ``SPACE.resolve``
+    word : view of :func:`~.prefetch.fetched_layout`
+    cores : Signal, number of core entries of the run
+    number : int, of this core
+
+    Returns
+    -------
+    Signal of :func:`operation_layout`
+    """
+    out = Signal(operation_layout(), name="decoded")
+    low, high = word.low, word.high
+    opcode = low[:6]
+    for flag, mnemonics in _SETS.items():
+        found = _one_of(m, opcode, mnemonics, f"is_{flag}")
+        m.d.comb += out[flag].eq(found & ~out.bad if flag == "simple" else found)
+    for operand in "dstg":
+        plain = _one_of(m, opcode, _PLAIN[operand], f"plain_{operand}") if _PLAIN[operand] else Const(0)
+        if operand == "g":                          # of ld it is rs1, of st rd
+            chosen = out.ld & high[1] | out.st & high[0]
+        else:
+            mnemonics, bit = _CHOSEN[operand]
+            chosen = _one_of(m, opcode, sorted(mnemonics), f"chosen_{operand}") & high[bit]
+        m.d.comb += out[f"offset_{operand}"].eq(plain | chosen)
+    offset, length = high[3:].as_signed(), low[21:32]
+    m.d.comb += [
+        out.low.eq(low), out.high.eq(high), out.long.eq(word.long), out.offset_3.eq(offset + (offset << 1)),
+        out.count.eq(Mux(out.sld, 3, length - 1)), out.count_3.eq(length + (length << 1) - 1),
+        out.empty.eq((length == 0) & (out.vector | out.transfer)),
+    ]
+
+    # Faults that the bits tell
+    unsafe = [low[lowest:lowest + bits].any() if lowest < 32 else high[lowest - 32:lowest - 32 + bits].any()
+              for lowest, bits, _ in _zero_segments()]
+    must = []
+    for k, (_, _, opcodes) in enumerate(_zero_segments()):
+        needed = Signal(name=f"must_be_zero_{k}")
+        with m.Switch(opcode):
+            with m.Case(*opcodes):
+                m.d.comb += needed.eq(1)
+        must.append(needed)
+    core = low[11:21]
+    peer = Signal()
+    m.d.comb += peer.eq(out.send | out.recv)
+    m.d.comb += [
+        out.error.eq(word.error), out.beyond.eq(word.beyond),
+        out.illegal_opcode.eq(~_one_of(m, opcode, _OP, "known")),
+        out.illegal_field.eq(Cat(a & b for a, b in zip(unsafe, must, strict=True)).any()),
+        out.unsupported.eq(0 if params["act_unit"] else _one_of(m, opcode, _ACTIVATION, "activation")),
+        out.odd_pair.eq((out.ld | out.sld) & low[11] | out.st & low[6]),
+        out.wide_in.eq(out.setbw & _too_wide(low[6:11], params)), out.wide_out.eq(out.setbw & _too_wide(low[11:16], params)),
+        out.core_range.eq(peer & (core == number) | (peer | out.sync) & (core >= cores)),
+        out.bad.eq(Cat(out[name] for name in (
+            "error", "beyond", "illegal_opcode", "illegal_field", "unsupported", "odd_pair", "wide_in", "wide_out", "core_range")).any()),
+    ]
+    return out
+
+
+def _too_wide(code, params):
+    """Whether a width (32 is coded 0) is above ``max_biw``."""
+    return Const(0) if params["max_biw"] == 32 else (code == 0) | (code > params["max_biw"])

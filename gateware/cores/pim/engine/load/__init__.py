@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""LOAD of PIM: program images into a machine."""

@@ -1,0 +1,535 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""LOAD: header, tables, weights and biases of an image (specification, sections 3.6, 4.6, 6 and 7)."""
+from contextlib import contextmanager
+
+from amaranth import Array, Cat, Const, Module, Mux, Signal
+from amaranth.lib import enum, stream, wiring
+from amaranth.lib.wiring import In, Out, connect
+from amaranth.utils import exact_log2
+
+from .....memory.port import MemoryPort
+from .....memory.queue import ShiftQueue, StreamBuffer
+from ...isa import ISA
+from ..commands import CHUNK_BYTES, array_bits, bias_layout, group_write_layout, ids_write_layout, weights_layout
+from ..links import StartLayout, core_bits
+from .reader import BEATS_BITS, RangeReader
+
+__all__ = ["Load"]
+
+_MAGIC = int.from_bytes(b"PIMI", "little")
+_HEADER, _CORE_ENTRY, _GROUP_ENTRY = 64, 32, 64
+_MAX_SIDE, _MAX_ARRAYS, _AUTO = 1024, 16, 255
+
+
+class _Table(enum.Enum, shape=2):
+    HEADER = 0
+    CORE = 1
+    GROUP = 2
+
+
+class Load(wiring.Component):
+    """Reads an image: checks header and tables, sets what each core starts with, and fills group store, arrays and biases.
+
+    Header and core table first, then one core's groups after the other; of a group its entry, its weights, its biases. The next
+    entry is asked for behind them, so the memory has always something to do. Fields are looked at in the order in which they lie;
+    the first that is wrong is fault TABLE with its offset. All goes through one register of eight bytes.
+
+    Parameters
+    ----------
+    params : dict of ``SPACE.resolve``
+    beat_bytes : int, 1, 2, 4 or 8
+    memory_size : int, bytes of main memory
+
+    Members
+    -------
+    start : In, one cycle; the registers hold still from here on: program_address, program_length, window_base, window_limit,
+        core_table, run_flags, gmem_base, gmem_size : In
+    stop : In, level: give up; ``busy`` falls once nothing is outstanding
+    busy : Out, from the cycle after ``start`` to that of ``go``, or until it gave up
+    fault : Out, level until the next start; fault_code, fault_detail : Out
+    image : Out, main-memory address of the header
+    clear, zero, prime, go : Out; ready : In, of all processors together: as in :class:`~.links.StartPort`
+    starts : Out, array of :class:`~.links.StartLayout`; entries, gmem_from, gmem_low, gmem_high : Out: what the processors are told
+    target : Out, number of the core that the following are for
+    group, ids, bias : Out, layouts of :mod:`.commands`; weights : Out(stream of ``weights_layout``)
+    memory : Out(MemoryPort); answers are taken as fast as the weights are
+    """
+    def __init__(self, *, params, beat_bytes, memory_size):
+        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8):
+            raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
+        self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
+        super().__init__({
+            "start": In(1), "stop": In(1), "busy": Out(1),
+            **{name: In(32) for name in ("program_address", "program_length", "window_base", "window_limit", "core_table",
+                                         "gmem_base", "gmem_size")},
+            "run_flags": In(2),
+            "fault": Out(1), "fault_code": Out(8), "fault_detail": Out(32), "image": Out(32),
+            "clear": Out(1), "zero": Out(1), "prime": Out(1), "go": Out(1), "ready": In(1),
+            "starts": Out(StartLayout()).array(params["cores"]), "entries": Out(range(params["cores"] + 1)),
+            "gmem_from": Out(32), "gmem_low": Out(32), "gmem_high": Out(32),
+            "target": Out(core_bits(params)), "group": Out(group_write_layout(params)), "ids": Out(ids_write_layout(params)),
+            "bias": Out(bias_layout(params)), "weights": Out(stream.Signature(weights_layout(params))),
+            "memory": Out(MemoryPort(beat_bytes)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        p = self.params
+        image = self.image
+        image_bytes = Signal(32)
+        core, number, groups = Signal(6), Signal(11), Signal(11)    # core, group of it, its groups
+        another = Signal()                              # there is a group behind this one; a cycle late, its table is still to be read then
+        m.d.sync += another.eq(number + 1 != groups)
+        table = Array(Signal(26, name=f"table_{k}") for k in range(p["cores"]))     # group tables, in units of 64 bytes
+        at = Signal(32)                                 # address of the chunk in the register
+        take = Signal()
+
+        # Memory -> chunks of eight bytes
+        m.submodules.reader = reader = RangeReader(beat_bytes=self.beat_bytes)
+        # A register behind the memory: what becomes of a word is told late in a cycle.
+        memory, port = reader.memory, self.memory
+        m.submodules.answers = answers = StreamBuffer(shape=port.r.payload.shape())
+        connect(m, wiring.flipped(port.r), answers.i)
+        connect(m, answers.o, memory.r)
+        m.d.comb += [
+            port.req.valid.eq(memory.req.valid), port.req.payload.eq(memory.req.payload), memory.req.ready.eq(port.req.ready),
+            port.ack.ready.eq(1),
+        ]
+        m.submodules.asks = asks = ShiftQueue(shape=reader.ask.payload.shape(), depth=3)
+        connect(m, asks.o, reader.ask)
+        chunk, chunk_valid, bad_beat, chunk_error = self._chunks(m, reader, take)
+        # One adder for all addresses: `spot`, what lies at `offset` in the image; which it is, is decided a cycle before.
+        offset, spot = Signal(32, reset_less=True), Signal(32)
+        asking, moves = Signal(), Signal()
+        chunks = Signal(BEATS_BITS, reset_less=True)
+        per_chunk = exact_log2(CHUNK_BYTES // self.beat_bytes)
+        m.d.comb += [
+            spot.eq(image + offset), asks.i.valid.eq(asking), asks.i.payload.address.eq(spot), asks.i.payload.beats.eq(chunks << per_chunk),
+        ]
+        m.d.sync += [asking.eq(0), moves.eq(0)]
+
+        def request(place, count):
+            """So many chunks at ``place`` of the image. The queue has always room: three at most are asked for at once."""
+            return [offset.eq(place), chunks.eq(count), asking.eq(1)]
+
+        def move(place):
+            """``at`` goes there, by the end of the next cycle."""
+            return [offset.eq(place), moves.eq(1)]
+
+        # The entry that is looked at
+        kind, index, step = Signal(_Table), Signal(4), Signal(1)
+        entry_offset = Signal(27)                       # of the entry in the image, in units of 32 bytes
+        word = Signal(32)
+        m.d.comb += word.eq(Mux(index[0], chunk[32:], chunk[:32]))
+        wrong, where, hold = Signal(), Signal(6), Signal()
+        # Offset and size of what a field names; one adder for all.
+        total, base, size = Signal(33), Signal(32), Signal(32)
+        m.d.sync += total.eq(base + size)
+        m.d.comb += base.eq(word)
+        overruns = Signal()
+        m.d.comb += overruns.eq(total > image_bytes)
+        held = self._entry(m)
+        multiplying = Signal()
+        last_word = Signal(4)
+        m.d.comb += last_word.eq(Mux(kind == _Table.CORE, _CORE_ENTRY // 4 - 1, _HEADER // 4 - 1))
+
+        following = Signal.like(entry_offset)           # of the next group's entry
+        m.d.comb += following.eq(entry_offset + _GROUP_ENTRY // 32)
+        inside, limit = Signal(), Signal(32)            # no image lies outside window and memory
+        m.d.sync += limit.eq(Mux(self.window_limit > self.memory_size, self.memory_size, self.window_limit))
+        stopping, code, detail = Signal(), Signal(8), Signal(32)
+        m.d.comb += [
+            reader.stop.eq(stopping), asks.o.ready.eq(reader.ask.ready | stopping), self.fault_code.eq(code),
+            self.fault_detail.eq(detail), self.target.eq(core), self.group.group.eq(number), self.ids.group.eq(number),
+            self.zero.eq(~self.run_flags[1]),
+        ]
+
+        def refuse(name, told):
+            m.d.sync += [self.fault.eq(1), code.eq(ISA.fault_codes[name]), detail.eq(told), stopping.eq(1)]
+            m.next = "STOP"
+
+        @contextmanager
+        def state(name):
+            """A state that ``stop`` ends."""
+            with m.State(name):
+                with m.If(self.stop):
+                    m.d.sync += stopping.eq(1)
+                    m.next = "STOP"
+                with m.Else():
+                    yield
+
+        # What a core starts with lies far away, beside its core: registers of their own say when it changes.
+        wipe, entering, enter, code_at = Signal(), Signal(p["cores"]), Signal(p["cores"]), Signal(32, reset_less=True)
+        m.d.sync += [wipe.eq(0), entering.eq(0), enter.eq(entering), code_at.eq(spot)]
+        for k, start in enumerate(self.starts):
+            with m.If(enter[k]):
+                m.d.sync += [
+                    start.code.eq(code_at), start.code_bytes.eq(held.code_bytes), start.count.eq(held.count),
+                    start.mode.eq(held.mode), start.wait_count.eq(held.wait_count), start.ibiw.eq(held.ibiw),
+                    start.obiw.eq(held.obiw), start.fi.eq(held.fi), start.fo.eq(held.fo), start.groups.eq(held.groups),
+                    table[k].eq(held.table),
+                ]
+            with m.If(wipe):
+                m.d.sync += start.as_value().eq(0)
+
+        # A word is looked at in one cycle; what comes of it is done in the next.
+        looking, sees = Signal(), Signal()
+        was_wrong, was_held, was_where = Signal(reset_less=True), Signal(reset_less=True), Signal.like(where, reset_less=True)
+        with m.FSM() as fsm:
+            m.d.comb += [self.busy.eq(~fsm.ongoing("IDLE")), looking.eq(fsm.ongoing("TABLE"))]
+            with m.State("IDLE"):
+                with m.If(self.start):
+                    m.d.sync += [
+                        image.eq(Mux(self.core_table != 0, self.core_table, self.program_address)), self.fault.eq(0), code.eq(0),
+                        detail.eq(0), self.entries.eq(0), core.eq(0), wipe.eq(1),
+                    ]
+                    m.next = "CLEAR"
+            with state("CLEAR"):
+                m.d.comb += self.clear.eq(1)
+                m.d.sync += inside.eq((image[6:] >= self.window_base[6:]) & (image[6:] < limit[6:]))
+                m.d.sync += [kind.eq(_Table.HEADER), index.eq(0), step.eq(0), sees.eq(0), entry_offset.eq(0), at.eq(image)]
+                m.next = "HEADER"
+            with state("HEADER"):
+                with m.If(~inside):
+                    refuse("table", 0)
+                with m.Else():
+                    m.d.sync += request(0, _HEADER // CHUNK_BYTES)
+                    m.next = "TABLE"
+            with state("TABLE"):
+                m.d.sync += [sees.eq(chunk_valid & ~sees), was_wrong.eq(wrong), was_where.eq(where), was_held.eq(hold)]
+                with m.If(sees & chunk_error):
+                    refuse("bus_error", at | bad_beat)
+                with m.Elif(sees & was_wrong):
+                    refuse("table", Cat(Const(0, 5), entry_offset) | was_where)
+                with m.Elif(sees & was_held):
+                    m.d.sync += step.eq(1)
+                with m.Elif(sees):
+                    m.d.sync += [step.eq(0), index.eq(index + 1)]
+                    m.d.comb += take.eq(index[0])
+                    with m.If(index == last_word):
+                        m.d.sync += index.eq(0)
+                        with m.Switch(kind):
+                            with m.Case(_Table.HEADER):
+                                m.next = "CORES"
+                            with m.Case(_Table.CORE):
+                                m.next = "ENTRY"
+                            with m.Case(_Table.GROUP):
+                                m.next = "ENTER"
+            with state("CORES"):
+                # The whole core table at once.
+                table_at = held.table << 6
+                m.d.sync += [*move(table_at), *request(table_at, self.entries << exact_log2(_CORE_ENTRY // CHUNK_BYTES)),
+                             kind.eq(_Table.CORE), entry_offset.eq(held.table << 1)]
+                m.next = "TABLE"
+            with state("ENTRY"):
+                m.d.sync += [offset.eq(held.code), entering.eq(Cat(core == k for k in range(p["cores"])))]
+                m.next = "NEXT"
+            with state("NEXT"):
+                m.d.sync += [core.eq(core + 1), entry_offset.eq(entry_offset + 1)]
+                m.next = "TABLE"
+                with m.If(core + 1 == self.entries):
+                    m.d.sync += core.eq(0)
+                    m.next = "ENTERED"
+            with state("ENTERED"):                  # the last core's
+                m.next = "PRIME"
+            with state("PRIME"):
+                m.d.comb += self.prime.eq(1)
+                m.next = "CORE"
+            with state("CORE"):
+                m.d.sync += [groups.eq(Array(s.groups for s in self.starts)[core]), held.table.eq(table[core]), number.eq(0),
+                             held.bias_total.eq(0), kind.eq(_Table.GROUP)]
+                m.next = "GROUPS"
+                with m.If(core == self.entries):
+                    m.next = "READY"
+            with state("GROUPS"):
+                m.d.sync += [*move(held.table << 6), entry_offset.eq(held.table << 1)]
+                with m.If(groups == 0):
+                    m.d.sync += core.eq(core + 1)
+                    m.next = "CORE"
+                with m.Else():
+                    m.d.sync += request(held.table << 6, _GROUP_ENTRY // CHUNK_BYTES)
+                    m.next = "TABLE"
+            with state("ENTER"):
+                m.d.comb += self.group.valid.eq(1)
+                m.d.sync += [held.block.eq(0), held.column.eq(0), held.rows_left.eq(held.rows), held.place.eq(0)]
+                m.next = "ASK_WEIGHTS"
+            with state("ASK_WEIGHTS"):
+                programs = (held.weights != 0) & ~self.run_flags[0]
+                m.d.sync += move(held.weights)
+                with m.If(programs):
+                    m.d.sync += request(held.weights, held.weight_rows << exact_log2(p["xb_cols"] // CHUNK_BYTES))
+                m.d.sync += [held.programs.eq(programs), held.biased.eq(held.has_bias & ~self.run_flags[0])]
+                m.next = "ASK_BIAS"
+            with state("ASK_BIAS"):
+                with m.If(held.biased):
+                    m.d.sync += request(held.bias, (held.cols + 1) >> 1)
+                m.next = "ASK_ENTRY"
+            with state("ASK_ENTRY"):
+                with m.If(another):
+                    m.d.sync += request(Cat(Const(0, 5), following), _GROUP_ENTRY // CHUNK_BYTES)
+                m.next = "WEIGHTS"
+                with m.If(~held.programs):
+                    m.next = "BEFORE_BIAS"
+            with state("WEIGHTS"):
+                with m.If(chunk_valid & chunk_error):
+                    refuse("bus_error", at | bad_beat)
+                with m.Else():
+                    m.d.comb += [self.weights.valid.eq(chunk_valid), take.eq(self.weights.ready)]
+                    with m.If(chunk_valid & self.weights.ready):
+                        self._next_chunk(m, held)
+                        with m.If(held.ends):
+                            m.next = "BEFORE_BIAS"
+            with state("BEFORE_BIAS"):
+                m.d.sync += [*move(held.bias), held.column.eq(0)]
+                m.next = "BIAS"
+                with m.If(~held.biased):
+                    m.next = "AFTER_GROUP"
+            with state("BIAS"):
+                last = Signal()
+                m.d.comb += last.eq(held.column == held.cols - 1)
+                # Not while ``at`` is still on its way.
+                with m.If(chunk_valid & chunk_error & ~moves):
+                    refuse("bus_error", at | bad_beat)
+                with m.Elif(chunk_valid & ~moves):
+                    m.d.comb += [self.bias.valid.eq(1), take.eq(last | held.column[0])]
+                    m.d.sync += held.column.eq(held.column + 1)
+                    with m.If(last):
+                        m.next = "AFTER_GROUP"
+            with state("AFTER_GROUP"):
+                m.d.sync += [*move(Cat(Const(0, 5), following)), number.eq(number + 1), entry_offset.eq(following)]
+                with m.If(held.has_bias):
+                    m.d.sync += held.bias_total.eq(held.bias_total + held.cols)
+                m.next = "TABLE"
+                with m.If(~another):
+                    m.d.sync += core.eq(core + 1)
+                    m.next = "CORE"
+            with state("READY"):
+                with m.If(self.ready):
+                    m.d.comb += self.go.eq(1)
+                    m.next = "IDLE"
+            with m.State("STOP"):
+                with m.If(reader.idle & ~asks.o.valid & ~asking):
+                    m.d.sync += stopping.eq(0)
+                    m.next = "IDLE"
+        with m.If(moves):
+            m.d.sync += at.eq(spot)
+        with m.Elif(take & chunk_valid):
+            m.d.sync += at.eq(at + CHUNK_BYTES)
+
+        # What the words mean
+        with m.If(looking):
+            with m.Switch(kind):
+                with m.Case(_Table.HEADER):
+                    self._header(m, index, step, word, total, overruns, image_bytes, size, limit, held, wrong, where, hold)
+                with m.Case(_Table.CORE):
+                    self._core(m, index, step, word, overruns, image_bytes, base, size, held, wrong, where, hold)
+                with m.Case(_Table.GROUP):
+                    self._group(m, index, step, word, overruns, size, held, wrong, where, hold, sees & ~was_wrong, multiplying)
+        self._gmem(m, held)
+
+        # To the group store
+        m.d.comb += [
+            self.group.entry.rows.eq(held.rows - 1), self.group.entry.cols.eq(held.cols - 1), self.group.entry.mbiw.eq(held.mbiw - 1),
+            self.group.entry.shift.eq(held.shift), self.group.entry.round.eq(held.round), self.group.entry.has_bias.eq(held.has_bias),
+            self.ids.ids.bias.eq(held.bias_total),
+            self.bias.address.eq(held.bias_total + held.column), self.bias.data.eq(Mux(held.column[0], chunk[32:], chunk[:32])),
+            self.weights.payload.data.eq(chunk),
+            self.weights.payload.address.eq(Cat(held.place, held.ids[held.block])),
+        ]
+        return m
+
+    def _chunks(self, m, reader, take):
+        """Beats gathered to eight bytes: the register, whether it is full, offset of its first bad beat, whether it has one."""
+        beats, size = reader.beats, self.beat_bytes
+        places = CHUNK_BYTES // size
+        chunk, valid, error, bad = Signal(8 * CHUNK_BYTES), Signal(), Signal(), Signal(range(CHUNK_BYTES))
+        place = Signal(range(max(2, places)))
+        m.d.comb += beats.ready.eq(~valid | take)
+        with m.If(take):
+            m.d.sync += valid.eq(0)
+        with m.If(beats.valid & beats.ready):
+            m.d.sync += [
+                chunk.eq(Cat(chunk, beats.payload.data)[-len(chunk):]),
+                place.eq(place + 1 if places > 1 else 0), valid.eq(place == places - 1),
+                error.eq(beats.payload.error | error & (place != 0)),
+            ]
+            with m.If((place == 0) | ~error):
+                m.d.sync += bad.eq(place * size)
+        with m.If(reader.stop):
+            m.d.sync += [valid.eq(0), place.eq(0)]
+        return chunk, valid, bad, error
+
+    def _entry(self, m):
+        """Registers of the entry that is looked at."""
+        p = self.params
+
+        class Held:
+            pass
+
+        held = Held()
+        widths = {
+            "table": 26, "base": 32, "size": 32,                                        # header
+            "code": 32, "count": 32, "code_bytes": 32, "mode": 2, "wait_count": 1, "ibiw": 6, "obiw": 6, "fi": 8, "fo": 8, "groups": 11,
+            "rows": 11, "cols": 11, "mbiw": 4, "shift": 6, "round": 1, "has_bias": 1, "arrays": 8, "weights": 32, "bias": 32,
+            "bias_total": 13, "weight_rows": 17, "grid": 13, "blocks": 7, "used": p["arrays"],
+            "block": 4, "column": 11, "rows_left": 11, "programs": 1, "biased": 1,
+            "place": exact_log2(p["xb_rows"] * p["xb_cols"] // CHUNK_BYTES), "ends": 1,
+        }
+        for name, width in widths.items():
+            setattr(held, name, Signal(width, name=name))
+        held.ids = Array(Signal(array_bits(p), name=f"id_{k}") for k in range(_MAX_ARRAYS))
+        return held
+
+    @staticmethod
+    def _first(m, wrong, where, *checks):
+        """``wrong`` and ``where`` of the first condition that holds; ``checks``: (condition, offset in the entry)."""
+        for condition, offset in reversed(checks):
+            with m.If(condition):
+                m.d.comb += [wrong.eq(1), where.eq(offset)]
+
+    def _header(self, m, index, step, word, total, overruns, image_bytes, size, limit, held, wrong, where, hold):
+        p = self.params
+        with m.Switch(index):
+            with m.Case(0):
+                self._first(m, wrong, where, (word != _MAGIC, 0))
+            with m.Case(1):
+                self._first(m, wrong, where, (word[:16] != 1, 4), (word[16:] != _HEADER, 6))
+            with m.Case(2):
+                m.d.comb += [hold.eq(~step), size.eq(self.image)]
+                m.d.sync += image_bytes.eq(word)
+                self._first(m, wrong, where, (step & ((self.core_table == 0) & (word > self.program_length) | (total > limit)), 8))
+            with m.Case(3):
+                self._first(m, wrong, where, ((word[:16] == 0) | (word[:16] > p["cores"]), 0xC), (word[16:] != 0, 0xE))
+                m.d.sync += self.entries.eq(word)
+            with m.Case(4):
+                m.d.comb += [hold.eq(~step), size.eq(self.entries << exact_log2(_CORE_ENTRY))]
+                m.d.sync += held.table.eq(word[6:])
+                self._first(m, wrong, where, (step & ((word[:6] != 0) | overruns), 0x10))
+            with m.Case(5):
+                self._first(m, wrong, where, (word[:16] != p["xb_rows"], 0x14), (word[16:] != p["xb_cols"], 0x16))
+            with m.Case(6):
+                m.d.sync += held.base.eq(word)
+            with m.Case(7):
+                m.d.sync += held.size.eq(word)
+            with m.Default():
+                self._first(m, wrong, where, (word != 0, 0x20))
+
+    def _gmem(self, m, held):
+        """The legal range of GMem addresses; whole long before it is needed."""
+        base, size = Signal(32), Signal(32)
+        given = Signal()
+        low, high, room = Signal(33), Signal(33), Signal(32)
+        m.d.sync += [
+            given.eq(self.gmem_size != 0), base.eq(Mux(given, self.gmem_base, held.base)), size.eq(Mux(given, self.gmem_size, held.size)),
+            low.eq(self.window_base - base), high.eq(self.window_limit - base),
+            self.gmem_from.eq(base), self.gmem_low.eq(Mux(low[-1], 0, low[:32])), room.eq(Mux(high[-1], 0, high[:32])),
+            self.gmem_high.eq(Mux((size != 0) & (size < room), size, room)),
+        ]
+
+    def _core(self, m, index, step, word, overruns, image_bytes, base, size, held, wrong, where, hold):
+        p = self.params
+        with m.Switch(index):
+            with m.Case(0):
+                m.d.sync += held.code.eq(word)
+            with m.Case(1):
+                m.d.sync += held.count.eq(word)
+            with m.Case(2):
+                m.d.sync += held.code_bytes.eq(word)
+            with m.Case(3):
+                mode, wait, ibiw, obiw = (word[8 * k:8 * k + 8] for k in range(4))
+                count, length = held.count, held.code_bytes
+                m.d.comb += [hold.eq(~step), base.eq(held.code), size.eq(length)]
+                m.d.sync += [held.mode.eq(mode), held.wait_count.eq(wait), held.ibiw.eq(ibiw), held.obiw.eq(obiw)]
+                disagree = Signal()
+                with m.Switch(mode):
+                    with m.Case(0):
+                        m.d.comb += disagree.eq(length[2] | (length[3:] != count))
+                    with m.Case(1):
+                        m.d.comb += disagree.eq(length[2:] != count)
+                with m.If(step):
+                    self._first(
+                        m, wrong, where, ((held.code[:3] != 0) | (base > image_bytes), 0),
+                        ((length[:2] != 0) | overruns | disagree, 8), (mode > 2, 0xC),
+                        (wait > 1, 0xD), ((ibiw == 0) | (ibiw > p["max_biw"]), 0xE), ((obiw == 0) | (obiw > p["max_biw"]), 0xF))
+            with m.Case(4):
+                m.d.sync += held.bias.eq(word)
+            with m.Case(5):
+                groups, fi, fo = word[:16], word[16:24], word[24:]
+                offset = held.bias                      # of the group table, until the entry ends
+                m.d.comb += [hold.eq(~step), base.eq(offset), size.eq(groups << 6)]
+                m.d.sync += [held.groups.eq(groups), held.fi.eq(fi), held.fo.eq(fo),
+                             held.table.eq(offset[6:])]
+                with m.If(step):
+                    self._first(
+                        m, wrong, where, ((offset[:6] != 0) | (base > image_bytes), 0x10),
+                        ((groups > p["groups"]) | overruns, 0x14), ((fi > 31) & (fi != _AUTO), 0x16), ((fo > 31) & (fo != _AUTO), 0x17))
+            with m.Default():
+                self._first(m, wrong, where, (word != 0, 0x18))
+
+    def _group(self, m, index, step, word, overruns, size, held, wrong, where, hold, acts, multiplying):
+        p = self.params
+        rows_log, cols_log = exact_log2(p["xb_rows"]), exact_log2(p["xb_cols"])
+        grid_rows = Signal(7)
+        m.d.comb += grid_rows.eq((held.rows + (p["xb_rows"] - 1)) >> rows_log)
+        with m.Switch(index):
+            with m.Case(0):
+                rows, cols = word[:16], word[16:]
+                m.d.sync += [held.rows.eq(rows), held.cols.eq(cols), held.weight_rows.eq(0), held.grid.eq(0), held.used.eq(0),
+                             held.blocks.eq((cols + (p["xb_cols"] - 1)) >> cols_log), multiplying.eq(1)]
+                self._first(m, wrong, where, ((rows == 0) | (rows > _MAX_SIDE), 0), ((cols == 0) | (cols > _MAX_SIDE), 2))
+            with m.Case(1):
+                # Rows of all blocks, and blocks of the grid: a sum over the blocks of a row.
+                mbiw, shift, flags, arrays = (word[8 * k:8 * k + 8] for k in range(4))
+                m.d.sync += [held.mbiw.eq(mbiw), held.shift.eq(shift), held.round.eq(flags[0]), held.has_bias.eq(flags[1]),
+                             held.arrays.eq(arrays)]
+                m.d.comb += hold.eq(multiplying)
+                with m.If(multiplying & acts):
+                    m.d.sync += [held.weight_rows.eq(held.weight_rows + held.rows), held.grid.eq(held.grid + grid_rows),
+                                 held.blocks.eq(held.blocks - 1), multiplying.eq(held.blocks != 1)]
+                with m.If(~multiplying):
+                    self._first(
+                        m, wrong, where, ((mbiw == 0) | (mbiw > 8), 4), (shift > 47, 5),
+                        (flags[2:] != 0, 6),
+                        ((arrays == 0) | (arrays > _MAX_ARRAYS) | (arrays != held.grid), 7))
+            with m.Case(2):
+                m.d.comb += [hold.eq(~step), size.eq(held.weight_rows << cols_log)]
+                m.d.sync += held.weights.eq(word)
+                self._first(m, wrong, where, (step & (word != 0) & ((word[:3] != 0) | overruns), 8))
+            with m.Case(3):
+                m.d.comb += [hold.eq(~step), size.eq(held.cols << 2)]
+                biases = Signal(14)
+                m.d.sync += [held.bias.eq(word), biases.eq(held.bias_total + held.cols),
+                             held.blocks.eq((held.cols + (p["xb_cols"] - 1)) >> cols_log)]
+                self._first(m, wrong, where, (step & held.has_bias & ((word[:3] != 0) | overruns | (biases > p["bias_words"])), 0xC))
+            with m.Case(*range(4, 12)):
+                # Two ids a word, one a cycle.
+                k, array = Signal(4), Signal(16)
+                m.d.comb += [hold.eq(~step), k.eq(Cat(step, (index - 4)[:3])), array.eq(Mux(step, word[16:], word[:16]))]
+                used, there = Signal(), Signal()
+                one = Signal.like(held.used)            # its bit; that of an array there is not does not matter
+                m.d.comb += [one.eq(1 << array[:array_bits(p)]), used.eq((held.used & one).any()), there.eq(k < held.arrays)]
+                with m.If(Mux(there, (array >= p["arrays"]) | used, array != 0)):
+                    m.d.comb += [wrong.eq(1), where.eq(0x10 + (k << 1))]
+                with m.If(there & acts):
+                    m.d.comb += [self.ids.valid.eq(1), self.ids.index.eq(k), self.ids.ids.array.eq(array)]
+                    m.d.sync += [held.used.eq(held.used | one), held.ids[k].eq(array)]
+            with m.Default():
+                self._first(m, wrong, where, (word != 0, 0x30))
+
+    def _next_chunk(self, m, held):
+        """Where the chunk after this one goes; ``held.ends``: there is none."""
+        p = self.params
+        last_place, last_column = Signal(), Signal()
+        shift = exact_log2(p["xb_cols"] // CHUNK_BYTES)
+        final_rows = Signal()                           # the last row of blocks
+        m.d.comb += [
+            final_rows.eq(held.rows_left <= p["xb_rows"]),
+            last_place.eq(held.place == Mux(final_rows, Cat(Const((1 << shift) - 1, shift), (held.rows_left - 1)[:exact_log2(p["xb_rows"])]),
+                                            (1 << len(held.place)) - 1)),
+            last_column.eq(held.column == held.blocks - 1), held.ends.eq(last_place & last_column & final_rows),
+        ]
+        m.d.sync += held.place.eq(held.place + 1)
+        with m.If(last_place):
+            m.d.sync += [held.place.eq(0), held.block.eq(held.block + 1), held.column.eq(held.column + 1)]
+            with m.If(last_column):
+                m.d.sync += [held.column.eq(0), held.rows_left.eq(held.rows_left - p["xb_rows"])]

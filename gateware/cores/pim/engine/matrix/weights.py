@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The arrays of a processor: a memory of ``lanes`` weights a cycle, its lanes in groups that are read one cycle after another.
+
+A group's address register takes the address of the group before it: no net goes to all memories at once, and the groups' results come one
+after another, as the matrix unit writes them.
+"""
+from amaranth import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2, exact_log2
+
+from .....primitives.bram import BlockRAM, check_family
+from .....primitives.spram import SPRAM
+from ..commands import CHUNK_BYTES, lmem_word_bytes, weights_layout
+
+__all__ = ["WeightMemory", "lane_groups", "weights_in_spram"]
+
+
+def lane_groups(params):
+    """``(groups, lanes of a group)``: as many lanes as elements of two bytes fit a word of LMem."""
+    lanes = max(1, min(params["lanes"], lmem_word_bytes(params) // 2))
+    return params["lanes"] // lanes, lanes
+
+
+def weight_rows(params):
+    """Rows of ``lanes`` weights."""
+    return params["arrays"] * params["xb_rows"] * params["xb_cols"] // params["lanes"]
+
+
+def weights_in_spram(params, family):
+    """Whether the weights lie in SPRAMs, two lanes in each: not on an ECP5, two or four lanes, more than block RAM has."""
+    return family != "ecp5" and params["lanes"] in (2, 4) and 4096 < weight_rows(params) <= SPRAM.WORDS
+
+
+class WeightMemory(wiring.Component):
+    """Weights of all arrays, written in chunks of eight bytes, read in rows of ``lanes`` bytes.
+
+    Parameters
+    ----------
+    params : dict of ``SPACE.resolve``
+    family : as the primitives'
+
+    Members
+    -------
+    write : In(stream of :func:`~.commands.weights_layout`); while nothing is read
+    row : In: (array * xb_rows + row) * xb_cols/lanes + tile within the array
+    data : Out, array of groups: the lanes of group ``g``, lowest first, :attr:`LATENCY` + ``g`` cycles after ``row``
+    """
+    LATENCY = 3
+
+    def __init__(self, *, params, family=None):
+        check_family(family)
+        self.params, self.family = params, family
+        self.groups, self.group_lanes = lane_groups(params)
+        self.depth = weight_rows(params)
+        super().__init__({
+            "write": In(stream.Signature(weights_layout(params))), "row": In(ceil_log2(self.depth)),
+            "data": Out(8 * self.group_lanes).array(self.groups),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes, per_group = self.params["lanes"], self.group_lanes
+        bits = len(self.row)
+
+        # A chunk is part of a row, or several rows, which are written one after another.
+        chunk = self.write.payload
+        data, row = Signal(8 * CHUNK_BYTES, reset_less=True), Signal(bits, name="write_row", reset_less=True)
+        enable = Signal(self.groups)
+        if lanes >= CHUNK_BYTES:
+            split = exact_log2(lanes // CHUNK_BYTES)
+            covered = CHUNK_BYTES // per_group                  # groups of a chunk
+            m.d.comb += self.write.ready.eq(1)
+            m.d.sync += [
+                data.eq(chunk.data), row.eq(chunk.address[split:]),
+                enable.eq(Cat((self.write.valid & (chunk.address[:split] == g // covered)) for g in range(self.groups))),
+            ]
+            parts = [data.word_select(g % covered, 8 * per_group) for g in range(self.groups)]
+        else:
+            steps = exact_log2(CHUNK_BYTES // lanes)
+            step = Signal(steps)
+            m.d.comb += self.write.ready.eq(step.all())
+            m.d.sync += [
+                data[:8 * lanes].eq(chunk.data.word_select(step, 8 * lanes)), row.eq(Cat(step, chunk.address)),
+                enable.eq(self.write.valid.replicate(self.groups)),
+            ]
+            with m.If(self.write.valid):
+                m.d.sync += step.eq(step + 1)
+            parts = [data.word_select(g, 8 * per_group) for g in range(self.groups)]
+
+        rows = []
+        address = self.row
+        for g in range(self.groups):
+            held = Signal(bits, name=f"row_{g}", reset_less=True)
+            m.d.sync += held.eq(address)
+            rows.append(held)
+            address = held
+        if weights_in_spram(self.params, self.family):
+            self._sprams(m, rows, enable[0], row, data)
+            return m
+        for g in range(self.groups):
+            m.submodules[f"group_{g}"] = ram = BlockRAM(width=8 * per_group, depth=self.depth, family=self.family)
+            m.d.comb += [
+                ram.read_addr.eq(rows[g]), self.data[g].eq(ram.read_data),
+                ram.write_en.eq(enable[g]), ram.write_addr.eq(row), ram.write_data.eq(parts[g]),
+            ]
+        return m
+
+    def _sprams(self, m, rows, write, row, data):
+        """Two lanes in each SPRAM, groups of one lane: the second lane's weight is kept for a cycle."""
+        for pair in range(self.groups // 2):
+            m.submodules[f"spram_{pair}"] = ram = SPRAM(family=self.family)
+            first, second = Signal(16, name=f"word_{pair}", reset_less=True), Signal(8, name=f"second_{pair}", reset_less=True)
+            m.d.comb += [
+                ram.enable.eq(1), ram.write.eq(write), ram.mask.eq(0xF), ram.write_data.eq(data.word_select(pair, 16)),
+                ram.address.eq(rows[2 * pair]), self.data[2 * pair].eq(first[:8]), self.data[2 * pair + 1].eq(second),
+            ]
+            with m.If(write):
+                m.d.comb += ram.address.eq(row)
+            m.d.sync += [first.eq(ram.read_data), second.eq(first[8:])]

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One core of the golden model: its state, and every instruction but what involves another core (sections 4 and 6)."""
+from typing import NamedTuple
+
+import numpy as np
+
+from ..image.codes import words_of
+from ..isa import EVENTS, ISA, REGISTERS_PER_CORE, kind_of
+from . import elements
+from .elements import ELEMENTWISE, bytes_of
+
+__all__ = ["TWO_SOURCES", "Blocked", "Core", "PimFault", "zero_masks"]
+
+_LOW = 0xFFFF_FFFF
+
+
+class PimFault(Exception):
+    """A fault by name; ``core`` is that of the core which raises it, if another one."""
+    def __init__(self, name, detail, core=None):
+        super().__init__(name)
+        self.name, self.detail, self.core = name, detail & _LOW, core
+
+
+class Blocked(NamedTuple):
+    """What a core waits for: ``op`` ``"send"``, ``"recv"`` or ``"wait"``; the other core, or the event register; bytes, or
+    the value; and where the bytes lie."""
+    op: str
+    other: int
+    amount: int
+    address: int = 0
+
+
+def zero_masks():
+    """By opcode: bits that must be zero, uint64; all ones for those that do not exist."""
+    masks = np.full(64, (1 << 64) - 1, dtype=np.uint64)
+    for instruction in ISA.instructions:
+        masks[instruction.opcode] = ISA.zero_mask(instruction)
+    return masks
+
+
+_ZERO = zero_masks()
+_DEFINED = np.isin(np.arange(64), [i.opcode for i in ISA.instructions])
+
+
+class Core:
+    """State and program of one core; ``machine`` is the :class:`~.model.Model`."""
+    def __init__(self, number, machine):
+        self.number, self.machine = number, machine
+        params = machine.params
+        self.lmem = np.zeros(params["lmem_bytes"], dtype=np.uint8)
+        self.arrays = np.zeros((params["arrays"], params["xb_rows"], params["xb_cols"]), dtype=np.int8)
+        self.bias = np.zeros(params["bias_words"], dtype=np.int32)
+        self.start(None)
+
+    def start(self, entry, image=0, code=b"", keep_lmem=False):
+        """Registers, events and widths at the start of a run; ``entry`` is the core's :class:`CoreEntry`, if it has any."""
+        self.entry = entry
+        self.regs = [0] * REGISTERS_PER_CORE
+        self.events = [0] * EVENTS
+        self.ibiw, self.obiw = (entry.ibiw, entry.obiw) if entry else (8, 8)
+        self.pc = 0
+        self.count = entry.count if entry else 0
+        self.blocked = None
+        self.counters = dict.fromkeys(("instructions", "operations", "bytes_read", "bytes_written", "scalar", "matrix",
+                                       "vector", "transfer", "comm_bytes"), 0)
+        if not keep_lmem:
+            self.lmem[:] = 0
+        self._matrices = {}
+        self._code_at = image + entry.code if entry else image
+        self._decode(code)
+
+    def _decode(self, code):
+        entry = self.entry
+        words, offsets = words_of(code, entry.mode, self.count) if entry else (np.zeros(0, np.uint64), np.zeros(1, np.int64))
+        op = (words & np.uint64(63)).astype(np.int64)
+        bad = np.where(_DEFINED[op], np.where(words & _ZERO[op] != 0, 2, 0), 1)
+        self._low = (words & np.uint64(_LOW)).tolist() if bad.any() else None
+        self._bad = bad.tolist()
+        self._offsets = offsets.tolist()
+        self._whole = len(self._bad)
+        self._ends_well = self._whole == self.count and not (entry and entry.mode == 2 and offsets[-1] < len(code))
+        self._steps = list(zip(op.tolist(), *(((words >> np.uint64(lo)) & np.uint64((1 << n) - 1)).tolist()
+                                              for lo, n in ((6, 5), (11, 5), (16, 5), (21, 11))),
+                               (words >> np.uint64(32)).astype(np.uint32).view(np.int32).tolist(), strict=True))
+
+    @property
+    def done(self):
+        """Whether the program is at its end, as it should be."""
+        return self.pc >= self._whole and self._ends_well
+
+    @property
+    def address(self):
+        """Byte address in main memory of the next instruction, or of the code's end."""
+        return self._code_at + self._offsets[min(self.pc, self._whole)]
+
+    # Execution
+
+    def advance(self, limit=None):
+        """Runs until the program ends or blocks (``blocked`` is then set), or for ``limit`` instructions.
+
+        Returns the number of instructions completed. Raises :class:`PimFault`.
+        """
+        before, run = self.counters["instructions"], _RUN
+        while self.blocked is None and (limit is None or self.counters["instructions"] - before < limit):
+            if self.pc >= self._whole:
+                if not self._ends_well:
+                    raise PimFault("code_end", self._offsets[self._whole] // 4)
+                break
+            step = self._steps[self.pc]
+            if self._bad[self.pc]:
+                raise PimFault("illegal_opcode" if self._bad[self.pc] == 1 else "illegal_field", self._low[self.pc])
+            self.blocked = run[step[0]](self, *step)
+            if self.blocked is None:
+                self.retire()
+        return self.counters["instructions"] - before
+
+    def retire(self):
+        """Counts the instruction at ``pc``, which is complete, and moves on."""
+        self.counters["instructions"] += 1
+        self.counters[_KIND[self._steps[self.pc][0]]] += 1
+        self.pc += 1
+        self.blocked = None
+
+    def _pair(self, register):
+        if register & 1:
+            raise PimFault("odd_pair", register)
+        return self.regs[register] << 32 | self.regs[register + 1]
+
+    def _inside(self, address, size):
+        """A range of local memory, as ``(first, last + 1)``."""
+        if address + size > self.lmem.size:
+            raise PimFault("lmem_range", address)
+        return address, address + size
+
+    @staticmethod
+    def _disjoint(destination, source):
+        if destination[0] < source[1] and source[0] < destination[1]:
+            raise PimFault("overlap", destination[0])
+
+    def _ordered(self, destination, source, narrower):
+        """Overlap is allowed where the destination begins at or below the source and its elements are no wider."""
+        if destination[0] > source[0] or not narrower:
+            self._disjoint(destination, source)
+
+    # Scalar
+
+    def _nop(self, op, a, b, c, d, high):
+        pass
+
+    def _sldi(self, op, a, b, c, d, high):
+        self.regs[a] = high & _LOW
+
+    def _sld(self, op, a, b, c, d, high):
+        address = self.machine.global_range(self._pair(b) + (high >> 3), 4)
+        self.regs[a] = int.from_bytes(self.machine.memory[address:address + 4].tobytes(), "little")
+        self.counters["bytes_read"] += 4
+
+    def _scalar(self, op, a, b, c, d, high):
+        x, y = self.regs[b], self.regs[c]
+        self.regs[a] = (x + y if op == 3 else x - y if op == 4 else x * y) & _LOW
+
+    def _immediate(self, op, a, b, c, d, high):
+        self.regs[a] = (self.regs[b] + high if op == 6 else self.regs[b] * high) & _LOW
+
+    def _setbw(self, op, a, b, c, d, high):
+        widths = a or 32, b or 32
+        for width in widths:
+            if width > self.machine.params["max_biw"]:
+                raise PimFault("width", width)
+        self.ibiw, self.obiw = widths
+
+    # Matrix
+
+    def _mvmul(self, op, a, b, c, d, high):
+        mbiw, number, relu = c or 32, d & 1023, d >> 10
+        groups = self.entry.groups
+        if self.ibiw > self.machine.params["x_bits"]:
+            raise PimFault("width", self.ibiw)
+        if number < len(groups) and groups[number].mbiw != mbiw:
+            raise PimFault("width", mbiw)
+        if number >= len(groups):
+            raise PimFault("group", number)
+        group = groups[number]
+        destination = self._inside(self.regs[a], group.cols * bytes_of(self.obiw))
+        source = self._inside(self.regs[b], group.rows * bytes_of(self.ibiw))
+        self._disjoint(destination, source)
+        x = elements.load(self.lmem, source[0], group.rows, self.ibiw)
+        y = x @ self._matrix(number)
+        if group.has_bias:
+            y = y + self.bias[group.bias_at:group.bias_at + group.cols]
+        if group.shift:
+            y = y + (1 << group.shift - 1 if group.round else 0) >> group.shift
+        if relu:
+            y = np.maximum(y, 0)
+        elements.store(self.lmem, destination[0], elements.saturate(y, self.obiw), self.obiw)
+        self.counters["operations"] += group.rows * group.cols
+
+    def _matrix(self, number):
+        """The matrix of a group, int64 (rows, cols), from the arrays it is bound to."""
+        if number not in self._matrices:
+            group = self.entry.groups[number]
+            rows, cols = self.arrays.shape[1:]
+            tiles = -(-group.cols // cols)
+            bands = [np.concatenate([self.arrays[k] for k in group.arrays[n:n + tiles]], axis=1)
+                     for n in range(0, len(group.arrays), tiles)]
+            self._matrices[number] = np.concatenate(bands)[:group.rows, :group.cols].astype(np.int64)
+        return self._matrices[number]
+
+    # Vector
+
+    def _vector(self, op, a, b, c, d, high):
+        if op in (19, 20) and not self.machine.params["act_unit"]:
+            raise PimFault("unsupported", op)
+        if not d:
+            return
+        regs, inwards = self.regs, bytes_of(self.ibiw)
+        same, function = ELEMENTWISE[op]
+        width = self.ibiw if same else self.obiw
+        outwards, offset, two = bytes_of(width), high >> 3, op in TWO_SOURCES
+        first = regs[a] + (offset * outwards if high & 1 else 0) & _LOW
+        destination = self._inside(first, d * outwards)
+        sources = [self._inside(regs[b] + (offset * inwards if high & 2 else 0) & _LOW, d * inwards)]
+        if two:
+            sources.append(self._inside(regs[c] + (offset * inwards if high & 4 else 0) & _LOW, d * inwards))
+        for source in sources:
+            self._ordered(destination, source, outwards <= inwards)
+        x = elements.load(self.lmem, sources[0][0], d, self.ibiw)
+        y = elements.load(self.lmem, sources[1][0], d, self.ibiw) if two else None
+        bound = (regs[c] ^ 1 << 31) - (1 << 31)
+        result = function(x, y, elements.Widths(self.ibiw, self.obiw, self.entry.fi, self.entry.fo, bound))
+        elements.store(self.lmem, first, elements.saturate(result, width), width)
+        if op == 12:
+            self.counters["operations"] += d
+
+    def _vvdmul(self, op, a, b, c, d, high):
+        if not d:
+            return
+        inwards, offset = bytes_of(self.ibiw), high >> 3
+        destination = self._inside(self.regs[a], bytes_of(self.obiw))
+        sources = [self._inside(self.regs[r] + (offset * inwards if high & bit else 0) & _LOW, d * inwards)
+                   for r, bit in ((b, 2), (c, 4))]
+        x, y = (elements.load(self.lmem, s[0], d, self.ibiw) for s in sources)
+        elements.store(self.lmem, destination[0], elements.inner_product(x, y, self.obiw), self.obiw)
+        self.counters["operations"] += d
+
+    def _strided(self, address, register, count):
+        """``(stride, first, last + 1)`` of a strided source; every element must lie in local memory."""
+        stride, width = (self.regs[register] ^ 1 << 31) - (1 << 31), bytes_of(self.ibiw)
+        span = (count - 1) * stride * width
+        first, last = address + min(span, 0), address + max(span, 0) + width
+        if first < 0 or last > self.lmem.size:
+            raise PimFault("lmem_range", address)
+        return stride, first, last
+
+    def _vavg(self, op, a, b, c, d, high):
+        if not d:
+            return
+        destination = self._inside(self.regs[a], bytes_of(self.obiw))
+        address = self.regs[b] + (high >> 3) * bytes_of(self.ibiw) & _LOW
+        stride, _, _ = self._strided(address, c, d)
+        x = elements.gather(self.lmem, address, stride, d, self.ibiw)
+        elements.store(self.lmem, destination[0], elements.average(x, self.obiw), self.obiw)
+
+    def _vmv(self, op, a, b, c, d, high):
+        if not d:
+            return
+        destination = self._inside(self.regs[a], d * bytes_of(self.ibiw))
+        address = self.regs[b]
+        stride, first, last = self._strided(address, c, d)
+        self._disjoint(destination, (first, last))
+        elements.store(self.lmem, destination[0], elements.gather(self.lmem, address, stride, d, self.ibiw), self.ibiw)
+
+    # Transfer
+
+    def _ld(self, op, a, b, c, d, high):
+        pair, offset = self._pair(b), high >> 3
+        if not d:
+            return
+        first, last = self._inside(self.regs[a] + (offset if high & 1 else 0) & _LOW, d)
+        address = self.machine.global_range(pair + (offset if high & 2 else 0), d)
+        self.lmem[first:last] = self.machine.memory[address:address + d]
+        self.counters["bytes_read"] += d
+
+    def _st(self, op, a, b, c, d, high):
+        pair, offset = self._pair(a), high >> 3
+        if not d:
+            return
+        first, last = self._inside(self.regs[b] + (offset if high & 2 else 0) & _LOW, d)
+        address = self.machine.global_range(pair + (offset if high & 1 else 0), d)
+        self.machine.write(self.address, address, self.lmem[first:last])
+        self.counters["bytes_written"] += d
+
+    def _lldi(self, op, a, b, c, d, high):
+        if d:
+            first, last = self._inside(self.regs[a] + (high >> 3) & _LOW, d)
+            self.lmem[first:last] = (b | c << 5) & 255
+
+    def _lmv(self, op, a, b, c, d, high):
+        if not d:
+            return
+        offset = high >> 3
+        destination = self._inside(self.regs[a] + (offset if high & 1 else 0) & _LOW, d)
+        source = self._inside(self.regs[b] + (offset if high & 2 else 0) & _LOW, d)
+        self._ordered(destination, source, True)
+        self.lmem[slice(*destination)] = self.lmem[slice(*source)].copy()
+
+    def _send_recv(self, op, a, b, c, d, high):
+        other = b | c << 5
+        if other >= len(self.machine.entries) or other == self.number:
+            raise PimFault("core_range", other)
+        if not d:
+            return None
+        first, _ = self._inside(self.regs[a] + (high >> 3) & _LOW, d)
+        return Blocked("send" if op == 29 else "recv", other, d, first)
+
+    def _wait(self, op, a, b, c, d, high):
+        waiting = Blocked("wait", a, b | c << 5)
+        return None if self.take_event(waiting) else waiting
+
+    def take_event(self, waiting):
+        """Whether a wait may pass; if so its event register is changed, too."""
+        event, value = waiting.other, waiting.amount
+        held = self.events[event]
+        if held < value if self.entry.wait_mode else held != value:
+            return False
+        self.events[event] = held - value if self.entry.wait_mode else 0
+        return True
+
+    def _sync(self, op, a, b, c, d, high):
+        other = b | c << 5
+        if other >= len(self.machine.entries):
+            raise PimFault("core_range", other)
+        self.machine.sync(other, a)
+
+
+#: Element-wise instructions with two vectors as sources.
+TWO_SOURCES = frozenset((10, 11, 12, 14, 15, 16))
+_RUN = {0: Core._nop, 1: Core._sldi, 2: Core._sld, **dict.fromkeys((3, 4, 5), Core._scalar),
+        **dict.fromkeys((6, 7), Core._immediate), 8: Core._setbw, 9: Core._mvmul, **dict.fromkeys(ELEMENTWISE, Core._vector),
+        13: Core._vvdmul, 17: Core._vavg, 22: Core._vmv, 25: Core._ld, 26: Core._st, 27: Core._lldi, 28: Core._lmv,
+        29: Core._send_recv, 30: Core._send_recv, 31: Core._wait, 32: Core._sync}
+_KIND = {i.opcode: kind_of(i.opcode) for i in ISA.instructions}

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A place in a statement, and the reading of expressions there. Forms and directives of an ISA get one."""
+import re
+
+from quintet.gateware.isa.operands import number_text
+
+from .errors import AsmError, Place
+
+__all__ = ["Cursor"]
+
+# Values are exact and may be wide, but not so wide that `1 << (1 << 40)` takes the machine's memory.
+_WIDEST = 1 << 13
+_DEEPEST = 100
+
+_LEVELS = (("|",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
+
+
+class Cursor:
+    """Reads the tokens of one statement from left to right.
+
+    Attributes
+    ----------
+    symbols : dict
+        Constants by name.
+    assembler : Assembler
+        Whose ``state`` holds what an ISA's directives declared.
+    """
+    def __init__(self, statement, symbols, index=0, assembler=None):
+        self.statement = statement
+        self.symbols = symbols
+        self.index = index
+        self.assembler = assembler
+        self._depth = 0
+
+    # Tokens
+
+    @property
+    def token(self):
+        """The next token, or ``None`` at the end."""
+        tokens = self.statement.tokens
+        return tokens[self.index] if self.index < len(tokens) else None
+
+    @property
+    def at_end(self):
+        return self.index >= len(self.statement.tokens)
+
+    @property
+    def place(self):
+        """Place of the next token, or behind the last one."""
+        token = self.token
+        return Place(self.statement.file, *((token.line, token.column) if token else self.statement.end))
+
+    def shown(self):
+        """The next token as a message shows it."""
+        return "end of line" if self.at_end else f"'{self.token.text}'"
+
+    def fail(self, message, *, expected="", place=None):
+        """Raises :class:`AsmError` at the next token."""
+        raise AsmError(message, place=place or self.place, expected=expected)
+
+    def advance(self):
+        token = self.token
+        self.index += 1
+        return token
+
+    def accept(self, text):
+        """Moves past the next token if it reads ``text``."""
+        token = self.token
+        if token is not None and token.text == text and token.kind != "string":
+            self.index += 1
+            return True
+        return False
+
+    def expect(self, text, expected=""):
+        if not self.accept(text):
+            self.fail(f"unexpected {self.shown()}", expected=expected or f"'{text}'")
+
+    def expect_end(self, expected="end of line"):
+        if not self.at_end:
+            self.fail(f"unexpected {self.shown()}", expected=expected)
+
+    def peek_name(self):
+        """The next token's text if it is a name."""
+        token = self.token
+        return token.text if token is not None and token.kind == "name" else None
+
+    def name(self, what="a name"):
+        """Reads a name without dots."""
+        word = self.peek_name()
+        if word is None or "." in word:
+            self.fail(f"unexpected {self.shown()}", expected=what)
+        self.index += 1
+        return word
+
+    def string(self, what="a \"string\""):
+        """Reads a string."""
+        token = self.token
+        if token is None or token.kind != "string":
+            self.fail(f"unexpected {self.shown()}", expected=what)
+        self.index += 1
+        return token.value
+
+    def is_symbol(self, name):
+        return name in self.symbols
+
+    def take_prefixed(self, prefix):
+        """Reads ``prefix`` and a decimal number written together (``$a12``); without them reads nothing: ``None``."""
+        tokens, text, index = self.statement.tokens, "", self.index
+        while index < len(tokens) and (not text or tokens[index].column == tokens[index - 1].end):
+            text += tokens[index].text
+            index += 1
+            if len(text) > len(prefix):
+                break
+        match = re.fullmatch(re.escape(prefix) + "([0-9]{1,9})", text)
+        if match is None:
+            return None
+        self.index = index
+        return int(match.group(1))
+
+    # Expressions
+
+    def expression(self):
+        """Reads an integer expression: ``+ - * / % << >> & | ( )``, ``/`` exact, ``%`` with the divisor's sign."""
+        return self._level(0)
+
+    def tight_expression(self):
+        """Reads an expression that ends at a blank outside parentheses, for operands separated by blanks (``4 -1``)."""
+        tokens, end, depth = self.statement.tokens, self.index, 0
+        while end < len(tokens) and (end == self.index or depth or tokens[end].column == tokens[end - 1].end):
+            depth += (tokens[end].text == "(") - (tokens[end].text == ")")
+            end += 1
+        rest = (tokens[end].line, tokens[end].column) if end < len(tokens) else self.statement.end
+        inner = Cursor(self.statement._replace(tokens=tokens[:end], end=rest), self.symbols, self.index, self.assembler)
+        value = inner.expression()
+        inner.expect_end(expected="a blank or the end of the line")
+        self.index = end
+        return value
+
+    def _level(self, level):
+        if level == len(_LEVELS):
+            return self._unary()
+        value = self._level(level + 1)
+        while (token := self.token) is not None and token.kind == "sign" and token.text in _LEVELS[level]:
+            place = self.place
+            self.index += 1
+            value = self._apply(token.text, value, self._level(level + 1), place)
+        return value
+
+    def _apply(self, sign, left, right, place):
+        if sign in "/%" and right == 0:
+            self.fail(f"'{sign}' by zero", place=place)
+        if sign == "/" and left % right:
+            self.fail(f"{number_text(left)} / {number_text(right)} is not a whole number", place=place,
+                      expected="an exact division")
+        if sign in ("<<", ">>"):
+            if right < 0:
+                self.fail(f"shift by {number_text(right)}", place=place, expected="0 or more")
+            if sign == ">>":
+                return left >> min(right, _WIDEST)
+            if left and right > _WIDEST:
+                self.fail("value too wide", place=place, expected=f"at most {_WIDEST} bits")
+        value = {"+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right,
+                 "/": lambda: left // right, "%": lambda: left % right, "<<": lambda: left << right if left else 0,
+                 "&": lambda: left & right, "|": lambda: left | right}[sign]()
+        if value.bit_length() > _WIDEST:
+            self.fail("value too wide", place=place, expected=f"at most {_WIDEST} bits")
+        return value
+
+    def _unary(self):
+        negative, begin = False, self.place
+        while self.token is not None and self.token.kind == "sign" and self.token.text in "+-":
+            negative ^= self.advance().text == "-"
+        token = self.token
+        if token is not None and token.kind == "number":
+            if token.value is None:
+                self.fail(f"bad number '{token.text[:40]}'", expected="decimal, 0x, 0o or 0b digits")
+            self.index += 1
+            value = token.value
+        elif token is not None and token.kind == "name":
+            if token.text not in self.symbols:
+                self.fail(f"unknown name '{token.text}'", expected="a number or a name defined before by .equ")
+            self.index += 1
+            value = self.symbols[token.text]
+        elif self.accept("("):
+            self._depth += 1
+            if self._depth > _DEEPEST:
+                self.fail("parentheses nested too deeply", place=begin, expected=f"at most {_DEEPEST} levels")
+            value = self._level(0)
+            self.expect(")")
+            self._depth -= 1
+        else:
+            self.fail(f"unexpected {self.shown()}", expected="a number")
+        return -value if negative else value

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The disassembler: every word to the text that assembles to the same word."""
+from quintet.gateware.isa.table import TableError
+
+from .errors import AsmError
+from .operand_text import format_operands
+
+__all__ = ["disassemble", "instruction_text"]
+
+
+def disassemble(software, data, params=None):
+    """Canonical text of a binary program, one line a word; assembled again it gives the same bytes.
+
+    Words that are no legal instructions, or that the assembler would code otherwise, become ``.word``, with the fault
+    they raise as a comment.
+
+    Parameters
+    ----------
+    software : Software
+    data : bytes
+    params : dict, optional
+        Build parameters that legality is judged with (as in the assembler).
+
+    Raises
+    ------
+    AsmError
+        ``data`` ends inside a word, or is no image of this ISA.
+    """
+    isa = software.isa
+    if software.listing is not None:
+        def text(word, stored, storage=isa.storage[0]):
+            return instruction_text(isa, word, stored, storage, params)
+        try:
+            return software.listing(software, data, params, text)
+        except TableError as error:
+            raise AsmError(str(error)) from None
+    lines, offset, storage = [], 0, isa.storage[0]
+    while offset < len(data):
+        taken = storage.load(data, offset)
+        if taken is None:
+            wanted = f"a multiple of {storage.size} bytes" if len(isa.storage) == 1 else "a whole last word"
+            raise AsmError(f"{len(data)} bytes are no whole number of words", expected=wanted)
+        word, size = taken
+        lines.append(instruction_text(isa, word, data[offset:offset + size], storage, params))
+        offset += size
+    return "".join(line + "\n" for line in lines)
+
+
+def instruction_text(isa, word, stored, storage, params=None):
+    """The line of one word that lies in memory as the bytes ``stored``."""
+    decoded = isa.decode(word, params)
+    instruction = isa.match(word)
+    if instruction is not None and decoded.fault is None:
+        values = instruction.unpack(word)
+        if _would_assemble(isa, instruction, values, stored, storage):
+            flags = "".join(f.flag for f in instruction.flags if values[f.name])
+            mnemonic = f"{instruction.mnemonic}.{flags}" if flags else instruction.mnemonic
+            return f"{mnemonic} {format_operands(instruction, values)}".rstrip()
+    raw = int.from_bytes(stored, storage.order)
+    meaning = f"{decoded.fault} {decoded.detail}"
+    if decoded.fault is None:
+        meaning = f"{instruction.mnemonic}, not as it is assembled"
+    digits = (min(len(stored) * 8, max(isa.bits, raw.bit_length())) + 3) // 4
+    return f".word 0x{raw:0{digits}x}  {isa.syntax.comments[0]} {meaning}"
+
+
+def _would_assemble(isa, instruction, values, stored, storage):
+    if any(values[f.name] is None or values[f.name] not in f.written for f in instruction.fields):
+        return False
+    try:
+        return storage.store(isa.pack(instruction, values)) == stored
+    except (TableError, ValueError):
+        return False

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The registers of a core as amaranth-soc sees them."""
+import gc
+import warnings
+
+import pytest
+
+from quintet.gateware.bus.soclib import MemoryMap, csr, wishbone
+from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.shell.core import CoreShell
+from quintet.gateware.shell.register_map import register_map
+
+
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+def test_core_behind_a_decoder():
+    room = open_room("opentpu")
+    core = CoreShell(room=room, params=room.params.SPACE.resolve("sim"), beat_bytes=4, memory_size=1 << 16)
+    decoder = wishbone.Decoder(addr_width=30, data_width=32, granularity=8)
+    other = MemoryMap(addr_width=12, data_width=8)
+    spare = wishbone.Interface(addr_width=10, data_width=32, granularity=8)
+    spare.memory_map = other
+    decoder.add(spare, name="spare", addr=0)
+    start, end, ratio = decoder.add(core.bus, name="core", addr=0x8000_0000)
+    assert (start, end, ratio) == (0x8000_0000, 0x8000_1000, 1)
+    found = {info.path[-1][0]: info for info in decoder.bus.memory_map.all_resources()}
+    assert (found["control"].start, found["control"].end) == (0x8000_0010, 0x8000_0014)
+    assert found["cnt_cycles"].start == 0x8000_0080 and found["cnt_cycles"].end == 0x8000_0088
+    assert isinstance(found["status"].resource, csr.Register) and "bit 0 busy" in found["status"].resource.__doc__
+    element = found["program_address"].resource.element
+    assert element.access.readable() and element.access.writable() and element.width == 32
+    assert not found["control"].resource.element.access.readable() and not found["ident"].resource.element.access.writable()
+    assert found["hostmem_base"].start >= 0x8000_0100
+
+
+@pytest.mark.parametrize("name", room_names())
+def test_every_core_has_one_and_nothing_warns(name):
+    isa = open_room(name).isa.ISA
+    absent = [r.name for r in isa.registers if r.only_if is not None]
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        names = [name[0] for _, name, _ in register_map(isa).resources()]
+        gc.collect()
+    assert not [w for w in warned if "csr" in str(w.message) or "register_map" in str(w.message)]
+    assert len(names) == sum(r.count for r in isa.registers) + len(isa.counters) + 14 + 10
+    assert not set(absent) & {name[0] for _, name, _ in register_map(isa, absent).resources()}
