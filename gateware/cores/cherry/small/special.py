@@ -97,7 +97,7 @@ div_of_inf: ld YE; sub #255; jz nan
 
 pow:    ld YE; sub #255; jz unlimited
         ld XS; jz signed
-        ld YE; sub #127; jnc not_whole                                     // below 1
+        ld YE; sub #127; jnc not_whole                                  // below 1
         out X; sub #10; jc signed                                       // even
         ld YM; shl X; shl 1; jnz not_whole
         jnc signed
