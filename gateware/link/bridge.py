@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The board's side of the host link: requests in frames become bus cycles (docs/link.md)."""
+from types import SimpleNamespace
+
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -90,7 +92,7 @@ class LinkBridge(wiring.Component):
         ]
 
     def elaborate(self, platform):
-        m = Module()
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         m.submodules.receiver = receiver = self._receiver
         m.submodules.transmitter = transmitter = self._transmitter
         m.submodules.crc = crc = CRC32()
@@ -106,81 +108,60 @@ class LinkBridge(wiring.Component):
         # The step of this cycle. It is all zero after configuration, which leads to address 0.
         layout = data.StructLayout({"source": 4, "action": 4, "when": 4, "target": 8, **dict.fromkeys(Step.FLAGS, 1)})
         program = [layout.const(word) for word in assemble()]
-        step = Signal(layout)
+        s.step = Signal(layout)
         holds = Signal()        # the condition
-        go = Signal()           # the step ends with this cycle
-        (self._in_logic if self._pipelined else self._in_block)(m, layout, program, step, holds, go)
+        s.go = Signal()         # the step ends with this cycle
+        (self._in_logic if self._pipelined else self._in_block)(m, layout, program, s.step, holds, s.go)
 
-        byte = Signal(8)
-        operation = Signal(Operation, reset_less=True)
-        unknown = Signal(reset_less=True)              # there is no such operation
-        nonce, count = Signal(8), Signal(8)
-        foreign = Signal(reset_less=True)              # the request is of another session; identify: it begins one
-        sequence = Signal(8, reset_less=True)
-        expected = Signal(8)
-        stopped = Signal()
-        status = Signal(Status, reset_less=True)
-        address = Signal(32, reset_less=True)
-        length = Signal(16, reset_less=True)  # data bytes to go; in the first pass: those so far
-        over = Signal(reset_less=True)                 # none are to go
-        word = Signal(32, reset_less=True)
-        select = Signal(4, reset_less=True)
-        lane = Signal(2)
-        skip = Signal(2, reset_less=True)                # lanes before the data
-        carry = Signal()
+        s.byte = Signal(8)
+        s.operation = Signal(Operation, reset_less=True)
+        s.unknown = Signal(reset_less=True)            # there is no such operation
+        s.nonce, s.count = Signal(8), Signal(8, name="count")
+        s.foreign = Signal(reset_less=True)            # the request is of another session; identify: it begins one
+        s.sequence = Signal(8, reset_less=True)
+        s.expected = Signal(8)
+        s.stopped = Signal()
+        s.status = Signal(Status, reset_less=True)
+        s.address = Signal(32, reset_less=True)
+        s.length = Signal(16, reset_less=True)  # data bytes to go; in the first pass: those so far
+        s.over = Signal(reset_less=True)               # none are to go
+        s.word = Signal(32, reset_less=True)
+        s.select = Signal(4, reset_less=True)
+        s.lane = Signal(2)
+        s.skip = Signal(2, reset_less=True)              # lanes before the data
+        s.carry = Signal()
 
-        identify = operation == Operation.IDENTIFY
-        writes = operation == Operation.WRITE
-        distance = Signal(8, reset_less=True)
+        s.identify = s.operation == Operation.IDENTIFY
+        s.writes = s.operation == Operation.WRITE
+        s.distance = Signal(8, reset_less=True)
         # A cycle late: there are other steps between those that change either and those that ask.
-        m.d.sync += distance.eq(sequence - expected)
+        m.d.sync += s.distance.eq(s.sequence - s.expected)
 
         # A lane without data is passed over at once.
-        active = Signal()
+        s.active = Signal()
         take, emit = Signal(), Signal()
         ready = Signal()        # nothing is to be waited for
         sums = Signal()         # the byte goes through the CRC, which takes two cycles,
         final = Signal()        # and this is not the first of them
         m.d.comb += [
-            active.eq(~step.data | ((skip == 0) & ~over)),
-            take.eq(step.take & active),
-            emit.eq(step.emit & active),
-            ready.eq(~((take & ~source.valid) | (emit & ~sink.ready) | (step.bus & ~(bus.ack | bus.err)))),
-            sums.eq(step.crc & active & ~source.p.end),
+            s.active.eq(~s.step.data | ((s.skip == 0) & ~s.over)),
+            take.eq(s.step.take & s.active),
+            emit.eq(s.step.emit & s.active),
+            ready.eq(~((take & ~source.valid) | (emit & ~sink.ready) | (s.step.bus & ~(bus.ack | bus.err)))),
+            sums.eq(s.step.crc & s.active & ~source.p.end),
             final.eq(crc.last | ~sums),
-            go.eq(ready & final),
+            s.go.eq(ready & final),
         ]
 
         def does(*actions):
             """This step's action is one of these, and takes place in this cycle."""
             found = Signal(name="does_" + "_".join(action.name.lower() for action in actions))
-            with m.Switch(step.action):
+            with m.Switch(s.step.action):
                 with m.Case(*(int(action) for action in actions)):
-                    m.d.comb += found.eq(go)
+                    m.d.comb += found.eq(s.go)
             return found
 
-        # The byte, and where it goes. Registers of several bytes take it at the top and move down.
-        info = Const(self._info_address, 32)
-        sources = {
-            Source.FRAME: source.p.data,
-            Source.OPERATION: Cat(operation, Const(ANSWER >> 2, 6)),
-            Source.NONCE: nonce,
-            Source.COUNT: count,
-            Source.SEQUENCE: sequence,
-            Source.EXPECTED: expected,
-            Source.ADDRESS: address[:8],
-            Source.WORD: word[:8],
-            Source.STATUS: status,
-            Source.CRC: ~crc.state[:8],
-            Source.INFO0: info[:8],
-            Source.INFO1: info[8:16],
-            Source.INFO2: info[16:24],
-            Source.INFO3: info[24:],
-        }
-        with m.Switch(step.source):
-            for number, value in sources.items():
-                with m.Case(int(number)):
-                    m.d.comb += byte.eq(value)
+        self._choose_byte(m, s, crc, source)
 
         m.d.comb += [
             # The end of a frame is left to DROP and REWIND.
@@ -188,102 +169,135 @@ class LinkBridge(wiring.Component):
             receiver.release.eq(does(Action.DROP)),
             receiver.rewind.eq(does(Action.REWIND)),
             sink.valid.eq(emit & final),
-            sink.p.data.eq(byte),
-            sink.p.end.eq(step.action == Action.END),
-            crc.data.eq(byte),
+            sink.p.data.eq(s.byte),
+            sink.p.end.eq(s.step.action == Action.END),
+            crc.data.eq(s.byte),
             crc.step.eq(ready & sums),
-            crc.shift.eq(step.crc_shift),
-            crc.init.eq(step.crc_init),
-            bus.cyc.eq(step.bus),
-            bus.stb.eq(step.bus),
-            bus.adr.eq(address[2:]),
-            bus.dat_w.eq(word),
-            bus.we.eq(writes),
-            bus.sel.eq(select | ~writes.replicate(4)),
+            crc.shift.eq(s.step.crc_shift),
+            crc.init.eq(s.step.crc_init),
+            bus.cyc.eq(s.step.bus),
+            bus.stb.eq(s.step.bus),
+            bus.adr.eq(s.address[2:]),
+            bus.dat_w.eq(s.word),
+            bus.we.eq(s.writes),
+            bus.sel.eq(s.select | ~s.writes.replicate(4)),
         ]
 
-        # Request and session.
+        self._session(m, s, does)
+        self._words(m, s, source, does)
+        self._choose_condition(m, s, crc, source, holds)
+        return m
+
+    def _choose_byte(self, m, s, crc, source):
+        """Byte that the step handles, from the source that it names. Registers of several bytes give their lowest."""
+        info = Const(self._info_address, 32)
+        sources = {
+            Source.FRAME: source.p.data,
+            Source.OPERATION: Cat(s.operation, Const(ANSWER >> 2, 6)),
+            Source.NONCE: s.nonce,
+            Source.COUNT: s.count,
+            Source.SEQUENCE: s.sequence,
+            Source.EXPECTED: s.expected,
+            Source.ADDRESS: s.address[:8],
+            Source.WORD: s.word[:8],
+            Source.STATUS: s.status,
+            Source.CRC: ~crc.state[:8],
+            Source.INFO0: info[:8],
+            Source.INFO1: info[8:16],
+            Source.INFO2: info[16:24],
+            Source.INFO3: info[24:],
+        }
+        with m.Switch(s.step.source):
+            for number, value in sources.items():
+                with m.Case(int(number)):
+                    m.d.comb += s.byte.eq(value)
+
+    @staticmethod
+    def _session(m, s, does):
+        """Registers of request and session: what answers and conditions are made of."""
         other = Signal()
-        m.d.comb += other.eq(byte != Mux(step.action == Action.SAME_COUNT, count, nonce))
+        m.d.comb += other.eq(s.byte != Mux(s.step.action == Action.SAME_COUNT, s.count, s.nonce))
         with m.If(does(Action.OPERATION)):
             m.d.sync += [
-                operation.eq(byte[:2]),
-                unknown.eq(byte[2:] != 0),
-                over.eq(0),
+                s.operation.eq(s.byte[:2]),
+                s.unknown.eq(s.byte[2:] != 0),
+                s.over.eq(0),
             ]
         with m.If(does(Action.SAME_NONCE, Action.SAME_COUNT, Action.NONCE)):
-            m.d.sync += foreign.eq(other | (foreign & (step.action == Action.SAME_COUNT)))
+            m.d.sync += s.foreign.eq(other | (s.foreign & (s.step.action == Action.SAME_COUNT)))
         with m.If(does(Action.NONCE)):
-            m.d.sync += nonce.eq(byte)
-        with m.If(does(Action.COUNT) & foreign):
+            m.d.sync += s.nonce.eq(s.byte)
+        with m.If(does(Action.COUNT) & s.foreign):
             m.d.sync += [
-                count.eq(count + 1),
-                stopped.eq(0),
+                s.count.eq(s.count + 1),
+                s.stopped.eq(0),
             ]
         with m.If(does(Action.SEQUENCE)):
-            m.d.sync += sequence.eq(byte)
-        with m.If(does(Action.ACCEPT) & (distance == 0) & ~identify):
-            m.d.sync += expected.eq(expected + 1)
+            m.d.sync += s.sequence.eq(s.byte)
+        with m.If(does(Action.ACCEPT) & (s.distance == 0) & ~s.identify):
+            m.d.sync += s.expected.eq(s.expected + 1)
         # The source FRAME of the step OPERATION is status OK.
         with m.If(does(Action.OPERATION, Action.STATUS, Action.STOP)):
-            m.d.sync += status.eq(step.source[:3])
+            m.d.sync += s.status.eq(s.step.source[:3])
         with m.If(does(Action.STOP)):
-            m.d.sync += stopped.eq(1)
+            m.d.sync += s.stopped.eq(1)
 
-        # Length: up in the first pass, down with the data.
+    def _words(self, m, s, source, does):
+        """Length, which goes up in the first pass and down with the data; address and word, which take a byte at the top and move down."""
         moved = Signal(16)
-        m.d.comb += moved.eq(length + Mux(step.data, 0xFFFF, 1))
-        with m.If((does(Action.COUNT_UP) & ~source.p.end) | (step.data & active & go)):
-            m.d.sync += length.eq(moved)
+        m.d.comb += moved.eq(s.length + Mux(s.step.data, 0xFFFF, 1))
+        with m.If((does(Action.COUNT_UP) & ~source.p.end) | (s.step.data & s.active & s.go)):
+            m.d.sync += s.length.eq(moved)
         with m.If(does(Action.LENGTH)):
-            m.d.sync += length.eq(Cat(length[8:], byte))
+            m.d.sync += s.length.eq(Cat(s.length[8:], s.byte))
         with m.If(does(Action.DROP)):
-            m.d.sync += length.eq(-OVERHEAD & 0xFFFF)
-        long = length[2:] != 0
-        last = ~long & (length[:2] == 1)
+            m.d.sync += s.length.eq(-OVERHEAD & 0xFFFF)
+        s.long = s.length[2:] != 0
+        last = ~s.long & (s.length[:2] == 1)
 
         # The lanes of a word. Meanwhile the address goes round once, and is that of the next word then.
         ahead = Signal(9)
-        m.d.comb += ahead.eq(address[:8] + Cat(carry, Const(0, 1), step.advance & (lane == 0)))
+        m.d.comb += ahead.eq(s.address[:8] + Cat(s.carry, Const(0, 1), s.step.advance & (s.lane == 0)))
         with m.If(does(Action.SKIP)):
-            m.d.sync += skip.eq(byte[:2])
-        with m.If(step.data & go):
+            m.d.sync += s.skip.eq(s.byte[:2])
+        with m.If(s.step.data & s.go):
             m.d.sync += [
-                lane.eq(lane + 1),
-                select.eq(Cat(select[1:], active)),
-                carry.eq(ahead[8] & (lane != 3)),
-                over.eq(over | (active & last)),
+                s.lane.eq(s.lane + 1),
+                s.select.eq(Cat(s.select[1:], s.active)),
+                s.carry.eq(ahead[8] & (s.lane != 3)),
+                s.over.eq(s.over | (s.active & last)),
             ]
-            with m.If(skip != 0):
-                m.d.sync += skip.eq(skip - 1)
-        with m.If((step.address | step.data) & go):
-            m.d.sync += address.eq(Cat(address[8:], Mux(step.data, ahead[:8], byte)))
-        with m.If((step.word | step.bus) & go):
-            m.d.sync += word.eq(Mux(step.bus, bus.dat_r, Cat(word[8:], byte)))
+            with m.If(s.skip != 0):
+                m.d.sync += s.skip.eq(s.skip - 1)
+        with m.If((s.step.address | s.step.data) & s.go):
+            m.d.sync += s.address.eq(Cat(s.address[8:], Mux(s.step.data, ahead[:8], s.byte)))
+        with m.If((s.step.word | s.step.bus) & s.go):
+            m.d.sync += s.word.eq(Mux(s.step.bus, self.bus.dat_r, Cat(s.word[8:], s.byte)))
 
+    def _choose_condition(self, m, s, crc, source, holds):
+        """Condition that the step names."""
         # Late as well: the end of a frame goes through no CRC.
         residue = Signal(reset_less=True)
         m.d.sync += residue.eq(crc.state == RESIDUE)
         conditions = {
             When.NEVER: Const(0),
             When.MORE: ~source.p.end,
-            When.GOOD: residue & ~source.p.bad & ~length[-1],
+            When.GOOD: residue & ~source.p.bad & ~s.length[-1],
             When.ANSWER: source.p.data[7],      # of a step that takes its byte from the frame
-            When.IDENTIFY: identify,
-            When.WRITES: writes,
-            When.SUMS: operation == Operation.CHECKSUM,
-            When.FOREIGN: foreign,
-            When.STOPPED: stopped,
-            When.AHEAD: (distance != 0) & ~distance[-1],
-            When.PAST: distance[-1],
-            When.BAD: unknown | Mux(writes, ~long & (length[:2] == 0), long | (length[:2] != 2)),
-            When.LANES: lane != 3,
-            When.UNFINISHED: ~over,
-            When.ERROR: bus.err,
-            When.FAILED: status != Status.OK,
+            When.IDENTIFY: s.identify,
+            When.WRITES: s.writes,
+            When.SUMS: s.operation == Operation.CHECKSUM,
+            When.FOREIGN: s.foreign,
+            When.STOPPED: s.stopped,
+            When.AHEAD: (s.distance != 0) & ~s.distance[-1],
+            When.PAST: s.distance[-1],
+            When.BAD: s.unknown | Mux(s.writes, ~s.long & (s.length[:2] == 0), s.long | (s.length[:2] != 2)),
+            When.LANES: s.lane != 3,
+            When.UNFINISHED: ~s.over,
+            When.ERROR: self.bus.err,
+            When.FAILED: s.status != Status.OK,
         }
-        with m.Switch(step.when):
+        with m.Switch(s.step.when):
             for number, value in conditions.items():
                 with m.Case(int(number)):
                     m.d.comb += holds.eq(value)
-        return m

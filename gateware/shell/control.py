@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The control block that all cores share: registers, counters, the life of a run (docs/control-block.md)."""
+from types import SimpleNamespace
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import enum, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -187,14 +189,51 @@ class ControlBlock(wiring.Component):
         return 4 * len(self._turns) + 4
 
     def elaborate(self, platform):
-        m = Module()
-        bus, engine = self.bus, self.engine
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         # Each further view has a stretch of the RAM as large as the first, of which it uses its counters only.
         stretch = 2 * self._depth
         depth = stretch * (1 << (self.control.views - 1).bit_length())
-        places = [stretch * view + c.offset // 2 for view, c in self._turns]
-        first_counter = self.counters[0].offset // 2
 
+        init, resets = self._contents(depth)
+        # What is read in the cycle of a write to the same address is never used; the name tells the build flow so.
+        m.submodules.ram_disjoint = ram = memory.Memory(shape=16, depth=depth, init=init)
+        ram_write = ram.write_port()
+        ram_read = ram.read_port()
+
+        s.step = Signal(_Step, init=_Step.SLOT)
+        # Three half words are on their way: `reading` goes into the RAM, `loading` comes out of it, `address` is written.
+        # What is read beyond the last of a round is never used.
+        s.entry = Signal(range(depth))
+        s.reading = Signal(range(depth), reset_less=True)
+        s.loading = Signal(range(depth), reset_less=True)
+        s.address = Signal(range(depth), reset_less=True)
+        s.run = Signal(_Run)
+        s.storing = Signal()
+        s.half = s.loading[0]
+        s.quarter = s.loading[:2]
+        s.held = Signal(16, reset_less=True)  # the half word read
+        s.addend = Signal(16, reset_less=True)
+        s.carry = Signal()
+        s.total = Signal(17)
+        m.d.comb += [
+            s.total.eq(s.held + s.addend + s.carry),
+            ram_write.addr.eq(s.address), ram_write.data.eq(s.total[:16]), ram_write.en.eq(s.storing),
+            ram_read.addr.eq(Mux(s.step == _Step.SLOT, s.entry, s.reading)), ram_read.en.eq(1),
+            self.bus.dat_r.eq(Cat(s.addend, s.held)),
+        ]
+        m.d.sync += [s.loading.eq(ram_read.addr), s.address.eq(s.loading)]
+
+        self._life(m, s)
+        live, in_ram, faults = self._flip_flops(m, s)
+        engine_read = self._engine_registers(m, s)
+        self._bus_sources(m, s, live, in_ram, faults, engine_read)
+        prescalers, token = self._count(m, s)
+        self._summands(m, s, resets, ram_read, prescalers)
+        self._order(m, s, stretch, depth, token)
+        return m
+
+    def _contents(self, depth):
+        """Words of the RAM after configuration, and those of them that a reset restores (value by address)."""
         init = [0] * depth
         for name, value in self._constants.items():
             init[_OFFSET[name] // 2:_OFFSET[name] // 2 + 2] = value & 0xFFFF, value >> 16
@@ -202,92 +241,71 @@ class ControlBlock(wiring.Component):
         for r, _, offset, mask, reset in self._stored():
             if r.name not in self._absent and self._in_ram(r, mask):
                 resets[offset // 2], resets[offset // 2 + 1] = reset & 0xFFFF, reset >> 16
-        for address, value in resets.items():
-            init[address] = value
-        # What is read in the cycle of a write to the same address is never used; the name tells the build flow so.
-        m.submodules.ram_disjoint = ram = memory.Memory(shape=16, depth=depth, init=init)
-        ram_write = ram.write_port()
-        ram_read = ram.read_port()
+        for index, value in resets.items():
+            init[index] = value
+        return init, resets
 
-        step = Signal(_Step, init=_Step.SLOT)
-        # Three half words are on their way: `reading` goes into the RAM, `loading` comes out of it, `address` is written.
-        # What is read beyond the last of a round is never used.
-        entry = Signal(range(depth))
-        reading = Signal(range(depth), reset_less=True)
-        loading = Signal(range(depth), reset_less=True)
-        address = Signal(range(depth), reset_less=True)
-        run = Signal(_Run)
-        storing = Signal()
-        half = loading[0]
-        quarter = loading[:2]
-        held = Signal(16, reset_less=True)  # the half word read
-        addend = Signal(16, reset_less=True)
-        carry = Signal()
-        total = Signal(17)
-        m.d.comb += [
-            total.eq(held + addend + carry),
-            ram_write.addr.eq(address), ram_write.data.eq(total[:16]), ram_write.en.eq(storing),
-            ram_read.addr.eq(Mux(step == _Step.SLOT, entry, reading)), ram_read.en.eq(1),
-            bus.dat_r.eq(Cat(addend, held)),
-        ]
-        m.d.sync += [loading.eq(ram_read.addr), address.eq(loading)]
-
-        # --- the life of a run ---
-        done, fault, aborted = Signal(), Signal(), Signal()
+    def _life(self, m, s):
+        """Life of a run, from its start over end or abort to the next; core reset and interrupt."""
+        bus, engine = self.bus, self.engine
+        s.done, s.fault, s.aborted = Signal(), Signal(), Signal(name="aborted")
         ended = Signal()                    # the engine has ended a run: it holds the fault registers until the next one
-        abort, unstarted, raised, irq_enable = Signal(), Signal(), Signal(), Signal()
-        closing = Signal()                  # the run is over, its counters are not whole yet
-        clearing = Signal()                 # the first round of a run starts the counters from 0
-        swept = Signal()
-        core_reset = Signal(init=1)         # run is RESET: a flip-flop, since it reaches all over the core
-        locked = Signal()
-        strobe = Signal()                   # the one cycle of a bus write in which flip-flops change
-        command = Signal(3)
-        busy = run != _Run.IDLE
+        abort, s.unstarted, raised, s.irq_enable = Signal(), Signal(), Signal(), Signal()
+        s.closing = Signal()                # the run is over, its counters are not whole yet
+        s.clearing = Signal()               # the first round of a run starts the counters from 0
+        s.swept = Signal()
+        s.core_reset = Signal(init=1)       # run is RESET: a flip-flop, since it reaches all over the core
+        s.locked = Signal()
+        s.strobe = Signal()                 # the one cycle of a bus write in which flip-flops change
+        s.command = Signal(3)
+        s.busy = s.run != _Run.IDLE
         m.d.comb += [
-            aborted.eq(unstarted | ended & (engine.fault_code == ABORTED)),
-            fault.eq(ended & (engine.fault_code != 0) & (engine.fault_code != ABORTED)),
-            locked.eq(busy | closing),
-            strobe.eq((step == _Step.SERVE) & ~half & bus.we & bus.sel.all()),
-            command.eq(bus.dat_w[:3] & (strobe & (bus.adr == _OFFSET["control"] // 4)).replicate(3)),
-            self.busy.eq(busy), self.fault.eq(fault), self.interrupt.eq(raised & irq_enable),
-            self.core_reset.eq(core_reset),
-            engine.start.eq((run == _Run.WAIT) & engine.ready & ~clearing & ~abort),
-            engine.abort.eq((run == _Run.RUN) & abort),
+            s.aborted.eq(s.unstarted | ended & (engine.fault_code == ABORTED)),
+            s.fault.eq(ended & (engine.fault_code != 0) & (engine.fault_code != ABORTED)),
+            s.locked.eq(s.busy | s.closing),
+            s.strobe.eq((s.step == _Step.SERVE) & ~s.half & bus.we & bus.sel.all()),
+            s.command.eq(bus.dat_w[:3] & (s.strobe & (bus.adr == _OFFSET["control"] // 4)).replicate(3)),
+            self.busy.eq(s.busy), self.fault.eq(s.fault), self.interrupt.eq(raised & s.irq_enable),
+            self.core_reset.eq(s.core_reset),
+            engine.start.eq((s.run == _Run.WAIT) & engine.ready & ~s.clearing & ~abort),
+            engine.abort.eq((s.run == _Run.RUN) & abort),
         ]
-        with m.If((run == _Run.RUN) & engine.interrupt):
+        with m.If((s.run == _Run.RUN) & engine.interrupt):
             m.d.sync += raised.eq(1)
-        with m.If(command[1] & busy):
+        with m.If(s.command[1] & s.busy):
             m.d.sync += abort.eq(1)
-        with m.Switch(run):
+        with m.Switch(s.run):
             with m.Case(_Run.RESET):
-                m.d.sync += [done.eq(0), ended.eq(0), unstarted.eq(0), abort.eq(0), raised.eq(0), closing.eq(0)]
+                m.d.sync += [s.done.eq(0), ended.eq(0), s.unstarted.eq(0), abort.eq(0), raised.eq(0), s.closing.eq(0)]
                 with m.If(self.guard_idle):
-                    m.d.sync += [run.eq(_Run.RECOVER), core_reset.eq(0)]
+                    m.d.sync += [s.run.eq(_Run.RECOVER), s.core_reset.eq(0)]
             with m.Case(_Run.RECOVER):
                 m.d.sync += abort.eq(0)
-                with m.If(engine.ready & swept):
-                    m.d.sync += run.eq(_Run.IDLE)
+                with m.If(engine.ready & s.swept):
+                    m.d.sync += s.run.eq(_Run.IDLE)
             with m.Case(_Run.IDLE):
-                with m.If(command[0] & ~closing):
-                    m.d.sync += [run.eq(_Run.WAIT), clearing.eq(1), unstarted.eq(0), abort.eq(0), raised.eq(0),
-                                 done.eq(0), ended.eq(0)]
+                with m.If(s.command[0] & ~s.closing):
+                    m.d.sync += [s.run.eq(_Run.WAIT), s.clearing.eq(1), s.unstarted.eq(0), abort.eq(0), raised.eq(0),
+                                 s.done.eq(0), ended.eq(0)]
             with m.Case(_Run.WAIT):
                 with m.If(abort):
-                    m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), unstarted.eq(1), raised.eq(1), done.eq(1)]
-                with m.Elif(engine.ready & ~clearing):
-                    m.d.sync += run.eq(_Run.RUN)
+                    m.d.sync += [s.run.eq(_Run.IDLE), s.closing.eq(1), s.unstarted.eq(1), raised.eq(1), s.done.eq(1)]
+                with m.Elif(engine.ready & ~s.clearing):
+                    m.d.sync += s.run.eq(_Run.RUN)
             with m.Case(_Run.RUN):
                 with m.If(engine.finish):
-                    m.d.sync += [run.eq(_Run.IDLE), closing.eq(1), raised.eq(1), done.eq(1), ended.eq(1)]
-        with m.If(command[2]):
-            m.d.sync += [run.eq(_Run.RESET), core_reset.eq(1), swept.eq(0)]
+                    m.d.sync += [s.run.eq(_Run.IDLE), s.closing.eq(1), raised.eq(1), s.done.eq(1), ended.eq(1)]
+        with m.If(s.command[2]):
+            m.d.sync += [s.run.eq(_Run.RESET), s.core_reset.eq(1), s.swept.eq(0)]
 
-        # --- registers in flip-flops ---
+    def _flip_flops(self, m, s):
+        """Registers in flip-flops. Returns pairs of word address and what is read there; pairs of word address and mask of registers
+        that the RAM holds too; by word address, the fault registers after a run that faulted."""
+        bus, engine = self.bus, self.engine
         live = []                           # (word address, 32-bit value) read from flip-flops
         in_ram = []
         for r, lsb, offset, mask, reset in self._stored():
-            member = {"irq_enable": irq_enable}.get(r.name)
+            member = {"irq_enable": s.irq_enable}.get(r.name)
             common = r in COMMON_REGISTERS
             if member is None:
                 member = getattr(engine, r.name) if common else engine.reg[r.name]
@@ -300,28 +318,31 @@ class ControlBlock(wiring.Component):
             where = {bit: i for i, bit in enumerate(bits)}
             value = Cat(store[where[bit]] if bit in where else Const(0, 1) for bit in range(32))
             m.d.comb += member[lsb:lsb + 32].eq(value)
-            with m.If(strobe & ~locked & (bus.adr == offset // 4)):
+            with m.If(s.strobe & ~s.locked & (bus.adr == offset // 4)):
                 m.d.sync += store.eq(Cat(bus.dat_w[bit] for bit in bits))
-            with m.If(core_reset):
+            with m.If(s.core_reset):
                 m.d.sync += store.eq(store.init)
             if self._in_ram(r, mask):
                 in_ram.append((offset // 4, mask))
             else:
                 live.append((offset // 4, value))
-        live.append((_OFFSET["status"] // 4, Cat(busy, done, fault, aborted)))
+        live.append((_OFFSET["status"] // 4, Cat(s.busy, s.done, s.fault, s.aborted)))
         # A run that never started has none of the engine's fault registers, and a good end leaves them 0.
-        told = Signal()
-        m.d.comb += told.eq(fault | aborted & ~unstarted)
+        s.told = Signal()
+        m.d.comb += s.told.eq(s.fault | s.aborted & ~s.unstarted)
         faults = {_OFFSET[name] // 4: getattr(engine, name) for name in ("fault_code", "fault_pc", "fault_detail")}
         # No instruction lies beyond what an address can name.
         faults[_OFFSET["fault_pc"] // 4] = engine.fault_pc & self._top
-        live.append((_OFFSET["fault_code"] // 4, Mux(unstarted, ABORTED, 0)))
+        live.append((_OFFSET["fault_code"] // 4, Mux(s.unstarted, ABORTED, 0)))
         for r in self.control.registers:
             if r.storage == "block" and "w" not in r.access and r.name not in self._absent:
                 for index in range(r.width // 32):
                     live.append((r.offset // 4 + index, engine.val[r.name][32 * index:32 * index + 32]))
+        return live, in_ram, faults
 
-        # --- registers that the engine keeps ---
+    def _engine_registers(self, m, s):
+        """Registers that the engine keeps: bus cycles are handed on to it. Returns whether one reads such a register."""
+        bus, engine = self.bus, self.engine
         engine_read = Const(0)
         if hasattr(engine, "bus"):
             m.d.comb += [engine.bus.address.eq(bus.adr), engine.bus.write_data.eq(bus.dat_w)]
@@ -335,60 +356,66 @@ class ControlBlock(wiring.Component):
                     with m.If(hit):
                         m.d.comb += read.eq(1)
                 if "w" in r.access:
-                    with m.If(hit & strobe & (r.live | ~locked)):
+                    with m.If(hit & s.strobe & (r.live | ~s.locked)):
                         m.d.comb += engine.bus.write.eq(1)
             engine_read = read
+        return engine_read
 
-        # --- what goes into `held` and `addend` ---
-        writable = Signal()
+    def _bus_sources(self, m, s, live, in_ram, faults, engine_read):
+        """Source of the word that the bus reads (RAM, flip-flops, engine), and the bits of a written word that the RAM keeps."""
+        bus, engine = self.bus, self.engine
+        s.writable = Signal()
         # Bits of a written word that are kept. What all registers treat alike needs no address.
-        clip = Signal(32)
+        s.clip = Signal(32)
         kept = 0
         for _, mask in in_ram:
             kept |= mask
-        m.d.comb += clip.eq(kept)
+        m.d.comb += s.clip.eq(kept)
         outside = (bus.adr >= self._depth) if self._depth < 1024 else Const(0)
         with m.Switch(bus.adr):
             for index, mask in in_ram:
                 with m.Case(index):
-                    m.d.comb += writable.eq(1)
+                    m.d.comb += s.writable.eq(1)
                     for bit in range(32):
                         if (kept & ~mask) >> bit & 1:
-                            m.d.comb += clip[bit].eq(0)
-        serving = step == _Step.SERVE
-        go_round, go_slot, go_sweep = Signal(), Signal(), Signal()
-        never_ran = Signal()                # its fault_pc is the program address, which lies in the RAM
-        m.d.comb += never_ran.eq(unstarted & (bus.adr == _OFFSET["fault_pc"] // 4))
+                            m.d.comb += s.clip[bit].eq(0)
+        s.serving = s.step == _Step.SERVE
+        s.go_round, s.go_slot, s.go_sweep = Signal(), Signal(), Signal(name="go_sweep")
+        s.never_ran = Signal()              # its fault_pc is the program address, which lies in the RAM
+        m.d.comb += s.never_ran.eq(s.unstarted & (bus.adr == _OFFSET["fault_pc"] // 4))
         # Where a bus cycle reads from is decided while it is taken up, a cycle before its first half word.
-        take_ram = Signal()
+        s.take_ram = Signal()
         look_engine = Signal()
         lookable = Signal()
-        m.d.comb += lookable.eq(((step == _Step.SLOT) | serving) & ~go_round)
-        special = Const(0, 16)
+        m.d.comb += lookable.eq(((s.step == _Step.SLOT) | s.serving) & ~s.go_round)
+        s.special = Const(0, 16)
         in_flops = Const(0)
         for index, value in [*live, *faults.items()]:
             is_fault = index in faults and value is faults[index]
             hit, look = Signal(name=f"hit_{4 * index:x}"), Signal(name=f"look_{4 * index:x}{'_fault' * is_fault}")
             m.d.comb += hit.eq(bus.adr == index)
-            m.d.sync += look.eq(hit & lookable & (told if is_fault else 1))
-            in_flops = in_flops | (hit & ~never_ran if index == _OFFSET["fault_pc"] // 4 else hit)
-            special = special | Cat(value, Const(0, 32)).word_select(half, 16) & look.replicate(16)
+            m.d.sync += look.eq(hit & lookable & (s.told if is_fault else 1))
+            in_flops = in_flops | (hit & ~s.never_ran if index == _OFFSET["fault_pc"] // 4 else hit)
+            s.special = s.special | Cat(value, Const(0, 32)).word_select(s.half, 16) & look.replicate(16)
         if hasattr(engine, "bus"):
             in_flops = in_flops | engine_read
             m.d.sync += look_engine.eq(engine_read & lookable)
-            special = special | engine.bus.read_data.word_select(half, 16) & look_engine.replicate(16)
-        m.d.sync += take_ram.eq(lookable & ~outside & ~in_flops)
+            s.special = s.special | engine.bus.read_data.word_select(s.half, 16) & look_engine.replicate(16)
+        m.d.sync += s.take_ram.eq(lookable & ~outside & ~in_flops)
 
+    def _count(self, m, s):
+        """Prescalers between the engine's events and the counters in the RAM. Returns them and, of each counter, whether it is its turn."""
+        engine = self.engine
         m.submodules.prescalers = prescalers = Prescalers(
             bits={f"{c.name}_{view}" if view else c.name: self._width(c, view) for view, c in self._turns},
             gap=self.gap, sampled=self._sampled)
         increment = prescalers.increment
-        rounding = step == _Step.ROUND
+        s.rounding = s.step == _Step.ROUND
         token = Signal(len(self._turns))  # of the counter whose turn it is
         m.d.comb += [
-            prescalers.counting.eq(run == _Run.RUN),
-            prescalers.half.eq(quarter),
-            prescalers.take.eq(quarter < prescalers.halves),
+            prescalers.counting.eq(s.run == _Run.RUN),
+            prescalers.half.eq(s.quarter),
+            prescalers.take.eq(s.quarter < prescalers.halves),
             prescalers.select.eq(token),
         ]
         for view in range(self.control.views):
@@ -405,78 +432,85 @@ class ControlBlock(wiring.Component):
                 if not view:
                     m.d.comb += increment["cycles"].eq(1)
                 m.d.comb += [increment[name + tail].eq(source.stall == kind) for kind, name in _COUNTED.items()]
+        return prescalers, token
 
+    def _summands(self, m, s, resets, ram_read, prescalers):
+        """Operands of the adder: the half word that was read, and what is added to it."""
+        bus = self.bus
         reset_value = Signal(16)
-        with m.If(step == _Step.SWEEP):
-            with m.Switch(loading):
+        with m.If(s.step == _Step.SWEEP):
+            with m.Switch(s.loading):
                 for index, value in resets.items():
                     if value:
                         with m.Case(index):
                             m.d.comb += reset_value.eq(value)
-        with m.If(step != _Step.SLOT):
+        with m.If(s.step != _Step.SLOT):
             m.d.sync += [
-                held.eq(ram_read.data & (rounding | take_ram).replicate(16) | special),
+                s.held.eq(ram_read.data & (s.rounding | s.take_ram).replicate(16) | s.special),
                 # Of a read the first half waits here for the second.
-                addend.eq(prescalers.value | reset_value | held & (serving & half & ~bus.we).replicate(16)
-                          | (clip & bus.dat_w).word_select(half, 16) & (serving & bus.we).replicate(16)),
+                s.addend.eq(prescalers.value | reset_value | s.held & (s.serving & s.half & ~bus.we).replicate(16)
+                            | (s.clip & bus.dat_w).word_select(s.half, 16) & (s.serving & bus.we).replicate(16)),
             ]
-            with m.If((step == _Step.SWEEP) | serving & bus.we | rounding & clearing):
-                m.d.sync += held.eq(0)
-            with m.If(rounding & (clearing | (quarter >= prescalers.halves))):
-                m.d.sync += addend.eq(0)
+            with m.If((s.step == _Step.SWEEP) | s.serving & bus.we | s.rounding & s.clearing):
+                m.d.sync += s.held.eq(0)
+            with m.If(s.rounding & (s.clearing | (s.quarter >= prescalers.halves))):
+                m.d.sync += s.addend.eq(0)
 
-        # --- what is done in turn ---
+    def _order(self, m, s, stretch, depth, token):
+        """Order of all that the RAM does: sweeps, bus cycles, rounds over the counters."""
+        bus, engine = self.bus, self.engine
+        places = [stretch * view + c.offset // 2 for view, c in self._turns]
+        first_counter = self.counters[0].offset // 2
         final = Signal()                    # this round makes the counters whole
         turn_ends = Signal()
         last = Signal()
-        m.d.comb += [turn_ends.eq(quarter.all()), last.eq(turn_ends & token[-1])]
+        m.d.comb += [turn_ends.eq(s.quarter.all()), last.eq(turn_ends & token[-1])]
         with m.If(turn_ends):
             m.d.sync += token.eq(token << 1)
         m.d.sync += [
             # From SLOT on: the second half of the word on the bus, or of the first one of a round or a sweep.
-            reading.eq(Mux(step == _Step.SLOT, entry | 1, reading + 1)),
+            s.reading.eq(Mux(s.step == _Step.SLOT, s.entry | 1, s.reading + 1)),
             # Of a written word both halves or none, whatever happens meanwhile.
-            storing.eq((step == _Step.SWEEP) | rounding | serving & Mux(half, storing, strobe & writable & ~locked)),
-            carry.eq(total[16] & storing & ~address[:2].all()),
-            bus.ack.eq(serving & half),
+            s.storing.eq((s.step == _Step.SWEEP) | s.rounding | s.serving & Mux(s.half, s.storing, s.strobe & s.writable & ~s.locked)),
+            s.carry.eq(s.total[16] & s.storing & ~s.address[:2].all()),
+            bus.ack.eq(s.serving & s.half),
         ]
-        with m.Switch(step):
+        with m.Switch(s.step):
             with m.Case(_Step.SWEEP):
-                with m.If(loading == depth - 1):
-                    m.d.sync += swept.eq(1)
-                    m.d.comb += go_slot.eq(1)
+                with m.If(s.loading == depth - 1):
+                    m.d.sync += s.swept.eq(1)
+                    m.d.comb += s.go_slot.eq(1)
             with m.Case(_Step.SLOT):
-                with m.If(~swept):
-                    m.d.comb += [go_sweep.eq(1), entry.eq(_OFFSET["control"] // 2)]
+                with m.If(~s.swept):
+                    m.d.comb += [s.go_sweep.eq(1), s.entry.eq(_OFFSET["control"] // 2)]
                 with m.Elif(bus.cyc & bus.stb & ~bus.ack):
-                    m.d.sync += step.eq(_Step.SERVE)
-                    m.d.comb += entry.eq(Cat(Const(0, 1), bus.adr[:stretch.bit_length() - 2]))
+                    m.d.sync += s.step.eq(_Step.SERVE)
+                    m.d.comb += s.entry.eq(Cat(Const(0, 1), bus.adr[:stretch.bit_length() - 2]))
                     if self.control.views > 1:
                         with m.If(Cat((bus.adr >= low) & (bus.adr < high) for low, high in self._counter_ranges()).any()):
-                            m.d.comb += entry[stretch.bit_length() - 1:].eq(engine.view)
-                    with m.If(never_ran):
-                        m.d.comb += entry.eq(_OFFSET["program_address"] // 2)
+                            m.d.comb += s.entry[stretch.bit_length() - 1:].eq(engine.view)
+                    with m.If(s.never_ran):
+                        m.d.comb += s.entry.eq(_OFFSET["program_address"] // 2)
                 with m.Else():
-                    m.d.comb += [go_round.eq(locked), entry.eq(first_counter)]
+                    m.d.comb += [s.go_round.eq(s.locked), s.entry.eq(first_counter)]
             with m.Case(_Step.SERVE):
-                m.d.comb += go_slot.eq(half)
+                m.d.comb += s.go_slot.eq(s.half)
             with m.Case(_Step.ROUND):
                 for i, (place, after) in enumerate(zip(places, [*places[1:], first_counter], strict=True)):
                     if after != place + 4:
-                        with m.If(token[i] & (quarter == 2)):
-                            m.d.sync += reading.eq(after)
+                        with m.If(token[i] & (s.quarter == 2)):
+                            m.d.sync += s.reading.eq(after)
                 with m.If(last):
-                    m.d.sync += clearing.eq(0)
+                    m.d.sync += s.clearing.eq(0)
                     with m.If(final):
-                        m.d.sync += closing.eq(0)
-                    m.d.comb += [go_round.eq(closing & ~final), go_slot.eq(~closing | final)]
-        with m.If(go_round):
-            m.d.sync += [step.eq(_Step.ROUND), final.eq(closing), token.eq(1)]
-        with m.If(go_slot):
-            m.d.sync += step.eq(_Step.SLOT)
-        with m.If(go_sweep):
-            m.d.sync += step.eq(_Step.SWEEP)
+                        m.d.sync += s.closing.eq(0)
+                    m.d.comb += [s.go_round.eq(s.closing & ~final), s.go_slot.eq(~s.closing | final)]
+        with m.If(s.go_round):
+            m.d.sync += [s.step.eq(_Step.ROUND), final.eq(s.closing), token.eq(1)]
+        with m.If(s.go_slot):
+            m.d.sync += s.step.eq(_Step.SLOT)
+        with m.If(s.go_sweep):
+            m.d.sync += s.step.eq(_Step.SWEEP)
         # A reset that falls into the closing of a run: nothing is left of the run.
-        with m.If(command[2]):
-            m.d.sync += [closing.eq(0), clearing.eq(0)]
-        return m
+        with m.If(s.command[2]):
+            m.d.sync += [s.closing.eq(0), s.clearing.eq(0)]

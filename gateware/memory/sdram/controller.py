@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """SDR SDRAM controller: open rows, one command a cycle."""
+from types import SimpleNamespace
+
 from amaranth import Array, Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -16,6 +18,17 @@ __all__ = ["SDRAMController"]
 
 # Levels of we_n, cas_n, ras_n (low bit first).
 NOP, ACTIVATE, READ, WRITE, PRECHARGE = 0b111, 0b011, 0b101, 0b100, 0b010
+
+
+def _wait(m, name, cycles):
+    """Timer of bits that shift down: a command sets as many as it forbids further cycles to another."""
+    timer = Signal(max(1, cycles), name=name)
+    m.d.sync += timer.eq(timer >> 1)
+    return timer
+
+
+def _arm(timer, cycles):
+    return [] if cycles < 2 else [timer.eq((timer >> 1) | ((1 << (cycles - 1)) - 1))]
 
 
 class SDRAMController(wiring.Component):
@@ -80,9 +93,9 @@ class SDRAMController(wiring.Component):
         })
 
     def elaborate(self, platform):
-        m = Module()
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         part, timing, pins = self.part, self.timing, self.pins
-        banks = range(1 << part.bank_bits)
+        s.banks = range(1 << part.bank_bits)
 
         split = m.submodules.split = SegmentSplitter(part=part)
         writes = m.submodules.writes = StreamBuffer(shape=self.port.w.payload.shape())
@@ -97,143 +110,145 @@ class SDRAMController(wiring.Component):
         connect(m, answers.ack, flipped(self.port.ack))
         m.d.comb += [answers.dq.eq(pins.dq.i), self.ready.eq(sequencer.ready)]
 
-        run = sequencer.run   # nothing but the sequencer's own commands while low
+        s.run = sequencer.run  # nothing but the sequencer's own commands while low
 
         # -- State of the banks, as it is when all commands so far have been given.
-        opened = Signal(len(banks))
-        rows = Array(Signal(part.row_bits, name=f"row_{b}") for b in banks)
+        s.opened = Signal(len(s.banks))
+        s.rows = Array(Signal(part.row_bits, name=f"row_{b}") for b in s.banks)
 
-        # Waits, as bits that shift down: a command sets as many as it forbids further cycles to another.
-        def wait(name, cycles):
-            timer = Signal(max(1, cycles), name=name)
-            m.d.sync += timer.eq(timer >> 1)
-            return timer
+        s.t_open = max(timing.t_ras, timing.t_rc - timing.t_rp)
+        s.no_precharge = [_wait(m, f"no_precharge_{b}", max(s.t_open, timing.t_wr)) for b in s.banks]
+        s.no_access = [_wait(m, f"no_access_{b}", timing.t_rcd) for b in s.banks]
+        s.no_activate = _wait(m, "no_activate", max(timing.t_rp, timing.t_rrd))
+        s.no_write = _wait(m, "no_write", timing.cas + 2)
 
-        def arm(timer, cycles):
-            return [] if cycles < 2 else [timer.eq((timer >> 1) | ((1 << (cycles - 1)) - 1))]
-
-        t_open = max(timing.t_ras, timing.t_rc - timing.t_rp)
-        no_precharge = [wait(f"no_precharge_{b}", max(t_open, timing.t_wr)) for b in banks]
-        no_access = [wait(f"no_access_{b}", timing.t_rcd) for b in banks]
-        no_activate = wait("no_activate", max(timing.t_rp, timing.t_rrd))
-        no_write = wait("no_write", timing.cas + 2)
-
-        # -- The segment in preparation. Its row is compared while it is loaded.
-        coming = split.o
-        prepared = Signal(SegmentLayout(part))
-        prepared_valid, hit, conflict = Signal(), Signal(), Signal()
-        # Prepared segments, the next to be served first.
-        place = data.StructLayout({"bank": unsigned(part.bank_bits), "column": unsigned(part.column_bits),
-                                   "left": unsigned(8), "write": 1, "last": 1, "error": 1})
-        ahead = m.submodules.ahead = ShiftQueue(shape=place, depth=2)
-        current = Signal(place)
-        current_valid, final = Signal(), Signal()   # final: nothing is left but this beat
-
-        hand_over = Signal()
-        m.d.comb += [
-            ahead.i.valid.eq(prepared_valid & hit & run), hand_over.eq(ahead.i.valid & ahead.i.ready),
-            coming.ready.eq(run & (~prepared_valid | hand_over)),
-        ]
-        m.d.comb += [getattr(ahead.i.payload, name).eq(getattr(prepared, name)) for name in place.members]
-        same_row, is_open = Signal(), Signal()
-        m.d.comb += [
-            same_row.eq(rows[coming.payload.bank] == coming.payload.row),
-            is_open.eq(opened.bit_select(coming.payload.bank, 1)),
-        ]
-        with m.If(coming.ready):
-            m.d.sync += [
-                prepared_valid.eq(coming.valid), prepared.eq(coming.payload),
-                hit.eq((same_row & is_open) | coming.payload.error), conflict.eq(is_open & ~same_row),
-            ]
-
-        # A row may be closed only when no segment before needs it.
-        used = Signal(len(banks))
-        entries = [(current_valid, current), *ahead.contents]
-        for b in banks:
-            m.d.comb += used[b].eq(Cat(valid & ~segment.error & (segment.bank == b) for valid, segment in entries).any())
-        m.d.comb += sequencer.used.eq(used)
-        with m.If(sequencer.closes):
-            # Of the rows, those that a segment waits for will be opened again, and only those.
-            again = used.bit_select(prepared.bank, 1)
-            m.d.sync += [opened.eq(0), hit.eq((hit & again) | prepared.error), conflict.eq(~hit & again)]
-
-        precharge, activate = Signal(), Signal()
-        changes = Signal()  # this segment needs a command before it can be served
-        # Decided one cycle ahead, to keep it out of the path of the accesses: what allows either command stays true until
-        # it is given. Of the waits, the second bit says whether they last for another cycle.
-        may_precharge, may_activate = Signal(), Signal()
-        m.d.comb += [
-            changes.eq(prepared_valid & ~hit), precharge.eq(may_precharge & run), activate.eq(may_activate & run),
-        ]
-        m.d.sync += [
-            may_precharge.eq(changes & run & ~refresh.hold & conflict & ~precharge & ~used.bit_select(prepared.bank, 1)
-                             & ~Array(timer[1:2].any() for timer in no_precharge)[prepared.bank]),
-            may_activate.eq(changes & run & ~refresh.hold & ~conflict & ~activate & ~no_activate[1:2].any()),
-        ]
-        with m.If(precharge):
-            m.d.sync += [conflict.eq(0), opened.bit_select(prepared.bank, 1).eq(0), *arm(no_activate, timing.t_rp)]
-        with m.If(activate):
-            m.d.sync += [hit.eq(1), rows[prepared.bank].eq(prepared.row), opened.bit_select(prepared.bank, 1).eq(1),
-                         *arm(no_activate, timing.t_rrd)]
-
-        # -- The segment that is served: one beat a cycle.
-        access, write, ends = Signal(), Signal(), Signal()
-        m.d.comb += [
-            write.eq(current.write),
-            access.eq(current_valid & run & ~precharge & ~activate & answers.room
-                      & (current.error | ~Array(timer[0] for timer in no_access)[current.bank])
-                      & (~write | (writes.o.valid & (~no_write[0] | current.error)))),
-            writes.o.ready.eq(access & write),
-            ends.eq(access & final),
-            ahead.o.ready.eq(ends | ~current_valid),
-            answers.token.valid.eq(access & (~write | (ends & current.last))),
-            answers.token.last.eq(final & current.last),
-            answers.token.ack.eq(write), answers.token.error.eq(current.error),
-        ]
-        with m.If(access):
-            m.d.sync += [current.column.eq(current.column + 1), current.left.eq(current.left - 1),
-                         final.eq(current.left == 1)]
-            with m.If(~write & ~current.error):
-                m.d.sync += arm(no_write, timing.cas + 2)
-        with m.If(ahead.o.ready):
-            m.d.sync += [current.eq(ahead.o.payload), current_valid.eq(ahead.o.valid),
-                         final.eq(ahead.o.payload.left == 0)]
-
-        for b in banks:
-            with m.If(access & write & ~current.error & (current.bank == b)):
-                m.d.sync += arm(no_precharge[b], timing.t_wr)
-            with m.If((activate & (prepared.bank == b)) | (sequencer.activate & (sequencer.bank == b))):
-                m.d.sync += [*arm(no_precharge[b], t_open), *arm(no_access[b], timing.t_rcd)]
-        with m.If(sequencer.activate):
-            # The rows of segments that a refresh has interrupted open again.
-            m.d.sync += [opened.bit_select(sequencer.bank, 1).eq(1), *arm(no_activate, timing.t_rrd)]
+        self._prepare(m, s, split, refresh, sequencer)
+        self._serve(m, s, writes, answers, sequencer)
 
         # -- Refreshes.
         idle = Signal()
         m.d.comb += [
-            idle.eq(~current_valid & ~ahead.o.valid & ~prepared_valid & ~coming.valid),
-            refresh.idle.eq(idle), refresh.change.eq(changes & ~current_valid & ~ahead.o.valid),
+            idle.eq(~s.current_valid & ~s.ahead.o.valid & ~s.prepared_valid & ~s.coming.valid),
+            refresh.idle.eq(idle), refresh.change.eq(s.changes & ~s.current_valid & ~s.ahead.o.valid),
             refresh.done.eq(sequencer.refreshes),
             sequencer.request.eq(refresh.request), sequencer.more.eq(refresh.more),
-            sequencer.hold.eq(Cat(timer[0] for timer in no_precharge).any()),
+            sequencer.hold.eq(Cat(timer[0] for timer in s.no_precharge).any()),
         ]
 
-        # -- The command, into registers; those of the I/O cells come after.
+        self._drive(m, s, writes, sequencer)
+        return m
+
+    def _prepare(self, m, s, split, refresh, sequencer):
+        """Preparation of the segments to come: the row of the next one is compared while it is loaded, closed and opened."""
+        part, timing = self.part, self.timing
+        s.coming = split.o
+        s.prepared = Signal(SegmentLayout(part))
+        s.prepared_valid, hit, s.conflict = Signal(), Signal(), Signal(name="conflict")
+        # Prepared segments, the next to be served first.
+        place = data.StructLayout({"bank": unsigned(part.bank_bits), "column": unsigned(part.column_bits),
+                                   "left": unsigned(8), "write": 1, "last": 1, "error": 1})
+        s.ahead = m.submodules.ahead = ShiftQueue(shape=place, depth=2)
+        s.current = Signal(place)
+        s.current_valid, s.final = Signal(), Signal(name="final")  # final: nothing is left but this beat
+
+        hand_over = Signal()
+        m.d.comb += [
+            s.ahead.i.valid.eq(s.prepared_valid & hit & s.run), hand_over.eq(s.ahead.i.valid & s.ahead.i.ready),
+            s.coming.ready.eq(s.run & (~s.prepared_valid | hand_over)),
+        ]
+        m.d.comb += [getattr(s.ahead.i.payload, name).eq(getattr(s.prepared, name)) for name in place.members]
+        same_row, is_open = Signal(), Signal()
+        m.d.comb += [
+            same_row.eq(s.rows[s.coming.payload.bank] == s.coming.payload.row),
+            is_open.eq(s.opened.bit_select(s.coming.payload.bank, 1)),
+        ]
+        with m.If(s.coming.ready):
+            m.d.sync += [
+                s.prepared_valid.eq(s.coming.valid), s.prepared.eq(s.coming.payload),
+                hit.eq((same_row & is_open) | s.coming.payload.error), s.conflict.eq(is_open & ~same_row),
+            ]
+
+        # A row may be closed only when no segment before needs it.
+        used = Signal(len(s.banks))
+        entries = [(s.current_valid, s.current), *s.ahead.contents]
+        for b in s.banks:
+            m.d.comb += used[b].eq(Cat(valid & ~segment.error & (segment.bank == b) for valid, segment in entries).any())
+        m.d.comb += sequencer.used.eq(used)
+        with m.If(sequencer.closes):
+            # Of the rows, those that a segment waits for will be opened again, and only those.
+            again = used.bit_select(s.prepared.bank, 1)
+            m.d.sync += [s.opened.eq(0), hit.eq((hit & again) | s.prepared.error), s.conflict.eq(~hit & again)]
+
+        s.precharge, s.activate = Signal(), Signal(name="activate")
+        s.changes = Signal()  # this segment needs a command before it can be served
+        # Decided one cycle ahead, to keep it out of the path of the accesses: what allows either command stays true until
+        # it is given. Of the waits, the second bit says whether they last for another cycle.
+        may_precharge, may_activate = Signal(), Signal()
+        m.d.comb += [
+            s.changes.eq(s.prepared_valid & ~hit), s.precharge.eq(may_precharge & s.run), s.activate.eq(may_activate & s.run),
+        ]
+        m.d.sync += [
+            may_precharge.eq(s.changes & s.run & ~refresh.hold & s.conflict & ~s.precharge & ~used.bit_select(s.prepared.bank, 1)
+                             & ~Array(timer[1:2].any() for timer in s.no_precharge)[s.prepared.bank]),
+            may_activate.eq(s.changes & s.run & ~refresh.hold & ~s.conflict & ~s.activate & ~s.no_activate[1:2].any()),
+        ]
+        with m.If(s.precharge):
+            m.d.sync += [s.conflict.eq(0), s.opened.bit_select(s.prepared.bank, 1).eq(0), *_arm(s.no_activate, timing.t_rp)]
+        with m.If(s.activate):
+            m.d.sync += [hit.eq(1), s.rows[s.prepared.bank].eq(s.prepared.row), s.opened.bit_select(s.prepared.bank, 1).eq(1),
+                         *_arm(s.no_activate, timing.t_rrd)]
+
+    def _serve(self, m, s, writes, answers, sequencer):
+        """Service of the segment at hand, a beat a cycle, and what each command forbids for a while."""
+        timing = self.timing
+        s.access, s.write, ends = Signal(), Signal(), Signal(name="ends")
+        m.d.comb += [
+            s.write.eq(s.current.write),
+            s.access.eq(s.current_valid & s.run & ~s.precharge & ~s.activate & answers.room
+                        & (s.current.error | ~Array(timer[0] for timer in s.no_access)[s.current.bank])
+                        & (~s.write | (writes.o.valid & (~s.no_write[0] | s.current.error)))),
+            writes.o.ready.eq(s.access & s.write),
+            ends.eq(s.access & s.final),
+            s.ahead.o.ready.eq(ends | ~s.current_valid),
+            answers.token.valid.eq(s.access & (~s.write | (ends & s.current.last))),
+            answers.token.last.eq(s.final & s.current.last),
+            answers.token.ack.eq(s.write), answers.token.error.eq(s.current.error),
+        ]
+        with m.If(s.access):
+            m.d.sync += [s.current.column.eq(s.current.column + 1), s.current.left.eq(s.current.left - 1),
+                         s.final.eq(s.current.left == 1)]
+            with m.If(~s.write & ~s.current.error):
+                m.d.sync += _arm(s.no_write, timing.cas + 2)
+        with m.If(s.ahead.o.ready):
+            m.d.sync += [s.current.eq(s.ahead.o.payload), s.current_valid.eq(s.ahead.o.valid),
+                         s.final.eq(s.ahead.o.payload.left == 0)]
+
+        for b in s.banks:
+            with m.If(s.access & s.write & ~s.current.error & (s.current.bank == b)):
+                m.d.sync += _arm(s.no_precharge[b], timing.t_wr)
+            with m.If((s.activate & (s.prepared.bank == b)) | (sequencer.activate & (sequencer.bank == b))):
+                m.d.sync += [*_arm(s.no_precharge[b], s.t_open), *_arm(s.no_access[b], timing.t_rcd)]
+        with m.If(sequencer.activate):
+            # The rows of segments that a refresh has interrupted open again.
+            m.d.sync += [s.opened.bit_select(sequencer.bank, 1).eq(1), *_arm(s.no_activate, timing.t_rrd)]
+
+    def _drive(self, m, s, writes, sequencer):
+        """Command, into registers; those of the I/O cells come after."""
+        pins = self.pins
         command = Cat(pins.we_n, pins.cas_n, pins.ras_n)
         m.d.sync += [command.eq(NOP), pins.cs_n.eq(0), pins.cke.eq(1), pins.dq.oe.eq(0),
                      pins.dq.o.eq(writes.o.payload.data),
-                     pins.dqm.eq(Mux(access & write & ~current.error, ~writes.o.payload.mask, 0))]
+                     pins.dqm.eq(Mux(s.access & s.write & ~s.current.error, ~writes.o.payload.mask, 0))]
         with m.If(~sequencer.ready):
             m.d.sync += pins.dqm.eq(~0)
-        with m.If(~run):
+        with m.If(~s.run):
             m.d.sync += [command.eq(sequencer.command), pins.ba.eq(sequencer.bank), pins.a.eq(sequencer.a)]
             with m.If(sequencer.activate):
-                m.d.sync += pins.a.eq(rows[sequencer.bank])
-        with m.Elif(precharge | activate):
-            m.d.sync += [command.eq(Mux(conflict, PRECHARGE, ACTIVATE)), pins.ba.eq(prepared.bank),
-                         pins.a.eq(Mux(conflict, 0, prepared.row))]
+                m.d.sync += pins.a.eq(s.rows[sequencer.bank])
+        with m.Elif(s.precharge | s.activate):
+            m.d.sync += [command.eq(Mux(s.conflict, PRECHARGE, ACTIVATE)), pins.ba.eq(s.prepared.bank),
+                         pins.a.eq(Mux(s.conflict, 0, s.prepared.row))]
         with m.Else():
-            m.d.sync += [pins.ba.eq(current.bank), pins.a.eq(current.column)]
-            with m.If(access & ~current.error):
-                m.d.sync += [command.eq(Mux(write, WRITE, READ)), pins.dq.oe.eq(write)]
-        return m
+            m.d.sync += [pins.ba.eq(s.current.bank), pins.a.eq(s.current.column)]
+            with m.If(s.access & ~s.current.error):
+                m.d.sync += [command.eq(Mux(s.write, WRITE, READ)), pins.dq.oe.eq(s.write)]

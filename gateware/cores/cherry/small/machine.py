@@ -99,39 +99,7 @@ class MicroMachine(wiring.Component):
         m.d.comb += [write.en.eq(at(Op.ST, Op.CALL)), write.addr.eq(Mux(calls, Cat(depth, Const(RETURNS >> 3, 5)), place)),
                      write.data.eq(Mux(calls, following, a))]
 
-        # The accumulator
-        total, minus, left = Signal(33), op == Op.SUB, Signal(5)
-        m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + minus)
-        # A product: the multiplier, whose lowest bit says whether the operand is added, in a cycle of its own, before a bit leaves A.
-        multiplier, summed, adds = Signal(32, reset_less=True), Signal(), Signal()
-        right = Cat(a[1:], carry & summed, a[0])
-        m.d.comb += adds.eq(multiplier[0] & ~summed)
-        with m.If(self._second):
-            with m.Switch(op):
-                with m.Case(Op.LD):
-                    m.d.sync += a.eq(operand)
-                with m.Case(Op.ADD, Op.SUB):
-                    m.d.sync += Cat(a, carry).eq(total)
-                with m.Case(Op.AND):
-                    m.d.sync += a.eq(a & operand)
-                with m.Case(Op.SHL, Op.SHR):
-                    with m.If(left != 0):
-                        m.d.sync += [Cat(a, carry).eq(Mux(op == Op.SHL, Cat(Const(0, 1), a), right)), left.eq(left - 1)]
-                with m.Case(Op.MUL):
-                    m.d.sync += summed.eq(adds)
-                    with m.If(adds):
-                        m.d.sync += Cat(a, carry).eq(total)
-                    with m.Else():
-                        m.d.sync += [Cat(a, carry).eq(right), multiplier.eq(multiplier >> 1), left.eq(left - 1)]
-        with m.Else():
-            m.d.sync += left.eq(Mux(op == Op.MUL, 0, Mux(x[10], index, x)))
-            with m.If(self._valid & (op == Op.MUL)):
-                m.d.sync += [multiplier.eq(a), a.eq(0)]
-        m.d.comb += self._done.eq(1)
-        with m.If(at(Op.MUL)):
-            m.d.comb += self._done.eq(~adds & (left == 1))
-        with m.If(at(Op.SHL, Op.SHR)):
-            m.d.comb += self._done.eq(left[1:] == 0)
+        self._accumulate(m, at, op, x, index, operand)
         self._word(m, at)
         begun = Signal()
         with m.If(at(Op.RUN)):
@@ -178,6 +146,42 @@ class MicroMachine(wiring.Component):
         with m.If(op == Op.WAIT):
             m.d.sync += depth.eq(0)
         return m
+
+    def _accumulate(self, m, at, op, x, index, operand):
+        """Accumulator: loads, sums, shifts, products."""
+        a, carry = self._a, self._carry
+        total, minus, left = Signal(33), op == Op.SUB, Signal(5)
+        m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + minus)
+        # A product: the multiplier, whose lowest bit says whether the operand is added, in a cycle of its own, before a bit leaves A.
+        multiplier, summed, adds = Signal(32, reset_less=True), Signal(), Signal()
+        right = Cat(a[1:], carry & summed, a[0])
+        m.d.comb += adds.eq(multiplier[0] & ~summed)
+        with m.If(self._second):
+            with m.Switch(op):
+                with m.Case(Op.LD):
+                    m.d.sync += a.eq(operand)
+                with m.Case(Op.ADD, Op.SUB):
+                    m.d.sync += Cat(a, carry).eq(total)
+                with m.Case(Op.AND):
+                    m.d.sync += a.eq(a & operand)
+                with m.Case(Op.SHL, Op.SHR):
+                    with m.If(left != 0):
+                        m.d.sync += [Cat(a, carry).eq(Mux(op == Op.SHL, Cat(Const(0, 1), a), right)), left.eq(left - 1)]
+                with m.Case(Op.MUL):
+                    m.d.sync += summed.eq(adds)
+                    with m.If(adds):
+                        m.d.sync += Cat(a, carry).eq(total)
+                    with m.Else():
+                        m.d.sync += [Cat(a, carry).eq(right), multiplier.eq(multiplier >> 1), left.eq(left - 1)]
+        with m.Else():
+            m.d.sync += left.eq(Mux(op == Op.MUL, 0, Mux(x[10], index, x)))
+            with m.If(self._valid & (op == Op.MUL)):
+                m.d.sync += [multiplier.eq(a), a.eq(0)]
+        m.d.comb += self._done.eq(1)
+        with m.If(at(Op.MUL)):
+            m.d.comb += self._done.eq(~adds & (left == 1))
+        with m.If(at(Op.SHL, Op.SHR)):
+            m.d.comb += self._done.eq(left[1:] == 0)
 
     def _word(self, m, at):
         """READ, REQUEST and SEND: one word of main memory."""

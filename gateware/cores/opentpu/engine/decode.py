@@ -10,6 +10,7 @@ from enum import IntEnum
 from functools import reduce
 from itertools import pairwise
 from operator import or_
+from types import SimpleNamespace
 
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
@@ -71,6 +72,15 @@ class _Steps:
             self.m.d.sync += self.at[name].eq(reduce(or_, self._into[name], stays))
 
 
+def _later(m, condition, name):
+    """``condition`` in the cycle in which the sum that was said with it is there."""
+    for k in range(2):
+        held = Signal(name=f"{name}_{k}")
+        m.d.sync += held.eq(condition)
+        condition = held
+    return condition
+
+
 class Decode(wiring.Component):
     """From instruction words to candidates for issue, in program order.
 
@@ -102,7 +112,7 @@ class Decode(wiring.Component):
         })
 
     def elaborate(self, platform):
-        m = Module()
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         p, regs = self.params, self.registers
         row_shifts, tile_shifts = size_shifts(p["n"])
         capacity = p["wfifo_tiles"] + 1
@@ -110,13 +120,13 @@ class Decode(wiring.Component):
         # The word register. It is filled when it is empty, not in the cycle in which it becomes so: the decision to issue then ends
         # here. The same holds for the candidate.
         m.submodules.classify = classify = Classify(params=p)
-        word, word_error = Signal(class_layout(p), reset_less=True), Signal(reset_less=True)
-        have, load, next_word, gone = Signal(), Signal(), Signal(), Signal()
-        m.d.comb += [classify.word.eq(data.View(word_layout(ISA), self.word)), load.eq(self.word_valid & ~have),
+        word, s.word_error = Signal(class_layout(p), reset_less=True), Signal(reset_less=True)
+        s.have, load, s.next_word, s.gone = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [classify.word.eq(data.View(word_layout(ISA), self.word)), load.eq(self.word_valid & ~s.have),
                      self.take_word.eq(load)]
-        m.d.sync += [have.eq(load | have & ~next_word), gone.eq(self.exhausted)]    # (gone: late, to keep the fetch away)
+        m.d.sync += [s.have.eq(load | s.have & ~s.next_word), s.gone.eq(self.exhausted)]  # (gone: late, to keep the fetch away)
         with m.If(load):
-            m.d.sync += [word.eq(classify.about), word_error.eq(self.word_error)]
+            m.d.sync += [word.eq(classify.about), s.word_error.eq(self.word_error)]
 
         # Steps
         longest = max(len(row_shifts), len(tile_shifts))
@@ -129,58 +139,24 @@ class Decode(wiring.Component):
         rows = Signal(9)
         m.d.comb += rows.eq(word.number + 1)
         fail_x, fail_length, fail_value = Signal(3, reset_less=True), Signal(reset_less=True), Signal(9, reset_less=True)
-        begin, acc = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        s.begin, acc = Signal(32, reset_less=True), Signal(32, reset_less=True, name="acc")
         m.submodules.adder = adder = OperandAdder(
             x={"program": regs.program_address, "host": regs.hostmem_base, "tiles": regs.weights_base,
-               "window_limit": regs.window_limit, "zero": Const(0, 32), "error": self.error_address, "begin": begin,
+               "window_limit": regs.window_limit, "zero": Const(0, 32), "error": self.error_address, "begin": s.begin,
                "addr": Mux(word.ub_bad | word.bad_cfg, word.ub, word.addr)},
             y={"window_base": regs.window_base, "window_limit": regs.window_limit, "host_limit": regs.hostmem_limit,
                "tiles_limit": regs.weights_limit, "host": regs.hostmem_base, "length": regs.program_length,
                "small": None, "shifted": None},
-            small={"value": fail_value, "tile": Const(p["n"] ** 2), **{f"rows_{s}": rows << s for s in row_shifts}},
-            shifted={s: (word.addr << s)[:32] for s in sorted({*row_shifts, *tile_shifts})}, acc=acc)
-        add, less, above = adder.add, adder.less, adder.above
-        total, carry = adder.total, adder.carry
+            small={"value": fail_value, "tile": Const(p["n"] ** 2), **{f"rows_{k}": rows << k for k in row_shifts}},
+            shifted={k: (word.addr << k)[:32] for k in sorted({*row_shifts, *tile_shifts})}, acc=acc)
 
-        def later(condition, name):
-            """``condition`` in the cycle in which the sum that was said with it is there."""
-            for k in range(2):
-                held = Signal(name=f"{name}_{k}")
-                m.d.sync += held.eq(condition)
-                condition = held
-            return condition
-
-        # Hand-over
-        out, free, put = Signal(self.candidate.shape()), Signal(), Signal()
-        code = Signal(5)
-        m.d.comb += [free.eq(~self.valid), next_word.eq(put & free & ~steps["report"])]
-        with m.If(self.take):
-            m.d.sync += self.valid.eq(0)
-        with m.If(put & free):
-            m.d.sync += self.valid.eq(1)
-        with m.If(free):
-            m.d.sync += self.candidate.eq(out)      # whether or not it is one: nobody looks before it is valid
-        failing = steps["report"]
-        m.d.comb += [
-            *(out.op[name].eq(word[name] & ~failing) for name in OPS if name != "fault"), out.op.fault.eq(failing),
-            out.switch.eq(word.flags.switch), out.convolve.eq(word.flags.convolve), out.overwrite.eq(word.flags.overwrite),
-            out.func.eq(word.flags.func), out.pool.eq(word.flags.pool), out.ub.eq(word.ub), out.ub_last.eq(word.ub_last),
-            out.acc.eq(word.addr), out.acc_last.eq(word.acc_last), out.number.eq(word.number), out.code.eq(code),
-            out.begin.eq(Mux(word.memory | failing, begin, word.addr)), out.end.eq(acc),
-        ]
-        # Rows that are checked while the instruction runs travel whole.
-        if p["ext_conv"]:
-            with m.If(word.mmc):
-                m.d.comb += out.end.eq(word.ub)
-        if p["ext_pool"]:
-            with m.If(word.act & word.high_addr & ~failing):
-                m.d.comb += out.begin.eq(0xFFFF_FFFF)
+        self._hand_over(m, s, word, steps, acc)
 
         # Faults: what is wrong, and the detail as a sum.
         saturate = Signal()
 
         def fault(number, first="zero", value=0, length=False):
-            m.d.sync += [code.eq(number), fail_x.eq(adder.index_x(first)), fail_value.eq(value), fail_length.eq(length),
+            m.d.sync += [s.code.eq(number), fail_x.eq(adder.index_x(first)), fail_value.eq(value), fail_length.eq(length),
                          saturate.eq(number == FaultCode.ACC_RANGE)]
 
         def judge(verdicts):
@@ -193,41 +169,78 @@ class Decode(wiring.Component):
         adder.choose(steps["fail_1"], fail_x, Mux(fail_length, adder.index_y("length"), adder.index_y("small")))
         adder.choose_small(steps["fail_1"], "value")
         steps.chain("fail_1", "fail_2", "fail_3", "report")
-        steps.move("report", "done", free)
+        steps.move("report", "done", s.free)
         with m.If(steps["fail_3"]):
-            m.d.sync += begin.eq(total | (saturate & (word.high_addr | carry)).replicate(32))
+            m.d.sync += s.begin.eq(adder.total | (saturate & (word.high_addr | adder.carry)).replicate(32))
 
-        self._start(m, steps, adder, later, judge, acc)
+        self._start(m, steps, adder, judge, acc)
 
         # Program order of tiles and switches
-        pending, switched = Signal(range(capacity + 1)), Signal()
-        empty, full = Signal(init=1), Signal()
-        m.d.sync += [empty.eq(pending == 0), full.eq(pending == capacity)]
-        takes = word.mmc & word.flags.switch
-        unready = word.mmc & Mux(word.flags.switch, empty, ~switched)
+        s.pending, s.switched = Signal(range(capacity + 1)), Signal(name="switched")
+        s.empty, s.full = Signal(init=1), Signal(name="full")
+        m.d.sync += [s.empty.eq(s.pending == 0), s.full.eq(s.pending == capacity)]
+        s.takes = word.mmc & word.flags.switch
+        s.unready = word.mmc & Mux(word.flags.switch, s.empty, ~s.switched)
 
-        # A word: begin = base + size * addr, acc = begin + size * number of rows (or of one tile), which has to be in its region.
-        sound = ~(word_error | word.illegal | word.bad_cfg | word.stray.any() | word.ub_bad | word.acc_bad | unready)
-        plain, moves = Signal(), Signal()
-        m.d.comb += [plain.eq(have & sound & ~word.memory), moves.eq(have & sound & word.memory),
-                     self.starved.eq(steps["word"] & ~have)]
+        self._access(m, s, tile_shifts, row_shifts, word, offsets, lengths, steps, acc, adder)
+        self._decide(m, s, capacity, word, steps, judge)
+        steps.finish()
+        return m
+
+    def _hand_over(self, m, s, word, steps, acc):
+        """Candidate for issue, made of the word or of its fault."""
+        p = self.params
+        out, s.free, s.put = Signal(self.candidate.shape()), Signal(), Signal()
+        s.code = Signal(5)
+        m.d.comb += [s.free.eq(~self.valid), s.next_word.eq(s.put & s.free & ~steps["report"])]
+        with m.If(self.take):
+            m.d.sync += self.valid.eq(0)
+        with m.If(s.put & s.free):
+            m.d.sync += self.valid.eq(1)
+        with m.If(s.free):
+            m.d.sync += self.candidate.eq(out)      # whether or not it is one: nobody looks before it is valid
+        failing = steps["report"]
+        m.d.comb += [
+            *(out.op[name].eq(word[name] & ~failing) for name in OPS if name != "fault"), out.op.fault.eq(failing),
+            out.switch.eq(word.flags.switch), out.convolve.eq(word.flags.convolve), out.overwrite.eq(word.flags.overwrite),
+            out.func.eq(word.flags.func), out.pool.eq(word.flags.pool), out.ub.eq(word.ub), out.ub_last.eq(word.ub_last),
+            out.acc.eq(word.addr), out.acc_last.eq(word.acc_last), out.number.eq(word.number), out.code.eq(s.code),
+            out.begin.eq(Mux(word.memory | failing, s.begin, word.addr)), out.end.eq(acc),
+        ]
+        # Rows that are checked while the instruction runs travel whole.
+        if p["ext_conv"]:
+            with m.If(word.mmc):
+                m.d.comb += out.end.eq(word.ub)
+        if p["ext_pool"]:
+            with m.If(word.act & word.high_addr & ~failing):
+                m.d.comb += out.begin.eq(0xFFFF_FFFF)
+
+    def _access(self, m, s, tile_shifts, row_shifts, word, offsets, lengths, steps, acc, adder):
+        """Bounds of an access: begin = base + size * addr, acc = begin + size * number of rows (or of one tile), which has to be in its
+        region."""
+        add, less, above = adder.add, adder.less, adder.above
+        total, carry = adder.total, adder.carry
+        s.sound = ~(s.word_error | word.illegal | word.bad_cfg | word.stray.any() | word.ub_bad | word.acc_bad | s.unready)
+        s.plain, moves = Signal(), Signal(name="moves")
+        m.d.comb += [s.plain.eq(s.have & s.sound & ~word.memory), moves.eq(s.have & s.sound & word.memory),
+                     self.starved.eq(steps["word"] & ~s.have)]
         adder.choose_shifted(steps["word"] & word.rw, tile_shifts[0])
         adder.choose_shifted(steps["word"] & ~word.rw, row_shifts[0])
         add(steps["word"] & word.rw, "tiles", "shifted")
         add(steps["word"] & ~word.rw, "host", "shifted")
-        begins = [later(steps["word"] & moves, "first")]
+        begins = [_later(m, steps["word"] & moves, "first")]
         for k, name in enumerate(offsets, 1):
             for shifts, mine in ((tile_shifts, word.rw), (row_shifts, ~word.rw)):
                 if k < len(shifts):
                     add(steps[name] & mine, None, "shifted")
                     adder.choose_shifted(steps[name] & mine, shifts[k])
-                    begins.append(later(steps[name] & mine, name))
+                    begins.append(_later(m, steps[name] & mine, name))
         for k, name in enumerate(lengths):
             add(steps[name], None, "small")
             adder.choose_small(steps[name] & ~word.rw, f"rows_{row_shifts[k]}")
             if k == 0:
                 adder.choose_small(steps[name] & word.rw, "tile")
-        sums = [*begins, *(later(steps[name], name) for name in lengths)]
+        sums = [*begins, *(_later(m, steps[name], name) for name in lengths)]
 
         def path(source, shifts, mine):
             """Steps from the word to the limit."""
@@ -251,48 +264,48 @@ class Decode(wiring.Component):
         above(steps["high"], None, "window_limit")
         less(steps["beyond"], "begin", "window_limit")
         steps.chain("low", "high", "beyond", "settle_1", "settle_2", "decide")
-        over, overflow, low, high, beyond = (Signal(name=name) for name in ("over", "overflow", "low", "high", "beyond"))
+        s.over, overflow, s.low, s.high, s.beyond = (Signal(name=name) for name in ("over", "overflow", "low", "high", "beyond"))
         with m.If(reduce(or_, begins)):
-            m.d.sync += begin.eq(total)
+            m.d.sync += s.begin.eq(total)
         with m.If(reduce(or_, sums)):
             m.d.sync += [acc.eq(total), overflow.eq(overflow | carry)]
         with m.If(steps["word"]):
-            m.d.sync += [overflow.eq(0), low.eq(0), high.eq(0)]
-        with m.If(later(steps["limit"], "limit")):
-            m.d.sync += over.eq(carry | overflow | word.far)
-        for name, signal, value in (("low", low, ~carry), ("high", high, carry), ("beyond", beyond, carry)):
-            with m.If(later(steps[name], name)):
+            m.d.sync += [overflow.eq(0), s.low.eq(0), s.high.eq(0)]
+        with m.If(_later(m, steps["limit"], "limit")):
+            m.d.sync += s.over.eq(carry | overflow | word.far)
+        for name, signal, value in (("low", s.low, ~carry), ("high", s.high, carry), ("beyond", s.beyond, carry)):
+            with m.If(_later(m, steps[name], name)):
                 m.d.sync += signal.eq(value)
 
-        # Decisions
-        steps.move("word", "wrong", have & ~sound | ~have & gone)
-        steps.move("word", "done", plain & free & word.hlt)
+    @staticmethod
+    def _decide(m, s, capacity, word, steps, judge):
+        """Decisions about a word: wrong by itself, refused for its access, or a candidate."""
+        steps.move("word", "wrong", s.have & ~s.sound | ~s.have & s.gone)
+        steps.move("word", "done", s.plain & s.free & word.hlt)
         with m.If(steps["wrong"]):
             judge((
-                (~have, FaultCode.PROGRAM_END, "zero", 0, True), (word_error, FaultCode.BUS_ERROR, "error"),
+                (~s.have, FaultCode.PROGRAM_END, "zero", 0, True), (s.word_error, FaultCode.BUS_ERROR, "error"),
                 (word.bad_cfg, FaultCode.BAD_CONFIG, "addr"), (word.illegal, FaultCode.ILLEGAL_OPCODE, "zero", word.opcode),
                 *((word.stray[k], FaultCode.BAD_FIELD, "zero", k + 1) for k in range(len(word.stray))),
                 (word.ub_bad, FaultCode.UB_RANGE, "addr", word.number), (word.acc_bad, FaultCode.ACC_RANGE, "addr", word.number),
                 (word.flags.switch, FaultCode.WEIGHT_UNDERFLOW), (Const(1, 1), FaultCode.NO_WEIGHTS)))
         steps.move("wrong", "fail_1")
         refused = Signal()
-        m.d.comb += refused.eq(over | word.rw & full | low | high)
+        m.d.comb += refused.eq(s.over | word.rw & s.full | s.low | s.high)
         with m.If(steps["decide"] & refused):
             judge((
-                (over & word.rw, FaultCode.WEIGHT_RANGE, "addr"), (over, FaultCode.HOST_RANGE, "addr", word.number),
-                (word.rw & full, FaultCode.WEIGHT_OVERFLOW, "zero", capacity),
-                (low | high & beyond, FaultCode.WINDOW, "begin"), (Const(1, 1), FaultCode.WINDOW, "window_limit")))
+                (s.over & word.rw, FaultCode.WEIGHT_RANGE, "addr"), (s.over, FaultCode.HOST_RANGE, "addr", word.number),
+                (word.rw & s.full, FaultCode.WEIGHT_OVERFLOW, "zero", capacity),
+                (s.low | s.high & s.beyond, FaultCode.WINDOW, "begin"), (Const(1, 1), FaultCode.WINDOW, "window_limit")))
         steps.move("decide", "fail_1", refused)
-        steps.move("decide", "word", ~refused & free)
-        m.d.comb += put.eq(steps["word"] & plain | steps["decide"] & ~refused | steps["report"])
-        with m.If(steps["word"] & plain & takes & free):
-            m.d.sync += [pending.eq(pending - 1), switched.eq(1), empty.eq(pending == 1)]
-        with m.If(steps["decide"] & ~refused & word.rw & free):
-            m.d.sync += [pending.eq(pending + 1), empty.eq(0)]
-        steps.finish()
-        return m
+        steps.move("decide", "word", ~refused & s.free)
+        m.d.comb += s.put.eq(steps["word"] & s.plain | steps["decide"] & ~refused | steps["report"])
+        with m.If(steps["word"] & s.plain & s.takes & s.free):
+            m.d.sync += [s.pending.eq(s.pending - 1), s.switched.eq(1), s.empty.eq(s.pending == 1)]
+        with m.If(steps["decide"] & ~refused & word.rw & s.free):
+            m.d.sync += [s.pending.eq(s.pending + 1), s.empty.eq(0)]
 
-    def _start(self, m, steps, adder, later, judge, acc):
+    def _start(self, m, steps, adder, judge, acc):
         """Start checks: one comparison a cycle; the length modulo 7 meanwhile, digit by digit (8 is 1 modulo 7)."""
         p, regs = self.params, self.registers
         names = ("past", "low", "high", "beyond", "before", "some_host", "crosses", "bad_limit", "bad_weights", "host_low",

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fetch: one linear stream of beats over the program, and the gearbox that makes 14-byte words of it (section 7.1)."""
+from types import SimpleNamespace
+
 from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out
@@ -40,7 +42,7 @@ class Fetch(wiring.Component):
         })
 
     def elaborate(self, platform):
-        m = Module()
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         size = self.beat_bytes
         unit = 2 if size % 2 == 0 else 1
         word_units, beat_units = WORD_BYTES // unit, size // unit
@@ -49,67 +51,11 @@ class Fetch(wiring.Component):
             # Without a buffer, only what completes a word in the gearbox: answers must not wait for the issue of a word, since
             # that may wait for an answer behind them.
             burst = -(-word_units // beat_units)
-        port = self.memory
         length_bytes = WORD_BYTES - unit + size
-        count = Signal(range(length_bytes // unit + 1))     # units in the gearbox
+        s.count = Signal(range(length_bytes // unit + 1))   # units in the gearbox
 
-        # Requests of eight words, the last one shorter. ``left`` are the bytes not yet asked for. The request on offer stands in
-        # registers of its own and counts as outstanding. That the next one may be made is said a cycle before.
-        left = Signal(32)
-        address = Signal(32, reset_less=True)
-        outstanding = Signal(2)
-        room, armed, offer, last_arrives = Signal(), Signal(), Signal(), Signal()
-        goal = Signal(range(burst + 1), init=burst)     # beats of a request, unless the program ends before
-        if self.words <= 2:
-            asked_goal = Signal.like(goal)              # of the request that is under way
-            m.d.comb += goal.eq(Array([-(-(word_units - k) // beat_units) for k in range(word_units)])[count])
-            with m.If(offer):
-                m.d.sync += asked_goal.eq(goal)
-        else:
-            asked_goal = burst
-            m.d.comb += goal.eq(burst)
-        final = left <= goal * size
-        more = left != 0
-        final_beats = (left[:(burst * size).bit_length()] - 1)[:(burst * size).bit_length()] // size
-        m.d.sync += armed.eq(more & room & ~armed & ~outstanding[1] & ~port.req.valid & ~self.start)
-        m.d.comb += offer.eq(armed & ~self.stop)
-        with m.If(port.req.ready):
-            m.d.sync += port.req.valid.eq(0)
-        with m.If(offer):
-            m.d.sync += [
-                port.req.valid.eq(1), port.req.payload.address.eq(address),
-                port.req.payload.beats.eq(Mux(final, final_beats, goal - 1)),
-                address.eq(address + goal * size), left.eq(Mux(final, 0, left - goal * size)),
-            ]
-        m.d.sync += outstanding.eq(outstanding + offer - last_arrives)
-
-        # Beats: through a buffer, if one was asked for. A request is made when there is room for all of it.
-        capacity = -(-self.words * WORD_BYTES // size)
-        beat, beat_error, beat_last, beat_valid, beat_ready = (
-            Signal(8 * size), Signal(), Signal(), Signal(), Signal())
-        if self.words > 2:
-            depth = max(capacity, 2 * burst)
-            m.submodules.buffer = buffer = fifo.SyncFIFOBuffered(width=8 * size + 2, depth=depth)
-            held = Signal(range(depth + 1))             # beats in the buffer or on the way into it
-            m.d.sync += held.eq(held + Mux(offer, burst, 0) - (buffer.r_en & buffer.r_rdy))
-            m.d.comb += [
-                room.eq(held <= depth - burst),
-                buffer.w_data.eq(Cat(port.r.payload.data, port.r.payload.error, port.r.payload.last)),
-                buffer.w_en.eq(port.r.valid),
-                port.r.ready.eq(buffer.w_rdy),
-                Cat(beat, beat_error, beat_last).eq(buffer.r_data),
-                beat_valid.eq(buffer.r_rdy), buffer.r_en.eq(beat_ready),
-            ]
-            with m.If(self.start):
-                m.d.sync += held.eq(0)      # the last request may have been shorter than it was counted
-            m.d.comb += last_arrives.eq(buffer.r_en & buffer.r_rdy & beat_last)
-        else:
-            m.d.comb += [
-                room.eq((outstanding == 0) & (count < word_units)),
-                beat.eq(port.r.payload.data), beat_error.eq(port.r.payload.error), beat_last.eq(port.r.payload.last),
-                beat_valid.eq(port.r.valid), port.r.ready.eq(beat_ready),
-                last_arrives.eq(port.r.valid & port.r.ready & port.r.payload.last),
-            ]
+        self._ask(m, s, word_units, beat_units, burst)
+        self._beats(m, s, word_units, burst)
 
         # Gearbox: beats are shifted in at the low end, the oldest bytes are the highest. ``count`` are valid.
         window = Signal(8 * max(length_bytes, WORD_BYTES), reset_less=True)
@@ -117,50 +63,112 @@ class Fetch(wiring.Component):
         final_pad = Signal.like(pad)
         whole = Signal()
         shift = Signal()
-        after = Signal.like(count)
+        after = Signal.like(s.count)
         ended = Signal()
         m.d.comb += [
-            whole.eq(count >= (word_units + pad if size > WORD_BYTES else word_units)),
+            whole.eq(s.count >= (word_units + pad if size > WORD_BYTES else word_units)),
             self.valid.eq(whole),
-            after.eq(count - Mux(self.take, word_units, 0)),
-            shift.eq(beat_valid & ((count < word_units) | (self.take & (after < word_units)))),
-            beat_ready.eq(shift | self.stop),
+            after.eq(s.count - Mux(self.take, word_units, 0)),
+            shift.eq(s.beat_valid & ((s.count < word_units) | (self.take & (after < word_units)))),
+            s.beat_ready.eq(shift | self.stop),
         ]
         choices = length_bytes // unit - word_units + 1
         if choices == 1:
             m.d.comb += self.word.eq(window[:8 * WORD_BYTES])
         else:
-            above = count - word_units
+            above = s.count - word_units
             words = [window[8 * unit * k:8 * (unit * k + WORD_BYTES)] for k in range(choices)]
             m.d.comb += self.word.eq(Array(words)[above[:(choices - 1).bit_length()]])
-        m.d.sync += count.eq(after + Mux(shift, beat_units, 0))
+        m.d.sync += s.count.eq(after + Mux(shift, beat_units, 0))
         with m.If(shift):
-            swapped = Cat(beat.word_select(size - 1 - k, 8) for k in range(size))
-            m.d.sync += [window.eq(Cat(swapped, window)), self.error.eq(self.error | beat_error)]
+            swapped = Cat(s.beat.word_select(size - 1 - k, 8) for k in range(size))
+            m.d.sync += [window.eq(Cat(swapped, window)), self.error.eq(self.error | s.beat_error)]
             if size > WORD_BYTES:
-                with m.If(beat_last & ~more & (outstanding == 1)):
+                with m.If(s.beat_last & ~s.more & (s.outstanding == 1)):
                     m.d.sync += pad.eq(final_pad)
         if size > WORD_BYTES:
-            with m.If(offer & final):
-                m.d.sync += final_pad.eq(((final_beats + 1) * size - left)[:8] >> (unit - 1))
+            with m.If(s.offer & s.final):
+                m.d.sync += final_pad.eq(((s.final_beats + 1) * size - s.left)[:8] >> (unit - 1))
         # The request a beat belongs to. It is the request of the word's first bad byte.
         origin, answered = Signal(32, reset_less=True), Signal()
-        m.d.sync += answered.eq(shift & beat_last & ~(self.error | beat_error) & ~self.start)
+        m.d.sync += answered.eq(shift & s.beat_last & ~(self.error | s.beat_error) & ~self.start)
         with m.If(answered):
-            m.d.sync += origin.eq(origin + asked_goal * size)
+            m.d.sync += origin.eq(origin + s.asked_goal * size)
         m.d.comb += [
             self.error_address.eq(origin),
-            ended.eq(~more & (outstanding == 0)),
+            ended.eq(~s.more & (s.outstanding == 0)),
             self.exhausted.eq(ended & ~whole),
-            self.idle.eq(outstanding == 0),
+            self.idle.eq(s.outstanding == 0),
         ]
         if self.words > 2:
-            m.d.comb += self.idle.eq((outstanding == 0) & ~beat_valid)
+            m.d.comb += self.idle.eq((s.outstanding == 0) & ~s.beat_valid)
         with m.If(self.start):
             m.d.sync += [
-                address.eq(self.address), origin.eq(self.address), left.eq(self.length), count.eq(0), pad.eq(0),
-                self.error.eq(0), outstanding.eq(0),
+                s.address.eq(self.address), origin.eq(self.address), s.left.eq(self.length), s.count.eq(0), pad.eq(0),
+                self.error.eq(0), s.outstanding.eq(0),
             ]
         with m.Elif(self.stop):
-            m.d.sync += left.eq(0)
+            m.d.sync += s.left.eq(0)
         return m
+
+    def _ask(self, m, s, word_units, beat_units, burst):
+        """Requests of eight words, the last one shorter. ``left`` are the bytes not yet asked for. The request on offer stands in
+        registers of its own and counts as outstanding. That the next one may be made is said a cycle before."""
+        size, port = self.beat_bytes, self.memory
+        s.left = Signal(32)
+        s.address = Signal(32, reset_less=True)
+        s.outstanding = Signal(2)
+        s.room, armed, s.offer, s.last_arrives = Signal(), Signal(), Signal(), Signal()
+        goal = Signal(range(burst + 1), init=burst)     # beats of a request, unless the program ends before
+        if self.words <= 2:
+            s.asked_goal = Signal.like(goal)            # of the request that is under way
+            m.d.comb += goal.eq(Array([-(-(word_units - k) // beat_units) for k in range(word_units)])[s.count])
+            with m.If(s.offer):
+                m.d.sync += s.asked_goal.eq(goal)
+        else:
+            s.asked_goal = burst
+            m.d.comb += goal.eq(burst)
+        s.final = s.left <= goal * size
+        s.more = s.left != 0
+        s.final_beats = (s.left[:(burst * size).bit_length()] - 1)[:(burst * size).bit_length()] // size
+        m.d.sync += armed.eq(s.more & s.room & ~armed & ~s.outstanding[1] & ~port.req.valid & ~self.start)
+        m.d.comb += s.offer.eq(armed & ~self.stop)
+        with m.If(port.req.ready):
+            m.d.sync += port.req.valid.eq(0)
+        with m.If(s.offer):
+            m.d.sync += [
+                port.req.valid.eq(1), port.req.payload.address.eq(s.address),
+                port.req.payload.beats.eq(Mux(s.final, s.final_beats, goal - 1)),
+                s.address.eq(s.address + goal * size), s.left.eq(Mux(s.final, 0, s.left - goal * size)),
+            ]
+        m.d.sync += s.outstanding.eq(s.outstanding + s.offer - s.last_arrives)
+
+    def _beats(self, m, s, word_units, burst):
+        """Beats: through a buffer, if one was asked for. A request is made when there is room for all of it."""
+        size, port = self.beat_bytes, self.memory
+        capacity = -(-self.words * WORD_BYTES // size)
+        s.beat, s.beat_error, s.beat_last, s.beat_valid, s.beat_ready = (
+            Signal(8 * size), Signal(), Signal(), Signal(), Signal())
+        if self.words > 2:
+            depth = max(capacity, 2 * burst)
+            m.submodules.buffer = buffer = fifo.SyncFIFOBuffered(width=8 * size + 2, depth=depth)
+            held = Signal(range(depth + 1))             # beats in the buffer or on the way into it
+            m.d.sync += held.eq(held + Mux(s.offer, burst, 0) - (buffer.r_en & buffer.r_rdy))
+            m.d.comb += [
+                s.room.eq(held <= depth - burst),
+                buffer.w_data.eq(Cat(port.r.payload.data, port.r.payload.error, port.r.payload.last)),
+                buffer.w_en.eq(port.r.valid),
+                port.r.ready.eq(buffer.w_rdy),
+                Cat(s.beat, s.beat_error, s.beat_last).eq(buffer.r_data),
+                s.beat_valid.eq(buffer.r_rdy), buffer.r_en.eq(s.beat_ready),
+            ]
+            with m.If(self.start):
+                m.d.sync += held.eq(0)      # the last request may have been shorter than it was counted
+            m.d.comb += s.last_arrives.eq(buffer.r_en & buffer.r_rdy & s.beat_last)
+        else:
+            m.d.comb += [
+                s.room.eq((s.outstanding == 0) & (s.count < word_units)),
+                s.beat.eq(port.r.payload.data), s.beat_error.eq(port.r.payload.error), s.beat_last.eq(port.r.payload.last),
+                s.beat_valid.eq(port.r.valid), port.r.ready.eq(s.beat_ready),
+                s.last_arrives.eq(port.r.valid & port.r.ready & port.r.payload.last),
+            ]

@@ -79,55 +79,11 @@ class MicroMachine(wiring.Component):
             is_number.eq(rs == 24),
         ]
 
-        # The adder
-        operand, alu = read.data, first["alu"]
-        a = Signal(32, reset_less=True)
-        subtract, twice, fresh, reduce, changes, counts = (
-            Signal(name=name) for name in ("subtract", "twice", "fresh", "reduce", "changes", "counts"))
-        m.d.sync += [
-            subtract.eq((alu == Alu.SUB) | (alu == Alu.REDUCE)), twice.eq(alu == Alu.DOUBLE), fresh.eq(alu == Alu.LOAD),
-            reduce.eq(alu == Alu.REDUCE), changes.eq(alu != Alu.HOLD),
-            counts.eq((alu == Alu.ADD) | (alu == Alu.SUB) | (alu == Alu.DOUBLE)),
-        ]
-        carry, over = Signal(), Signal()        # of the last addition; of any since the word was dispatched
-        b, total = Signal(32), Signal(33)
-        m.d.comb += [
-            b.eq(Mux(twice, a, operand ^ subtract.replicate(32))),
-            total.eq((a & ~fresh.replicate(32)) + b + subtract),
-            self.operand.eq(operand), self.result.eq(a), self.carry.eq(carry), self.over.eq(over),
-        ]
-        with m.If(valid & changes & (~reduce | total[32])):
-            m.d.sync += a.eq(total)
-        with m.If(valid & counts):
-            m.d.sync += [carry.eq(total[32]), over.eq(over | total[32])]
-        with m.If(self.commands[Command.DISPATCH]):
-            m.d.sync += over.eq(0)
-        with m.If(valid & is_number):
-            m.d.sync += self.number.eq(operand)
+        operand, carry, over, total = self._add(m, read, first, valid, is_number)
 
         # Jumps
         act, rd = second["act"], second["rd"]
-        # Most conditions are looked at in the first stage, a cycle before their jump; what the last addition said, in the second.
-        met, picked = Signal(), Signal()
-        fresh_conds = {Cond.CARRY: carry, Cond.NO_CARRY: ~carry, Cond.MARK: operand[31]}
-        with m.Switch(first["cond"]):
-            for number in Cond:
-                if number not in fresh_conds:
-                    with m.Case(number):
-                        m.d.sync += picked.eq({Cond.NEVER: Const(0), Cond.ALWAYS: Const(1)}.get(number, self.conditions[number]))
-            with m.Default():
-                m.d.sync += picked.eq(0)
-        always, may_be_over, not_over = Signal(), Signal(), Signal()
-        m.d.sync += [
-            always.eq(first["cond"] == Cond.ALWAYS), not_over.eq(first["cond"] == Cond.SETTLED),
-            may_be_over.eq((first["cond"] == Cond.AWRY) | (first["cond"] == Cond.UNFREE) | (first["cond"] == Cond.BESET)),
-        ]
-        m.d.comb += met.eq(picked & ~(not_over & over) | may_be_over & over)
-        for number, value in fresh_conds.items():
-            looked = Signal(name=f"looked_{number.name.lower()}")
-            m.d.sync += looked.eq(first["cond"] == number)
-            with m.If(looked & value):
-                m.d.comb += met.eq(1)
+        met, always = self._condition(m, first, operand, over, carry)
         asked = Signal(len(Command))
         dispatch, stopped = Signal(), Signal()
         m.d.sync += [asked[number].eq((first["act"] == Act.COMMAND) & (first["rd"][:3] == number)) for number in Command]
@@ -136,15 +92,7 @@ class MicroMachine(wiring.Component):
         for number in Command:
             m.d.comb += self.commands[number].eq(
                 dispatch & carry & ~stopped if number == Command.DISPATCH else valid & asked[number] & (~met | always))
-        entries = {0: "nop", 1: "transfer", 2: "rw", 3: "compute", 4: "compute",
-                   5: "sync" if self.params["ext_sync"] else "nothing", 6: "transfer", 7: "hlt"}
-        entry = Signal(8)
-        with m.Switch(self.entry):
-            for opcode, label in entries.items():
-                with m.Case(opcode):
-                    m.d.sync += entry.eq(labels[label])
-        with m.If(~self.known):
-            m.d.sync += entry.eq(labels["illegal"])
+        entry = self._entry(m, labels)
         m.d.comb += [
             jump.eq(valid & met | dispatch | self.start),
             target.eq(Mux(self.start, labels["start"], Mux(
@@ -178,3 +126,69 @@ class MicroMachine(wiring.Component):
         with m.Else():
             m.d.comb += [write.addr.eq(Cat(self.write_address, Const(_FIELD_REGISTERS, 4))), write.data.eq(self.write_data)]
         return m
+
+    def _add(self, m, read, first, valid, is_number):
+        """Adder, with the accumulator. Returns operand, carry of the last addition and of any since the dispatch, sum."""
+        operand, alu = read.data, first["alu"]
+        a = Signal(32, reset_less=True)
+        subtract, twice, fresh, reduce, changes, counts = (
+            Signal(name=name) for name in ("subtract", "twice", "fresh", "reduce", "changes", "counts"))
+        m.d.sync += [
+            subtract.eq((alu == Alu.SUB) | (alu == Alu.REDUCE)), twice.eq(alu == Alu.DOUBLE), fresh.eq(alu == Alu.LOAD),
+            reduce.eq(alu == Alu.REDUCE), changes.eq(alu != Alu.HOLD),
+            counts.eq((alu == Alu.ADD) | (alu == Alu.SUB) | (alu == Alu.DOUBLE)),
+        ]
+        carry, over = Signal(), Signal()        # of the last addition; of any since the word was dispatched
+        b, total = Signal(32), Signal(33)
+        m.d.comb += [
+            b.eq(Mux(twice, a, operand ^ subtract.replicate(32))),
+            total.eq((a & ~fresh.replicate(32)) + b + subtract),
+            self.operand.eq(operand), self.result.eq(a), self.carry.eq(carry), self.over.eq(over),
+        ]
+        with m.If(valid & changes & (~reduce | total[32])):
+            m.d.sync += a.eq(total)
+        with m.If(valid & counts):
+            m.d.sync += [carry.eq(total[32]), over.eq(over | total[32])]
+        with m.If(self.commands[Command.DISPATCH]):
+            m.d.sync += over.eq(0)
+        with m.If(valid & is_number):
+            m.d.sync += self.number.eq(operand)
+        return operand, carry, over, total
+
+    def _condition(self, m, first, operand, over, carry):
+        """Condition of a jump. Most are looked at in the first stage, a cycle before their jump; what the last addition said, in the
+        second. Returns whether it is met and whether it is ALWAYS."""
+        met, picked = Signal(), Signal()
+        fresh_conds = {Cond.CARRY: carry, Cond.NO_CARRY: ~carry, Cond.MARK: operand[31]}
+        with m.Switch(first["cond"]):
+            for number in Cond:
+                if number not in fresh_conds:
+                    with m.Case(number):
+                        m.d.sync += picked.eq({Cond.NEVER: Const(0), Cond.ALWAYS: Const(1)}.get(number, self.conditions[number]))
+            with m.Default():
+                m.d.sync += picked.eq(0)
+        always, may_be_over, not_over = Signal(), Signal(), Signal()
+        m.d.sync += [
+            always.eq(first["cond"] == Cond.ALWAYS), not_over.eq(first["cond"] == Cond.SETTLED),
+            may_be_over.eq((first["cond"] == Cond.AWRY) | (first["cond"] == Cond.UNFREE) | (first["cond"] == Cond.BESET)),
+        ]
+        m.d.comb += met.eq(picked & ~(not_over & over) | may_be_over & over)
+        for number, value in fresh_conds.items():
+            looked = Signal(name=f"looked_{number.name.lower()}")
+            m.d.sync += looked.eq(first["cond"] == number)
+            with m.If(looked & value):
+                m.d.comb += met.eq(1)
+        return met, always
+
+    def _entry(self, m, labels):
+        """Address of the microprogram for the word's opcode."""
+        entries = {0: "nop", 1: "transfer", 2: "rw", 3: "compute", 4: "compute",
+                   5: "sync" if self.params["ext_sync"] else "nothing", 6: "transfer", 7: "hlt"}
+        entry = Signal(8)
+        with m.Switch(self.entry):
+            for opcode, label in entries.items():
+                with m.Case(opcode):
+                    m.d.sync += entry.eq(labels[label])
+        with m.If(~self.known):
+            m.d.sync += entry.eq(labels["illegal"])
+        return entry

@@ -135,8 +135,19 @@ class Mover(wiring.Component):
         with m.If(rest & self.field_ready):
             m.d.sync += rest.eq(0)
 
-        # A row that is written: read from the buffer, held, sent, in two cycles at best. It is read without asking whether the one
-        # before has gone, and once more if that has not.
+        self._send(m, burst_out, beat, rows_over)
+        self._advance(m, left, final, ended, failed)
+        comes = taken & ~mine & ~drop
+        m.d.comb += lost.eq(comes & run & port.r.payload.error)
+        with m.If(lost):
+            m.d.sync += run.eq(0)
+        self._words(m, position, comes & ~lost, rest, take, run, long, word_out, lost)
+        return m
+
+    def _send(self, m, burst_out, beat, rows_over):
+        """Row that is written: read from the buffer, held, sent, in two cycles at best. It is read without asking whether the one
+        before has gone, and once more if that has not."""
+        port, writes = self.memory, self.writing
         held, held_data, coming, kept = Signal(), Signal(32, reset_less=True), Signal(), Signal()
         m.d.comb += [
             self.load.eq(burst_out & writes & ~coming & ~rows_over), port.w.valid.eq(held),
@@ -151,7 +162,9 @@ class Mover(wiring.Component):
         with m.If(kept | self.store & self.stored):
             m.d.sync += self.row.eq(self.row + 1)
 
-        # Bursts of a transfer
+    def _advance(self, m, left, final, ended, failed):
+        """Bursts of a transfer, one after the other, to its end or its trouble."""
+        writes, tile = self.writing, self.tiling
         m.d.comb += self.done.eq(ended & ~failed & final)
         with m.If(ended):
             with m.If(failed):
@@ -171,12 +184,6 @@ class Mover(wiring.Component):
             m.d.sync += self.trouble.eq(0)
         with m.If(self.set_row):
             m.d.sync += self.row.eq(self.value)
-        comes = taken & ~mine & ~drop
-        m.d.comb += lost.eq(comes & run & port.r.payload.error)
-        with m.If(lost):
-            m.d.sync += run.eq(0)
-        self._words(m, position, comes & ~lost, rest, take, run, long, word_out, lost)
-        return m
 
     def _words(self, m, position, taken, rest, take, run, long, word_out, lost):
         """Fields of a word from its four beats: opcode, flags, length | addr (two) | ub, most significant byte first. In a run the odd

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's buffers and loops: one SPRAM for ifm and ker, one for ofm; slices of weights, convolutions, stores."""
+from types import SimpleNamespace
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -55,7 +57,7 @@ class ComputeUnit(wiring.Component):
         })
 
     def elaborate(self, platform):
-        m = Module()
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         m.submodules.near = near = SPRAM(family=self.family)        # ifm, ker
         m.submodules.far = far = SPRAM(family=self.family)          # ofm
         m.submodules.dot = dot = DotProduct(family=self.family)
@@ -68,29 +70,29 @@ class ComputeUnit(wiring.Component):
                 m.d.sync += value.eq(self.operand)
             return value
 
-        line_step, row_step = setting("line_step", 11), setting("row_step", 11)
-        columns, rows, channels = setting("columns", 7), setting("rows", 7), setting("channels", 6)
-        chunks, words, shift = setting("chunks", 2), setting("words", 11), setting("shift", 6)
-        mask, posts = setting("mask", WIDTH), setting("post", 5)
-        biased, added, double = Signal(), Signal(), Signal()
-        single = chunks == 0
+        s.line_step, s.row_step = setting("line_step", 11), setting("row_step", 11)
+        s.columns, s.rows, s.channels = setting("columns", 7), setting("rows", 7), setting("channels", 6)
+        s.chunks, words, s.shift = setting("chunks", 2), setting("words", 11), setting("shift", 6)
+        s.mask, posts = setting("mask", WIDTH), setting("post", 5)
+        s.biased, s.added, s.double = Signal(), Signal(), Signal(name="double")
+        s.single = s.chunks == 0
 
         # The pointer: a line, and one of its eight words.
-        line, word = Signal(11, reset_less=True), Signal(3, reset_less=True)
-        go_on, far_step = Signal(), Signal(11)
-        m.d.comb += [far_step.eq(1), self.place.eq(Cat(word, line))]
+        line, s.word = Signal(11, reset_less=True), Signal(3, reset_less=True, name="word")
+        go_on, s.far_step = Signal(), Signal(11, name="far_step")
+        m.d.comb += [s.far_step.eq(1), self.place.eq(Cat(s.word, line))]
         with m.If(go_on):
-            m.d.sync += word.eq(word + 1)
-            with m.If(word.all()):
-                m.d.sync += line.eq(line + far_step)
+            m.d.sync += s.word.eq(s.word + 1)
+            with m.If(s.word.all()):
+                m.d.sync += line.eq(line + s.far_step)
         with m.If(self.line | self.slice | self.convolve):
-            m.d.sync += [line.eq(self.a), word.eq(0)]
+            m.d.sync += [line.eq(self.a), s.word.eq(0)]
         with m.If(self.run):
-            m.d.sync += [line.eq(self.operand), word.eq(0)]
+            m.d.sync += [line.eq(self.operand), s.word.eq(0)]
 
         # A slice of weights
         copying, copied, lanes, weight_row, left = Signal(), Signal(), Signal(3), Signal(8), Signal(11)
-        m.d.sync += [copied.eq(copying), lanes.eq(word)]
+        m.d.sync += [copied.eq(copying), lanes.eq(s.word)]
         with m.If(copying):
             m.d.sync += left.eq(left - 1)
             with m.If(left == 0):
@@ -104,87 +106,119 @@ class ComputeUnit(wiring.Component):
             dot.data.eq(near.read_data),
         ]
 
-        # Gathering chunks: a word may wait at the RAM's output.
-        gathering, waiting, gather, take = Signal(), Signal(), Signal(), Signal()
-        number = Signal(4)                              # words of the chunk that is gathered
-        chunk, column, row = Signal(2), Signal(7), Signal(7)
-        closes, ends = Signal(), Signal()               # the chunk is its position's last, the last of all
+        self._gather(m, s, dot)
+        self._channels(m, s, dot)
+        self._round(m, s, dot, rounder)
+        self._partial_sums(m, s, far, rounder, post)
+
+        # Stores
         m.d.comb += [
-            dot.shift.eq(waiting & (~number[3] | take)), gather.eq(gathering & (~waiting | dot.shift)), dot.take.eq(take),
+            post.run.eq(self.run), post.write.eq(self.argument[0]), post.again.eq(self.argument[1]), post.zeros.eq(self.zeros),
+            post.begin.eq(self.begin), post.last_channel.eq(s.channels), post.act.eq(posts[:2]), post.order.eq(posts[2:4]),
+            post.residual.eq(posts[4]), post.ofm.eq(far.read_data), post.ifm.eq(near.read_data), post.ready_out.eq(self.ready),
+            self.valid.eq(post.valid), self.beat.eq(post.data), self.mask_out.eq(post.mask), self.storing.eq(post.busy),
+            self.can_run.eq(post.ready), self.can_zeros.eq(post.ready_zeros),
         ]
-        m.d.sync += waiting.eq(gather | waiting & ~dot.shift)
-        with m.If(take):
-            m.d.sync += number.eq(dot.shift)
+
+        # ifm and ker
+        reads = Signal()
+        m.d.comb += [
+            reads.eq(copying | s.gather | post.read_pair), go_on.eq(reads | self.step),
+            near.enable.eq(reads | self.store), near.write.eq(self.store), near.mask.eq(0xF),
+            near.address.eq(Cat(s.word, line)), near.write_data.eq(self.data),
+        ]
+        busy = Signal()
+        m.d.comb += [
+            busy.eq(s.running | s.steps.any() | s.tail.any()), self.convolving.eq(busy | copying | copied),
+            self.can_slice.eq(~s.running & ~copying), self.can_convolve.eq(~copying),
+        ]
+        return m
+
+    def _gather(self, m, s, dot):
+        """Gathering of chunks from the pointer on, two elements a cycle: a word may wait at the RAM's output."""
+        gathering, waiting, s.gather, s.take = Signal(), Signal(), Signal(), Signal()
+        s.number = Signal(4)                            # words of the chunk that is gathered
+        chunk, column, row = Signal(2), Signal(7), Signal(7)
+        s.closes, s.ends = Signal(), Signal(name="ends")           # the chunk is its position's last, the last of all
+        m.d.comb += [
+            dot.shift.eq(waiting & (~s.number[3] | s.take)), s.gather.eq(gathering & (~waiting | dot.shift)), dot.take.eq(s.take),
+        ]
+        m.d.sync += waiting.eq(s.gather | waiting & ~dot.shift)
+        with m.If(s.take):
+            m.d.sync += s.number.eq(dot.shift)
         with m.Elif(dot.shift):
-            m.d.sync += number.eq(number + 1)
-        final = chunk == Cat(chunks.any(), chunks[1])
-        with m.If(gather & word.all()):
-            m.d.sync += [chunk.eq(Mux(final, 0, chunk + 1)), closes.eq(final), ends.eq(0)]
+            m.d.sync += s.number.eq(s.number + 1)
+        final = chunk == Cat(s.chunks.any(), s.chunks[1])
+        with m.If(s.gather & s.word.all()):
+            m.d.sync += [chunk.eq(Mux(final, 0, chunk + 1)), s.closes.eq(final), s.ends.eq(0)]
             with m.If(final):
                 m.d.sync += column.eq(column - 1)
-                m.d.comb += far_step.eq(line_step)
+                m.d.comb += s.far_step.eq(s.line_step)
                 with m.If(column == 0):
-                    m.d.sync += [column.eq(columns), row.eq(row - 1)]
-                    m.d.comb += far_step.eq(row_step)
+                    m.d.sync += [column.eq(s.columns), row.eq(row - 1)]
+                    m.d.comb += s.far_step.eq(s.row_step)
                     with m.If(row == 0):
-                        m.d.sync += [gathering.eq(0), ends.eq(1)]
+                        m.d.sync += [gathering.eq(0), s.ends.eq(1)]
         with m.If(self.convolve):
-            m.d.sync += [gathering.eq(1), chunk.eq(0), column.eq(columns), row.eq(rows),
-                         biased.eq(self.operand[0]), added.eq(self.operand[1]), double.eq(self.operand[2])]
+            m.d.sync += [gathering.eq(1), chunk.eq(0), column.eq(s.columns), row.eq(s.rows),
+                         s.biased.eq(self.operand[0]), s.added.eq(self.operand[1]), s.double.eq(self.operand[2])]
 
-        # Channels of a chunk
-        running, active, odd, allowed, step = Signal(), Signal(), Signal(), Signal(), Signal()
-        channel, part = Signal(6), Signal(2)            # part: the chunk's number within its position
+    def _channels(self, m, s, dot):
+        """Channels of a chunk, one a step, each time with that channel's weights."""
+        s.running, active, odd, allowed, s.step = Signal(), Signal(), Signal(), Signal(), Signal()
+        s.channel, part = Signal(6), Signal(2, name="part")          # part: the chunk's number within its position
         closing, ending = Signal(), Signal()            # as closes and ends, of the chunk at work
-        first, last = Signal(), Signal()
+        s.first, s.last = Signal(), Signal(name="last")
         m.d.sync += odd.eq(~odd)
         m.d.comb += [
-            allowed.eq(~(added & single & odd)), take.eq(~active & number[3] & allowed), step.eq(take | active & allowed),
-            first.eq(part == 0), last.eq(Mux(active, closing, closes)), self.work.eq(step & ~double),
+            allowed.eq(~(s.added & s.single & odd)), s.take.eq(~active & s.number[3] & allowed), s.step.eq(s.take | active & allowed),
+            s.first.eq(part == 0), s.last.eq(Mux(active, closing, s.closes)), self.work.eq(s.step & ~s.double),
         ]
-        with m.Switch(chunks):
+        with m.Switch(s.chunks):
             with m.Case(0):
-                m.d.comb += dot.row.eq(channel)
+                m.d.comb += dot.row.eq(s.channel)
             with m.Case(1):
-                m.d.comb += dot.row.eq(Cat(part[0], channel))
+                m.d.comb += dot.row.eq(Cat(part[0], s.channel))
             with m.Default():
-                m.d.comb += dot.row.eq(Cat(part, channel))
-        with m.If(take):
-            m.d.sync += [active.eq(1), closing.eq(closes), ending.eq(ends)]
-        with m.If(step):
-            m.d.sync += channel.eq(channel + 1)
-            with m.If(channel == channels):
-                m.d.sync += [channel.eq(0), active.eq(0), part.eq(Mux(closing, 0, part + 1))]
+                m.d.comb += dot.row.eq(Cat(part, s.channel))
+        with m.If(s.take):
+            m.d.sync += [active.eq(1), closing.eq(s.closes), ending.eq(s.ends)]
+        with m.If(s.step):
+            m.d.sync += s.channel.eq(s.channel + 1)
+            with m.If(s.channel == s.channels):
+                m.d.sync += [s.channel.eq(0), active.eq(0), part.eq(Mux(closing, 0, part + 1))]
                 with m.If(ending):
-                    m.d.sync += running.eq(0)
+                    m.d.sync += s.running.eq(0)
         with m.If(self.convolve):
-            m.d.sync += running.eq(1)
+            m.d.sync += s.running.eq(1)
 
-        # Sums and results. A step's products are there three cycles later; the rounder needs to know one cycle before.
-        steps, firsts, lasts = Signal(2), Signal(2), Signal(2)
-        late = [channel, Signal(6, name="late_1", reset_less=True), Signal(6, name="late_2", reset_less=True)]
-        m.d.sync += [steps.eq(Cat(step, steps)), firsts.eq(Cat(first, firsts)), lasts.eq(Cat(last, lasts))]
+    def _round(self, m, s, dot, rounder):
+        """Sums and results. A step's products are there three cycles later; the rounder needs to know one cycle before."""
+        s.steps, firsts, lasts = Signal(2), Signal(2), Signal(2, name="lasts")
+        late = [s.channel, Signal(6, name="late_1", reset_less=True), Signal(6, name="late_2", reset_less=True)]
+        m.d.sync += [s.steps.eq(Cat(s.step, s.steps)), firsts.eq(Cat(s.first, firsts)), lasts.eq(Cat(s.last, lasts))]
         m.d.sync += [after.eq(now) for now, after in zip(late, late[1:], strict=False)]
-        tail = Signal(5)                                # the rounder's
-        m.d.sync += tail.eq(Cat(steps[1], tail))
-        begun = Signal(4)                               # steps of a position's first chunk, in the rounder
-        m.d.sync += begun.eq(Cat(steps[1] & firsts[1], begun))
+        s.tail = Signal(5)                              # the rounder's
+        m.d.sync += s.tail.eq(Cat(s.steps[1], s.tail))
+        s.begun = Signal(4)                             # steps of a position's first chunk, in the rounder
+        m.d.sync += s.begun.eq(Cat(s.steps[1] & firsts[1], s.begun))
         m.d.comb += [
-            rounder.step.eq(steps[1]), rounder.channel.eq(late[2]), rounder.first.eq(firsts[1]), rounder.last.eq(lasts[1]),
-            rounder.total.eq(dot.total), rounder.biased.eq(biased), rounder.added.eq(added), rounder.double.eq(double),
-            rounder.rotate.eq(shift), rounder.left.eq(shift[5]), rounder.mask.eq(mask),
+            rounder.step.eq(s.steps[1]), rounder.channel.eq(late[2]), rounder.first.eq(firsts[1]), rounder.last.eq(lasts[1]),
+            rounder.total.eq(dot.total), rounder.biased.eq(s.biased), rounder.added.eq(s.added), rounder.double.eq(s.double),
+            rounder.rotate.eq(s.shift), rounder.left.eq(s.shift[5]), rounder.mask.eq(s.mask),
             rounder.table_u.eq(self.table_u), rounder.table_b.eq(self.table_b), rounder.table_address.eq(self.table_address),
             rounder.table_data.eq(self.table_data),
         ]
 
-        # ofm: old partial sums are fetched in time; where a position has several chunks, in the time of the first, in the
-        # cycles in which no result is written.
+    def _partial_sums(self, m, s, far, rounder, post):
+        """ofm: old partial sums are fetched in time; where a position has several chunks, in the time of the first, in the
+        cycles in which no result is written."""
         read, write = Signal(14), Signal(14)
         old, fetched, old_channel = Signal(), Signal(), Signal(6)
-        m.d.comb += old.eq(added & Mux(single, steps[0], begun[3]))
+        m.d.comb += old.eq(s.added & Mux(s.single, s.steps[0], s.begun[3]))
         m.d.sync += fetched.eq(old)
         with m.If(fetched):
-            m.d.sync += old_channel.eq(Mux(old_channel == channels, 0, old_channel + 1))
+            m.d.sync += old_channel.eq(Mux(old_channel == s.channels, 0, old_channel + 1))
         with m.If(old | post.read):
             m.d.sync += read.eq(read + 1)
         with m.If(rounder.valid):
@@ -198,26 +232,3 @@ class ComputeUnit(wiring.Component):
             far.address.eq(Mux(rounder.valid, write, read)), far.write_data.eq(rounder.result),
             rounder.addend.eq(far.read_data), rounder.addend_channel.eq(old_channel), rounder.addend_write.eq(fetched),
         ]
-
-        # Stores
-        m.d.comb += [
-            post.run.eq(self.run), post.write.eq(self.argument[0]), post.again.eq(self.argument[1]), post.zeros.eq(self.zeros),
-            post.begin.eq(self.begin), post.last_channel.eq(channels), post.act.eq(posts[:2]), post.order.eq(posts[2:4]),
-            post.residual.eq(posts[4]), post.ofm.eq(far.read_data), post.ifm.eq(near.read_data), post.ready_out.eq(self.ready),
-            self.valid.eq(post.valid), self.beat.eq(post.data), self.mask_out.eq(post.mask), self.storing.eq(post.busy),
-            self.can_run.eq(post.ready), self.can_zeros.eq(post.ready_zeros),
-        ]
-
-        # ifm and ker
-        reads = Signal()
-        m.d.comb += [
-            reads.eq(copying | gather | post.read_pair), go_on.eq(reads | self.step),
-            near.enable.eq(reads | self.store), near.write.eq(self.store), near.mask.eq(0xF),
-            near.address.eq(Cat(word, line)), near.write_data.eq(self.data),
-        ]
-        busy = Signal()
-        m.d.comb += [
-            busy.eq(running | steps.any() | tail.any()), self.convolving.eq(busy | copying | copied),
-            self.can_slice.eq(~running & ~copying), self.can_convolve.eq(~copying),
-        ]
-        return m

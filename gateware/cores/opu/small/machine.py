@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's micro machine: one 32-bit adder, its registers and its program in block RAM (:mod:`.assembler`)."""
+from types import SimpleNamespace
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -47,7 +49,7 @@ class MicroMachine(wiring.Component):
         })
 
     def elaborate(self, platform):
-        m = Module()
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         program = self._program
         m.submodules.code = rom = memory.Memory(shape=32, depth=program.SIZE, init=program.words)
         fetch = rom.read_port()
@@ -56,138 +58,148 @@ class MicroMachine(wiring.Component):
         read, write = registers.read_port(), registers.write_port()
 
         # First stage: the operand is addressed. Second stage: the rest is done.
-        first, second = {}, {}
+        first, s.second = {}, {}
         low = 0
         for name, bits in LAYOUT.items():
             first[name] = fetch.data[low:low + bits]
             low += bits
             if not name.startswith("rs") and name != "alu":
-                second[name] = Signal(bits, name=f"second_{name}")
+                s.second[name] = Signal(bits, name=f"second_{name}")
         # What steers the adder and jumps is decoded a stage early.
-        load, minus, shl, shr, mul, reads, dynamic = (Signal(name=name) for name in (
+        s.load, s.minus, s.shl, s.shr, s.mul, s.reads, s.dynamic = (Signal(name=name) for name in (
             "load", "minus", "shl", "shr", "mul", "reads", "dynamic"))
-        on_carry, on_no_carry, on_negative = Signal(), Signal(), Signal()
+        s.on_carry, s.on_no_carry, s.on_negative = Signal(), Signal(), Signal(name="on_negative")
         jumping = first["act"] == Act.JUMP
         source = Signal(2)
-        advance = Signal()
-        loaded, valid = Signal(), Signal()      # an instruction is in the first, in the second stage
+        s.advance = Signal()
+        loaded, s.valid = Signal(), Signal(name="valid")    # an instruction is in the first, in the second stage
         position = Signal(LAYOUT["x"], init=program.labels["reset"] - 1)    # of the instruction in the first stage
-        jump, target = Signal(), Signal(LAYOUT["x"])
-        index = Signal(6)
-        with m.If(advance):
-            m.d.sync += [second[name].eq(first[name]) for name in second]
+        s.jump, s.target = Signal(), Signal(LAYOUT["x"], name="target")
+        s.index = Signal(6)
+        with m.If(s.advance):
+            m.d.sync += [s.second[name].eq(first[name]) for name in s.second]
             m.d.sync += [
-                source.eq(first["rs"]), position.eq(fetch.addr), loaded.eq(1), valid.eq(loaded & ~jump),
+                source.eq(first["rs"]), position.eq(fetch.addr), loaded.eq(1), s.valid.eq(loaded & ~s.jump),
                 *(flag.eq(first["alu"] == operation) for flag, operation in (
-                    (load, Alu.LOAD), (minus, Alu.SUB), (shl, Alu.SHL), (shr, Alu.SHR), (mul, Alu.MUL))),
-                reads.eq((first["alu"] == Alu.LOAD) | (first["alu"] == Alu.ADD) | (first["alu"] == Alu.SUB)),
-                dynamic.eq((first["what"] == DYNAMIC) & (first["alu"] >= Alu.SHL)),
+                    (s.load, Alu.LOAD), (s.minus, Alu.SUB), (s.shl, Alu.SHL), (s.shr, Alu.SHR), (s.mul, Alu.MUL))),
+                s.reads.eq((first["alu"] == Alu.LOAD) | (first["alu"] == Alu.ADD) | (first["alu"] == Alu.SUB)),
+                s.dynamic.eq((first["what"] == DYNAMIC) & (first["alu"] >= Alu.SHL)),
                 *(flag.eq(jumping & (first["what"] == condition)) for flag, condition in (
-                    (on_carry, Cond.CARRY), (on_no_carry, Cond.NO_CARRY), (on_negative, Cond.NEG))),
+                    (s.on_carry, Cond.CARRY), (s.on_no_carry, Cond.NO_CARRY), (s.on_negative, Cond.NEG))),
             ]
         m.d.comb += [
-            read.en.eq(advance), fetch.en.eq(advance), fetch.addr.eq(Mux(jump, target, (position + 1)[:LAYOUT["x"]])),
-            read.addr.eq(first["rs"] | index & first["rs_x"].replicate(6)), self.source.eq(source),
+            read.en.eq(s.advance), fetch.en.eq(s.advance), fetch.addr.eq(Mux(s.jump, s.target, (position + 1)[:LAYOUT["x"]])),
+            read.addr.eq(first["rs"] | s.index & first["rs_x"].replicate(6)), self.source.eq(source),
         ]
         with m.If(self.idle & self.show):
             m.d.comb += read.addr.eq(Cat(self.show_entry, Const(FIXED["BASE"] >> 5, 3)))
 
-        act, x, what = second["act"], second["x"], second["what"]
+        s.act, s.x, s.what = s.second["act"], s.second["x"], s.second["what"]
 
         # Repetition
-        count, turn = Signal(5), Signal(5, init=1)
-        times, more, none, again = Signal(5), Signal(), Signal(init=1), Signal()
-        shifting = shl | shr | mul
+        s.count, turn = Signal(5), Signal(5, init=1, name="turn")
+        times, more, s.none, s.again = Signal(5), Signal(), Signal(init=1), Signal()
+        shifting = s.shl | s.shr | s.mul
         m.d.comb += [
-            times.eq(Mux(dynamic, count, what)),
-            more.eq(valid & shifting & (act != Act.JUMP) & (times != 0) & (turn != times)),
-            advance.eq(~more & ~(valid & self.wait)),
+            times.eq(Mux(s.dynamic, s.count, s.what)),
+            more.eq(s.valid & shifting & (s.act != Act.JUMP) & (times != 0) & (turn != times)),
+            s.advance.eq(~more & ~(s.valid & self.wait)),
         ]
-        m.d.sync += [turn.eq(Mux(more, turn + 1, 1)), again.eq(more)]
+        m.d.sync += [turn.eq(Mux(more, turn + 1, 1)), s.again.eq(more)]
 
-        # The adder
-        operand, a = read.data, Signal(32, reset_less=True)
-        word = Signal(32, reset_less=True)              # M
-        left, right, total = Signal(32), Signal(32), Signal(33)
-        still = dynamic & none
+        self._add(m, s, read)
+        self._command(m, s)
+        self._jump(m, s, program)
+        self._write(m, s, write)
+        return m
+
+    def _add(self, m, s, read):
+        """Adder: the accumulator, shifted where asked for, and the operand."""
+        s.operand, a = read.data, Signal(32, reset_less=True, name="a")
+        s.word = Signal(32, reset_less=True)            # M
+        left, right, s.total = Signal(32), Signal(32), Signal(33, name="total")
+        still = s.dynamic & s.none
         m.d.comb += left.eq(a)
-        with m.If(shl & ~still | mul):
-            m.d.comb += left.eq((a << 1) & (again | ~mul).replicate(32))
-        with m.If(shr & ~still):
+        with m.If(s.shl & ~still | s.mul):
+            m.d.comb += left.eq((a << 1) & (s.again | ~s.mul).replicate(32))
+        with m.If(s.shr & ~still):
             m.d.comb += left.eq(Cat(a[1:], a[31]))
-        with m.If(load):
+        with m.If(s.load):
             m.d.comb += left.eq(0)
-        used = reads | mul & word[31]
+        used = s.reads | s.mul & s.word[31]
         m.d.comb += [
-            right.eq((operand ^ minus.replicate(32)) & used.replicate(32)), total.eq(left + right + minus),
-            self.a.eq(a), self.operand.eq(operand), self.word.eq(word), self.table_data.eq(total),
+            right.eq((s.operand ^ s.minus.replicate(32)) & used.replicate(32)), s.total.eq(left + right + s.minus),
+            self.a.eq(a), self.operand.eq(s.operand), self.word.eq(s.word), self.table_data.eq(s.total),
         ]
-        with m.If(valid):
-            m.d.sync += a.eq(total)
-        with m.If(valid & (act == Act.LOAD_M)):
-            m.d.sync += word.eq(operand)
-        with m.Elif(valid & mul):
-            m.d.sync += word.eq(Cat(word[31], word[:31]))
+        with m.If(s.valid):
+            m.d.sync += a.eq(s.total)
+        with m.If(s.valid & (s.act == Act.LOAD_M)):
+            m.d.sync += s.word.eq(s.operand)
+        with m.Elif(s.valid & s.mul):
+            m.d.sync += s.word.eq(Cat(s.word[31], s.word[:31]))
 
-        # Commands
-        done = Signal()
-        commanded, number = Signal(), x[:5]
-        m.d.comb += [done.eq(valid & advance), commanded.eq(valid & (act == Act.COMMAND)), self.argument.eq(x[5:])]
+    def _command(self, m, s):
+        """Commands, and the registers that they set here."""
+        s.done = Signal()
+        commanded, number = Signal(), s.x[:5]
+        m.d.comb += [s.done.eq(s.valid & s.advance), commanded.eq(s.valid & (s.act == Act.COMMAND)), self.argument.eq(s.x[5:])]
         for command in Command:
             m.d.comb += self.commands[command].eq(commanded & (number == command) & ~(
                 self.wait if command in _STALLABLE else Const(0, 1)))
             if command in _STALLABLE:
                 m.d.comb += self.asking[command].eq(commanded & (number == command))
-        counter = Signal(11)
+        s.counter = Signal(11)
         with m.If(self.commands[Command.X]):
-            m.d.sync += index.eq(operand)
+            m.d.sync += s.index.eq(s.operand)
         with m.If(self.commands[Command.WHERE]):
-            m.d.sync += index.eq(self.failed)
+            m.d.sync += s.index.eq(self.failed)
         with m.If(self.commands[Command.COUNT]):
-            m.d.sync += [count.eq(operand), none.eq(operand[:5] == 0)]
+            m.d.sync += [s.count.eq(s.operand), s.none.eq(s.operand[:5] == 0)]
         with m.If(self.commands[Command.READY] | self.commands[Command.FINISH]):
             m.d.sync += self.idle.eq(1)
         with m.If(self.start):
             m.d.sync += self.idle.eq(0)
 
-        # Jumps
+    def _jump(self, m, s, program):
+        """Jumps, which the start of a run and DISPATCH are too."""
+        program = self._program
         met, jumps = Signal(), Signal()
-        left_over = counter.any()
-        carry = total[32]
+        left_over = s.counter.any()
+        carry = s.total[32]
         own = {Cond.ALWAYS: Const(1), Cond.CARRY: Const(0), Cond.NO_CARRY: Const(0), Cond.NEG: Const(0),
-               Cond.HIGH_OPCODE: word[5], Cond.LOOP: left_over, Cond.MORE: left_over}
-        with m.Switch(what):
+               Cond.HIGH_OPCODE: s.word[5], Cond.LOOP: left_over, Cond.MORE: left_over}
+        with m.Switch(s.what):
             for condition in Cond:
                 with m.Case(condition):
                     m.d.comb += met.eq(own.get(condition, self.conditions[condition]))
         dispatch = self.commands[Command.DISPATCH]
         m.d.comb += [
-            jumps.eq(valid & (act == Act.JUMP)),
-            jump.eq(jumps & met | dispatch | self.start
-                    | valid & (on_carry & carry | on_no_carry & ~carry | on_negative & total[31])),
-            target.eq(Mux(self.start, program.labels["start"], Mux(dispatch, Cat(word[:5], self.argument), x))),
+            jumps.eq(s.valid & (s.act == Act.JUMP)),
+            s.jump.eq(jumps & met | dispatch | self.start
+                      | s.valid & (s.on_carry & carry | s.on_no_carry & ~carry | s.on_negative & s.total[31])),
+            s.target.eq(Mux(self.start, program.labels["start"], Mux(dispatch, Cat(s.word[:5], self.argument), s.x))),
         ]
         with m.If(self.commands[Command.CNT]):
-            m.d.sync += counter.eq(operand)
-        with m.Elif(jumps & (what == Cond.LOOP) & left_over):
-            m.d.sync += counter.eq(counter - 1)
+            m.d.sync += s.counter.eq(s.operand)
+        with m.Elif(jumps & (s.what == Cond.LOOP) & left_over):
+            m.d.sync += s.counter.eq(s.counter - 1)
 
-        # Writing. A request leaves its address in the ring.
+    def _write(self, m, s, write):
+        """Writing. A request leaves its address in the ring."""
         mine, entry = Signal(), Signal(8)
         request = self.commands[Command.FETCH] | self.commands[Command.READ] | self.commands[Command.WRITE]
-        copy = act == Act.COPY
+        copy = s.act == Act.COPY
         m.d.comb += [
-            entry.eq(x[:8] | index & second["x_x"].replicate(6)),
-            mine.eq(done & ((act == Act.WRITE) | copy) | request),
+            entry.eq(s.x[:8] | s.index & s.second["x_x"].replicate(6)),
+            mine.eq(s.done & ((s.act == Act.WRITE) | copy) | request),
             write.en.eq(mine | self.write),
-            self.table_u.eq(done & (act == Act.WRITE_U)), self.table_b.eq(done & (act == Act.WRITE_B)),
+            self.table_u.eq(s.done & (s.act == Act.WRITE_U)), self.table_b.eq(s.done & (s.act == Act.WRITE_B)),
             self.table_address.eq(entry),
         ]
         with m.If(mine):
             m.d.comb += [
                 write.addr.eq(Mux(request, Cat(self.ring, Const(FIXED["RING"] >> 2, 6)), entry)),
-                write.data.eq(Mux(copy, self.sources, total[:32])),
+                write.data.eq(Mux(copy, self.sources, s.total[:32])),
             ]
         with m.Else():
             m.d.comb += [write.addr.eq(self.write_address), write.data.eq(self.write_data)]
-        return m

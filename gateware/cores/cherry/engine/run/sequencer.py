@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program lists: steps, their images and DMA lists, beside programs where steps are marked so (specification, sections 3.4, 6 and 7.3)."""
+from types import SimpleNamespace
+
 from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -28,6 +30,71 @@ class Phase(enum.Enum, shape=3):
     IN = 2          # an in list
     OUT = 3         # an out list
     REST = 4
+
+
+class _Thread:
+    """Actions of the thread, for its states: tasks begun, words read, lists carried out, faults kept for their turn."""
+    def __init__(self, m, s, run):
+        self._m, self._s, self._run = m, s, run
+
+    def go(self, state):
+        """The next state; its task begins anew."""
+        m, s = self._m, self._s
+        m.d.sync += s.begin.eq(1)
+        m.next = state
+
+    def hold(self, code, pc, detail):
+        """A fault, as the run will tell it."""
+        run = self._run
+        self._m.d.sync += [run.fault.eq(code), run.pc.eq(pc), run.detail.eq(detail)]
+
+    def trouble(self, code, pc, detail):
+        """A fault of the thread, which counts at its turn."""
+        m, s = self._m, self._s
+        self.hold(code, pc, detail)
+        with m.If(s.ahead):
+            m.d.sync += [s.late.eq(1), s.ahead.eq(0)]
+            m.next = "WAIT"
+        with m.Else():
+            m.next = "END"
+
+    def leave(self, pc):
+        """The thread gives up what it does, for an abort or since the program that it is ahead of came to an end."""
+        m, s = self._m, self._s
+        with m.If(s.ahead):
+            m.d.sync += s.ahead.eq(0)
+            m.next = "WAIT"
+        with m.Else():
+            self.hold(_ABORTED, pc, 0)
+            m.next = "END"
+
+    def reading(self, user, k):
+        """Words are read by ``user``: a condition in which they are, and well."""
+        m, s = self._m, self._s
+        words = s.reader.words.payload
+        m.d.comb += [s.choice.eq(k), user.start.eq(s.beginning & ~s.quits)]
+        with m.If(s.quits):
+            m.d.comb += [s.quit_reading.eq(1), s.cancel.eq(1)]
+            m.d.sync += s.begin.eq(0)
+            self.leave(s.entry_address)
+        with m.Elif(user.done & (user.fault != 0)):
+            with m.If(s.image.misfit if user is s.image else 0):
+                self.trouble(user.fault, s.image.address + 4, Cat(Const(VERSION, 16), s.image.size))
+            with m.Elif(words.came == Came.WELL):
+                self.trouble(user.fault, words.address, words.word)
+            with m.Else():
+                self.trouble(user.fault, s.entry_address, words.address)
+        return m.If(~s.quits & user.done & (user.fault == 0))
+
+    def moving(self, where, stop):
+        """The list at ``where`` is carried out: a condition in which it is, and well."""
+        m, s = self._m, self._s
+        m.d.comb += [s.choice.eq(2), s.lists.start.eq(s.beginning), s.lists.address.eq(where), s.lists.stop.eq(stop), s.cancel.eq(s.begin | stop)]
+        with m.If(s.lists.done & stop):
+            self.leave(s.lists.pc)
+        with m.Elif(s.lists.done & (s.lists.fault != 0)):
+            self.trouble(s.lists.fault, s.lists.pc, s.lists.detail)
+        return m.If(~stop & s.lists.done & (s.lists.fault == 0))
 
 
 class Sequencer(wiring.Component):
@@ -75,263 +142,235 @@ class Sequencer(wiring.Component):
             "program_finish": In(1), "program_fault": In(8), "program_index": In(16), "program_detail": In(32)})
 
     def elaborate(self, platform):
-        m = Module()
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         overlap = self.params["slots"] == 2
-        quit_reading, cancel = Signal(), Signal()
-        m.submodules.reader = reader = self._reader
-        m.submodules.entry = entry = ResetInserter(quit_reading)(EntryReader())
-        m.submodules.image = image = ResetInserter(quit_reading)(ImageReader(params=self.params))
-        m.submodules.lists = lists = ListReader()
-        m.submodules.read = read = ByteCount()
-        m.submodules.written = written = ByteCount()
-        connect(m, reader.request, flipped(self.request))
-        connect(m, flipped(self.answer), reader.answer)
-        connect(m, lists.descriptor, flipped(self.descriptor))
-        connect(m, image.table, flipped(self.table))
+        s.quit_reading, s.cancel = Signal(), Signal()
+        m.submodules.reader = s.reader = self._reader
+        m.submodules.entry = s.entry = ResetInserter(s.quit_reading)(EntryReader())
+        m.submodules.image = s.image = ResetInserter(s.quit_reading)(ImageReader(params=self.params))
+        m.submodules.lists = s.lists = ListReader()
+        m.submodules.read = s.read = ByteCount()
+        m.submodules.written = s.written = ByteCount()
+        connect(m, s.reader.request, flipped(self.request))
+        connect(m, flipped(self.answer), s.reader.answer)
+        connect(m, s.lists.descriptor, flipped(self.descriptor))
+        connect(m, s.image.table, flipped(self.table))
         m.d.comb += [
-            reader.window_base.eq(self.window_base), reader.window_limit.eq(self.window_limit), reader.cancel.eq(cancel),
-            self.mover_stop.eq(lists.mover_stop), lists.mover_done.eq(self.mover_done), lists.mover_error.eq(self.mover_error),
-            lists.mover_detail.eq(self.mover_detail), read.moved.eq(self.mover_read), written.moved.eq(self.mover_written),
-            self.bytes_read.eq(read.count), self.bytes_written.eq(written.count)]
+            s.reader.window_base.eq(self.window_base), s.reader.window_limit.eq(self.window_limit), s.reader.cancel.eq(s.cancel),
+            self.mover_stop.eq(s.lists.mover_stop), s.lists.mover_done.eq(self.mover_done), s.lists.mover_error.eq(self.mover_error),
+            s.lists.mover_detail.eq(self.mover_detail), s.read.moved.eq(self.mover_read), s.written.moved.eq(self.mover_written),
+            self.bytes_read.eq(s.read.count), self.bytes_written.eq(s.written.count)]
 
-        base = Signal(30)                           # of the list or the only image, in words
-        number = Signal(16)                         # step that is prepared
-        slot = Signal()                             # of its image
-        loaded, loaded_image = Signal(), Signal(32)  # the image that lies there, from the list's start
-        running, failed = Signal(), Signal()        # a program runs; it ended with a fault
-        ahead = Signal()                            # the thread is a step ahead of the program
-        ready, late = Signal(), Signal()            # the next step is prepared; something is wrong with it
-        held = Signal()                             # bytes of the next step are held back
-        drop = Signal()
-        out_list, defer = Signal(32), Signal()      # of the step that runs or ran
-        pending, pending_list = Signal(), Signal(32)  # a deferred out list
-        stopping = Signal()                         # the run ends beside a program
-        kept = data.StructLayout({"code": 32, "instructions": 12, "loops": 8, "units": 32, "contexts": 8})
-        residents = [Signal(kept, name=f"resident{k}") for k in range(1 + overlap)]
-        resident = Signal(kept)                     # that runs
-        m.d.comb += resident.eq(Mux(self.program.slot, residents[-1], residents[0]))
-        m.d.comb += [getattr(self.program, name).eq(getattr(resident, name)) for name in ("instructions", "loops", "units", "contexts")]
-        m.d.comb += [self.prepared.eq(ready), self.next_slot.eq(slot)]
-        last, entry_address, address = Signal(), Signal(32), Signal(32)
-        heading = Signal()                          # what kind of program it is is not known yet
+        s.base = Signal(30)                         # of the list or the only image, in words
+        s.number = Signal(16)                       # step that is prepared
+        s.slot = Signal()                           # of its image
+        s.loaded, s.loaded_image = Signal(), Signal(32, name="loaded_image")  # the image that lies there, from the list's start
+        s.running, s.failed = Signal(), Signal(name="failed")    # a program runs; it ended with a fault
+        s.ahead = Signal()                          # the thread is a step ahead of the program
+        s.ready, s.late = Signal(), Signal()        # the next step is prepared; something is wrong with it
+        s.held = Signal()                           # bytes of the next step are held back
+        s.drop = Signal()
+        s.out_list, s.defer = Signal(32), Signal(name="defer")  # of the step that runs or ran
+        s.pending, s.pending_list = Signal(), Signal(32, name="pending_list")  # a deferred out list
+        s.stopping = Signal()                       # the run ends beside a program
+        s.kept = data.StructLayout({"code": 32, "instructions": 12, "loops": 8, "units": 32, "contexts": 8})
+        s.residents = [Signal(s.kept, name=f"resident{k}") for k in range(1 + overlap)]
+        s.resident = Signal(s.kept)                 # that runs
+        m.d.comb += s.resident.eq(Mux(self.program.slot, s.residents[-1], s.residents[0]))
+        m.d.comb += [getattr(self.program, name).eq(getattr(s.resident, name)) for name in ("instructions", "loops", "units", "contexts")]
+        m.d.comb += [self.prepared.eq(s.ready), self.next_slot.eq(s.slot)]
+        s.last, s.entry_address, s.address = Signal(), Signal(32), Signal(32)
+        s.heading = Signal()                        # what kind of program it is is not known yet
         m.d.comb += [
-            last.eq(~entry.listed | (self.step + 1 == entry.steps)),
-            entry_address.eq((base + Mux(entry.listed & ~heading, HEADER_WORDS + (number << 3), 0)) << 2),
-            read.hold.eq(held), written.hold.eq(held), read.aside.eq(ahead), written.aside.eq(ahead),
-            read.drop.eq(drop), written.drop.eq(drop),
-            self.program_stop.eq(self.abort | stopping)]
+            s.last.eq(~s.entry.listed | (self.step + 1 == s.entry.steps)),
+            s.entry_address.eq((s.base + Mux(s.entry.listed & ~s.heading, HEADER_WORDS + (s.number << 3), 0)) << 2),
+            s.read.hold.eq(s.held), s.written.hold.eq(s.held), s.read.aside.eq(s.ahead), s.written.aside.eq(s.ahead),
+            s.read.drop.eq(s.drop), s.written.drop.eq(s.drop),
+            self.program_stop.eq(self.abort | s.stopping)]
         with m.If(self.program_finish):
-            m.d.sync += [running.eq(0), failed.eq(self.program_fault != 0)]
+            m.d.sync += [s.running.eq(0), s.failed.eq(self.program_fault != 0)]
         m.d.sync += self.program_start.eq(0)
 
-        # Who reads words: known a cycle late, which is when the first of them can be asked for.
-        readers = entry, image, lists
-        choice, chosen = Signal(2), Signal(2)
-        m.d.sync += chosen.eq(choice)
+        self._choose_reader(m, s)
+
+        # A task begins when what was left of the words before it is gone.
+        s.begin, s.beginning, s.quits = Signal(), Signal(), Signal()
+        m.d.comb += [s.beginning.eq(s.begin & s.reader.idle), s.quits.eq(self.abort | (s.ahead & s.failed))]
+        with m.If(s.begin):
+            m.d.comb += s.cancel.eq(1)
+        with m.If(s.beginning):
+            m.d.sync += s.begin.eq(0)
+
+        thread = _Thread(m, s, self)
+        s.phase = Signal(Phase, init=Phase.REST)
+        m.d.comb += self.phase.eq(Mux(s.running, Phase.PROGRAM, s.phase))
+        with m.FSM():
+            self._begin(m, s, thread)
+            self._prepare(m, s, thread)
+            self._launch(m, s, thread)
+            self._end(m, s, thread)
+        return m
+
+    @staticmethod
+    def _choose_reader(m, s):
+        """Reader of the words: known a cycle late, which is when the first of them can be asked for."""
+        readers = s.entry, s.image, s.lists
+        s.choice, chosen = Signal(2), Signal(2)
+        m.d.sync += chosen.eq(s.choice)
         with m.Switch(chosen):
             for k, user in enumerate(readers):
                 with m.Case(k):
-                    m.d.comb += [reader.command.payload.eq(user.command.payload), reader.command.valid.eq(user.command.valid),
-                                 user.command.ready.eq(reader.command.ready), user.words.valid.eq(reader.words.valid),
-                                 reader.words.ready.eq(user.words.ready)]
-        m.d.comb += [user.words.payload.eq(reader.words.payload) for user in readers]
-        m.d.comb += read.more.eq(Mux(lists.counted, _HEADER_BYTES, 0))
+                    m.d.comb += [s.reader.command.payload.eq(user.command.payload), s.reader.command.valid.eq(user.command.valid),
+                                 user.command.ready.eq(s.reader.command.ready), user.words.valid.eq(s.reader.words.valid),
+                                 s.reader.words.ready.eq(user.words.ready)]
+        m.d.comb += [user.words.payload.eq(s.reader.words.payload) for user in readers]
+        m.d.comb += s.read.more.eq(Mux(s.lists.counted, _HEADER_BYTES, 0))
 
-        # A task begins when what was left of the words before it is gone.
-        here = reader.words.payload.address
-        begin, beginning, quits = Signal(), Signal(), Signal()
-        m.d.comb += [beginning.eq(begin & reader.idle), quits.eq(self.abort | (ahead & failed))]
-        with m.If(begin):
-            m.d.comb += cancel.eq(1)
-        with m.If(beginning):
-            m.d.sync += begin.eq(0)
+    def _begin(self, m, s, thread):
+        """States before the first step: the run's own in list, and whether it is a list or a program."""
+        with m.State("IDLE"):
+            m.d.sync += [signal.eq(0) for signal in (s.ahead, s.ready, s.late, s.held, s.failed, s.pending, s.stopping, s.loaded, s.slot, s.number)]
+            with m.If(self.start):
+                m.d.sync += [self.fault.eq(0), self.detail.eq(0), self.in_program.eq(0), self.step.eq(0), s.base.eq(self.program_address[2:])]
+                with m.If(self.dma_in_list != 0):
+                    thread.go("FIRST")
+                with m.Else():
+                    thread.go("HEADER")
+        with m.State("FIRST"):
+            m.d.comb += s.phase.eq(Phase.IN)
+            with thread.moving(self.dma_in_list, self.abort):
+                thread.go("HEADER")
+        with m.State("HEADER"):
+            m.d.comb += [s.phase.eq(Phase.FETCH), s.heading.eq(1), s.entry.header.eq(1), s.entry.address.eq(s.base << 2), s.entry.limit.eq(self.program_length)]
+            with thread.reading(s.entry, 0):
+                with m.If(s.entry.listed):
+                    m.d.comb += s.read.more.eq(_HEADER_BYTES)
+                    thread.go("ENTRY")
+                with m.Else():
+                    thread.go("IMAGE")
 
-        def go(state):
-            m.d.sync += begin.eq(1)
-            m.next = state
-
-        def hold(code, pc, detail):
-            m.d.sync += [self.fault.eq(code), self.pc.eq(pc), self.detail.eq(detail)]
-
-        def trouble(code, pc, detail):
-            """A fault of the thread, which counts at its turn."""
-            hold(code, pc, detail)
-            with m.If(ahead):
-                m.d.sync += [late.eq(1), ahead.eq(0)]
+    def _prepare(self, m, s, thread):
+        """States that prepare a step: its entry, image and in list."""
+        overlap = self.params["slots"] == 2
+        with m.State("ENTRY"):
+            m.d.comb += [s.phase.eq(Phase.FETCH), s.entry.address.eq(s.entry_address)]
+            with m.If(s.ahead & s.entry.done & ((s.entry.fault != 0) | ~s.entry.prefetch)):
+                # Not to be prepared ahead of its turn, when it will be read again.
+                m.d.comb += s.drop.eq(1)
+                m.d.sync += [s.ahead.eq(0), s.held.eq(0)]
                 m.next = "WAIT"
             with m.Else():
-                m.next = "END"
-
-        def leave(pc):
-            """The thread gives up what it does, for an abort or since the program that it is ahead of came to an end."""
-            with m.If(ahead):
-                m.d.sync += ahead.eq(0)
-                m.next = "WAIT"
+                with thread.reading(s.entry, 0):
+                    m.d.comb += s.read.more.eq(_HEADER_BYTES)
+                    with m.If(s.loaded & (s.entry.image == s.loaded_image)):
+                        thread.go("IN")
+                    with m.Else():
+                        thread.go("IMAGE")
+        with m.State("IMAGE"):
+            m.d.comb += [s.phase.eq(Phase.FETCH), s.image.address.eq((s.base << 2) + Mux(s.entry.listed, s.entry.image, 0)),
+                         s.image.slot.eq(~s.slot if overlap else 0),
+                         s.image.limit.eq(Mux(s.entry.listed, s.entry.size - s.entry.image, self.program_length))]
+            with thread.reading(s.image, 1):
+                m.d.comb += s.read.more.eq(s.image.size << 2)
+                m.d.sync += [s.loaded.eq(1), s.loaded_image.eq(s.entry.image)]
+                if overlap:
+                    m.d.sync += s.slot.eq(~s.slot)
+                for k, place in enumerate(s.residents):
+                    with m.If(s.image.slot == k):
+                        m.d.sync += [getattr(place, name).eq(getattr(s.image, name)) for name in s.kept.members]
+                thread.go("IN")
+        with m.State("IN"):
+            m.d.comb += [s.phase.eq(Phase.IN), s.address.eq((s.base << 2) + s.entry.in_list)]
+            with m.If(~s.entry.listed | (s.entry.in_list == 0)):
+                m.d.sync += s.begin.eq(0)
+                m.next = "PREPARED"
             with m.Else():
-                hold(_ABORTED, pc, 0)
-                m.next = "END"
-
-        def reading(user, k):
-            """Words are read by ``user``: a condition in which they are, and well."""
-            m.d.comb += [choice.eq(k), user.start.eq(beginning & ~quits)]
-            with m.If(quits):
-                m.d.comb += [quit_reading.eq(1), cancel.eq(1)]
-                m.d.sync += begin.eq(0)
-                leave(entry_address)
-            with m.Elif(user.done & (user.fault != 0)):
-                with m.If(image.misfit if user is image else 0):
-                    trouble(user.fault, image.address + 4, Cat(Const(VERSION, 16), image.size))
-                with m.Elif(reader.words.payload.came == Came.WELL):
-                    trouble(user.fault, here, reader.words.payload.word)
-                with m.Else():
-                    trouble(user.fault, entry_address, here)
-            return m.If(~quits & user.done & (user.fault == 0))
-
-        def moving(where, stop):
-            """The list at ``where`` is carried out: a condition in which it is, and well."""
-            m.d.comb += [choice.eq(2), lists.start.eq(beginning), lists.address.eq(where), lists.stop.eq(stop), cancel.eq(begin | stop)]
-            with m.If(lists.done & stop):
-                leave(lists.pc)
-            with m.Elif(lists.done & (lists.fault != 0)):
-                trouble(lists.fault, lists.pc, lists.detail)
-            return m.If(~stop & lists.done & (lists.fault == 0))
-
-        phase = Signal(Phase, init=Phase.REST)
-        m.d.comb += self.phase.eq(Mux(running, Phase.PROGRAM, phase))
-        with m.FSM():
-            with m.State("IDLE"):
-                m.d.sync += [signal.eq(0) for signal in (ahead, ready, late, held, failed, pending, stopping, loaded, slot, number)]
-                with m.If(self.start):
-                    m.d.sync += [self.fault.eq(0), self.detail.eq(0), self.in_program.eq(0), self.step.eq(0), base.eq(self.program_address[2:])]
-                    with m.If(self.dma_in_list != 0):
-                        go("FIRST")
-                    with m.Else():
-                        go("HEADER")
-            with m.State("FIRST"):
-                m.d.comb += phase.eq(Phase.IN)
-                with moving(self.dma_in_list, self.abort):
-                    go("HEADER")
-            with m.State("HEADER"):
-                m.d.comb += [phase.eq(Phase.FETCH), heading.eq(1), entry.header.eq(1), entry.address.eq(base << 2), entry.limit.eq(self.program_length)]
-                with reading(entry, 0):
-                    with m.If(entry.listed):
-                        m.d.comb += read.more.eq(_HEADER_BYTES)
-                        go("ENTRY")
-                    with m.Else():
-                        go("IMAGE")
-            with m.State("ENTRY"):
-                m.d.comb += [phase.eq(Phase.FETCH), entry.address.eq(entry_address)]
-                with m.If(ahead & entry.done & ((entry.fault != 0) | ~entry.prefetch)):
-                    # Not to be prepared ahead of its turn, when it will be read again.
-                    m.d.comb += drop.eq(1)
-                    m.d.sync += [ahead.eq(0), held.eq(0)]
-                    m.next = "WAIT"
-                with m.Else():
-                    with reading(entry, 0):
-                        m.d.comb += read.more.eq(_HEADER_BYTES)
-                        with m.If(loaded & (entry.image == loaded_image)):
-                            go("IN")
-                        with m.Else():
-                            go("IMAGE")
-            with m.State("IMAGE"):
-                m.d.comb += [phase.eq(Phase.FETCH), image.address.eq((base << 2) + Mux(entry.listed, entry.image, 0)),
-                             image.slot.eq(~slot if overlap else 0),
-                             image.limit.eq(Mux(entry.listed, entry.size - entry.image, self.program_length))]
-                with reading(image, 1):
-                    m.d.comb += read.more.eq(image.size << 2)
-                    m.d.sync += [loaded.eq(1), loaded_image.eq(entry.image)]
-                    if overlap:
-                        m.d.sync += slot.eq(~slot)
-                    for k, place in enumerate(residents):
-                        with m.If(image.slot == k):
-                            m.d.sync += [getattr(place, name).eq(getattr(image, name)) for name in kept.members]
-                    go("IN")
-            with m.State("IN"):
-                m.d.comb += [phase.eq(Phase.IN), address.eq((base << 2) + entry.in_list)]
-                with m.If(~entry.listed | (entry.in_list == 0)):
-                    m.d.sync += begin.eq(0)
+                with thread.moving(s.address, s.quits):
                     m.next = "PREPARED"
-                with m.Else():
-                    with moving(address, quits):
-                        m.next = "PREPARED"
-            with m.State("PREPARED"):
-                m.d.sync += ahead.eq(0)
-                with m.If(ahead):
-                    m.d.sync += ready.eq(1)
-                    m.next = "WAIT"
+        with m.State("PREPARED"):
+            m.d.sync += s.ahead.eq(0)
+            with m.If(s.ahead):
+                m.d.sync += s.ready.eq(1)
+                m.next = "WAIT"
+            with m.Elif(self.abort):
+                thread.leave(s.entry_address)
+            with m.Else():
+                m.next = "LAUNCH"
+
+    def _launch(self, m, s, thread):
+        """States from the start of a program to what the thread does beside it."""
+        overlap = self.params["slots"] == 2
+        with m.State("LAUNCH"):
+            m.d.sync += [
+                self.program_start.eq(1), s.running.eq(1), s.failed.eq(0), s.ready.eq(0), self.step.eq(s.number), self.program.slot.eq(s.slot),
+                self.program.rebase.eq(s.entry.rebase), self.program.rebase_mask.eq(Mux(s.entry.listed, s.entry.mask, 0)),
+                s.out_list.eq(Mux(s.entry.listed, s.entry.out_list, 0)), s.defer.eq(s.entry.defer & overlap)]
+            with m.If(s.pending):
+                thread.go("DEFERRED")
+            with m.Else():
+                m.next = "BESIDE"
+        with m.State("DEFERRED"):
+            # It goes on though the program beside it fails: it comes before it.
+            m.d.comb += [s.phase.eq(Phase.OUT), s.address.eq(s.pending_list)]
+            with m.If(s.lists.done & (s.lists.fault != 0) & ~self.abort):
+                m.d.sync += [s.stopping.eq(1), self.step.eq(self.step - 1)]
+            with thread.moving(s.address, self.abort):
+                m.d.sync += s.pending.eq(0)
+                m.next = "BESIDE"
+        with m.State("BESIDE"):
+            with m.If(~s.running | s.last | self.sequential | (not overlap)):
+                m.next = "WAIT"
+            with m.Elif(s.read.empty & s.written.empty):
+                m.d.sync += [s.held.eq(1), s.ahead.eq(1), s.number.eq(self.step + 1)]
+                thread.go("ENTRY")
+
+    def _end(self, m, s, thread):
+        """States from the end of a program to that of the run."""
+        with m.State("WAIT"):
+            over = Signal()         # what follows a program that ended well does not wait for another cycle
+            m.d.comb += s.address.eq((s.base << 2) + s.out_list)
+            m.d.comb += over.eq(~s.running | (self.program_finish & (self.program_fault == 0)))
+            with m.If(over):
+                with m.If(s.failed):
+                    thread.hold(self.program_fault, s.resident.code + (self.program_index << 2), self.program_detail)
+                    m.d.sync += self.in_program.eq(1)
+                    m.next = "END"
                 with m.Elif(self.abort):
-                    leave(entry_address)
-                with m.Else():
-                    m.next = "LAUNCH"
-            with m.State("LAUNCH"):
-                m.d.sync += [
-                    self.program_start.eq(1), running.eq(1), failed.eq(0), ready.eq(0), self.step.eq(number), self.program.slot.eq(slot),
-                    self.program.rebase.eq(entry.rebase), self.program.rebase_mask.eq(Mux(entry.listed, entry.mask, 0)),
-                    out_list.eq(Mux(entry.listed, entry.out_list, 0)), defer.eq(entry.defer & overlap)]
-                with m.If(pending):
-                    go("DEFERRED")
-                with m.Else():
-                    m.next = "BESIDE"
-            with m.State("DEFERRED"):
-                # It goes on though the program beside it fails: it comes before it.
-                m.d.comb += [phase.eq(Phase.OUT), address.eq(pending_list)]
-                with m.If(lists.done & (lists.fault != 0) & ~self.abort):
-                    m.d.sync += [stopping.eq(1), self.step.eq(self.step - 1)]
-                with moving(address, self.abort):
-                    m.d.sync += pending.eq(0)
-                    m.next = "BESIDE"
-            with m.State("BESIDE"):
-                with m.If(~running | last | self.sequential | (not overlap)):
-                    m.next = "WAIT"
-                with m.Elif(read.empty & written.empty):
-                    m.d.sync += [held.eq(1), ahead.eq(1), number.eq(self.step + 1)]
-                    go("ENTRY")
-            with m.State("WAIT"):
-                over = Signal()         # what follows a program that ended well does not wait for another cycle
-                m.d.comb += address.eq((base << 2) + out_list)
-                m.d.comb += over.eq(~running | (self.program_finish & (self.program_fault == 0)))
-                with m.If(over):
-                    with m.If(failed):
-                        hold(self.program_fault, resident.code + (self.program_index << 2), self.program_detail)
-                        m.d.sync += self.in_program.eq(1)
-                        m.next = "END"
-                    with m.Elif(self.abort):
-                        leave(entry_address)
-                    with m.Elif((out_list == 0) & ~ready):
-                        m.next = "NEXT"
-                    with m.Elif((out_list == 0) | (defer & ready & ~self.sequential)):
-                        # What is ready is not behind the last step.
-                        m.d.sync += [held.eq(0), number.eq(self.step + 1), pending.eq(out_list != 0), pending_list.eq(address)]
-                        m.next = "LAUNCH"
-                    with m.Else():
-                        go("OUT")
-            with m.State("OUT"):
-                m.d.comb += [phase.eq(Phase.OUT), address.eq((base << 2) + out_list)]
-                with moving(address, self.abort):
+                    thread.leave(s.entry_address)
+                with m.Elif((s.out_list == 0) & ~s.ready):
                     m.next = "NEXT"
-            with m.State("NEXT"):
-                m.d.sync += [held.eq(0), number.eq(self.step + 1)]
-                with m.If(last):
-                    with m.If(self.dma_out_list != 0):
-                        go("LAST")
-                    with m.Else():
-                        m.next = "END"
-                with m.Elif(late):
-                    m.d.sync += self.step.eq(self.step + 1)
-                    m.next = "END"
-                with m.Elif(ready):
+                with m.Elif((s.out_list == 0) | (s.defer & s.ready & ~self.sequential)):
+                    # What is ready is not behind the last step.
+                    m.d.sync += [s.held.eq(0), s.number.eq(self.step + 1), s.pending.eq(s.out_list != 0), s.pending_list.eq(s.address)]
                     m.next = "LAUNCH"
                 with m.Else():
-                    m.d.sync += self.step.eq(self.step + 1)
-                    go("ENTRY")
-            with m.State("LAST"):
-                m.d.comb += phase.eq(Phase.OUT)
-                with moving(self.dma_out_list, self.abort):
+                    thread.go("OUT")
+        with m.State("OUT"):
+            m.d.comb += [s.phase.eq(Phase.OUT), s.address.eq((s.base << 2) + s.out_list)]
+            with thread.moving(s.address, self.abort):
+                m.next = "NEXT"
+        with m.State("NEXT"):
+            m.d.sync += [s.held.eq(0), s.number.eq(self.step + 1)]
+            with m.If(s.last):
+                with m.If(self.dma_out_list != 0):
+                    thread.go("LAST")
+                with m.Else():
                     m.next = "END"
-            with m.State("END"):
-                m.d.comb += [cancel.eq(1), quit_reading.eq(1), drop.eq(held)]
-                m.d.sync += [held.eq(0), begin.eq(0)]
-                with m.If(~held & ~running & read.empty & written.empty & reader.idle):
-                    m.d.comb += self.finish.eq(1)
-                    m.next = "IDLE"
-        return m
+            with m.Elif(s.late):
+                m.d.sync += self.step.eq(self.step + 1)
+                m.next = "END"
+            with m.Elif(s.ready):
+                m.next = "LAUNCH"
+            with m.Else():
+                m.d.sync += self.step.eq(self.step + 1)
+                thread.go("ENTRY")
+        with m.State("LAST"):
+            m.d.comb += s.phase.eq(Phase.OUT)
+            with thread.moving(self.dma_out_list, self.abort):
+                m.next = "END"
+        with m.State("END"):
+            m.d.comb += [s.cancel.eq(1), s.quit_reading.eq(1), s.drop.eq(s.held)]
+            m.d.sync += [s.held.eq(0), s.begin.eq(0)]
+            with m.If(~s.held & ~s.running & s.read.empty & s.written.empty & s.reader.idle):
+                m.d.comb += self.finish.eq(1)
+                m.next = "IDLE"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The load/store unit: tiles between the banks of MEM and the tile file (specification, sections 4.5 and 9)."""
+from types import SimpleNamespace
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -66,7 +68,7 @@ class LoadStore(wiring.Component):
         super().__init__(lsu_members(params))
 
     def elaborate(self, platform):
-        m = Module()
+        m, w = Module(), SimpleNamespace()  # `w`: signals that several steps use
         params = self._params
         log, frac = exact_log2(params["banks"]), params["acc_frac"]
         words = 16 // tile_elements(params)
@@ -80,88 +82,32 @@ class LoadStore(wiring.Component):
         m.d.comb += [queue.clear.eq(self.clear), results.clear.eq(self.clear), results.others.eq(self.others), self.finished.eq(results.finished),
                      gate.progress.eq(self.progress)]
 
-        # The operation at hand: `slot` is the next to start, while `more`; `passing` the one that still has passes to do.
-        op, valid, more = Signal(Operation(), name="at_hand", reset_less=True), Signal(), Signal()
-        slot, passing, going_on = Signal(6), Signal(6, reset_less=True), Signal()
-        start, issue, final, over = Signal(), Signal(), Signal(), Signal()
-        last_slot = Signal()        # `slot` is the operation's last
-        go, free = Signal(), Signal()               # it may start as far as others are concerned, and as far as this unit is
-        dead = Signal()
-        m.d.comb += [
-            over.eq(issue & final & Mux(going_on, ~more, last_slot)),
-            queue.take.eq(~valid | over), issue.eq(start | going_on),
-            gate.waits.eq(op.waits), gate.slot.eq(slot), gate.first_waits.eq(queue.next.waits)]
-        m.d.sync += go.eq(valid & more & gate.now & ~dead)
-        with m.If(start):
-            m.d.sync += go.eq(~last_slot & gate.after & ~dead)
-        with m.If(queue.take):
-            m.d.sync += [op.eq(queue.next), valid.eq(queue.ready), more.eq(queue.ready), slot.eq(0), last_slot.eq(queue.next.size == 1),
-                         go.eq(queue.ready & gate.first & ~dead)]
-        with m.Else():
-            with m.If(start):
-                m.d.sync += [slot.eq(slot + 1), more.eq(~last_slot), last_slot.eq(slot + 2 == op.size)]
-            with m.If(issue & final):
-                m.d.sync += (row.eq(row + op.step) for row in op.rows)
-        with m.If(start):
-            m.d.sync += passing.eq(slot)
-
-        # Passes that follow closely need the same registers; what has started and not finished finds room among the results.
-        owed, stored, loaded, kept = Signal(range(DEPTH + 1)), Signal(2), Signal(2), Signal(2)
-        issues_store, issues_load = issue & op.store, issue & ~op.store
-        m.d.sync += [stored.eq(Cat(issues_store, stored)), loaded.eq(Cat(issues_load, loaded)),
-                     kept.eq(Cat(issues_load & op.reads, kept)), owed.eq(owed + start - results.gone)]
-
-        def blocked(next_op):
-            """In the next cycle, when ``next_op`` is at hand."""
-            near = issues_load if log == 4 else 0
-            return Mux(next_op.store, near, issues_store | stored[0]) | (next_op.reads & ((issues_load & op.reads) | kept[0]))
-        # The other units' turn at the tiles, lest the last slots that they have wait for all of an operation's of this one.
-        yields, before, hogs = Signal(2), Signal(), Signal()
-        m.d.comb += hogs.eq(self.refused & before)
-        m.d.sync += before.eq(self.refused)
-        with m.If(hogs & (yields == 0)):
-            m.d.sync += yields.eq(_YIELD)
-        with m.Elif(yields != 0):
-            m.d.sync += yields.eq(yields - 1)
-        # Two less than there is room for: one may start in this cycle and one in the next.
-        m.d.sync += free.eq(~(issue & ~final) & ~Mux(queue.take, blocked(queue.next), blocked(op)) & (owed < DEPTH - 1)
-                            & ~(Mux(queue.take, queue.next.reads, op.reads) & (hogs | (yields > 1))))
-
-        # Tiles to store, or to keep elements of: the last of their words is asked for as the slot starts, others ahead.
-        ask, ahead = self.tiles_read.request, Signal(range(words))
-        whole, context = Signal(), Signal(6)
-        m.d.comb += [
-            whole.eq(ahead == words - 1), context.eq(Mux(op.uniform, 0, slot)), ask.valid.eq(go & op.reads & (~whole | free)),
-            ask.payload.mask.eq(1 << op.reg), ask.payload.word.eq(ahead),
-            *(e.eq(Mux(context < op.copies, context, params["contexts"] + op.from_phys)) for e in ask.payload.entry),
-            start.eq(go & free & (~op.reads | (whole & ask.ready)))]
-        if words > 1:
-            with m.If(ask.valid & ask.ready):
-                m.d.sync += ahead.eq(ahead + 1)
-        m.d.sync += self.fetched.eq(start)
+        self._start(m, w, queue, gate)
+        self._find_room(m, w, log, queue, results)
+        ask = self._ask(m, w, words)
 
         # Passes: the lanes whose addresses this one serves, and what is left of others.
         first, left = Signal(16), Signal(16)
         first_later, left_later, final_later = Signal(16, reset_less=True), Signal(16, reset_less=True), Signal(reset_less=True)
-        m.d.comb += [first.eq(Mux(going_on, first_later, op.first)), left.eq(Mux(going_on, left_later, op.left)),
-                     final.eq(Mux(going_on, final_later, op.only))]
-        then = leaders(m, left, op.same_bank, "next")
-        m.d.sync += [first_later.eq(then), left_later.eq(left & ~then), final_later.eq(~(left & ~then).any()), going_on.eq(issue & ~final)]
+        m.d.comb += [first.eq(Mux(w.going_on, first_later, w.op.first)), left.eq(Mux(w.going_on, left_later, w.op.left)),
+                     w.final.eq(Mux(w.going_on, final_later, w.op.only))]
+        then = leaders(m, left, w.op.same_bank, "next")
+        m.d.sync += [first_later.eq(then), left_later.eq(left & ~then), final_later.eq(~(left & ~then).any()), w.going_on.eq(w.issue & ~w.final)]
 
         # Cycle 0: addresses of the lanes; which lane each bank serves.
         address = [Signal(18, name=f"address_{y}{x}") for y, x in lanes()]
-        m.d.comb += [a.eq(op.rows[y] + op.along[x]) for a, (y, x) in zip(address, lanes(), strict=True)]
+        m.d.comb += [a.eq(w.op.rows[y] + w.op.along[x]) for a, (y, x) in zip(address, lanes(), strict=True)]
         # Of each bank the lane whose address it gets: one at most.
         mine = [s(1, Cat(first[k] & (a[:log] == b) for k, a in enumerate(address)), 16, f"mine_{b}") for b in range(params["banks"])]
         at = [s(1, a, 18, f"address_{k}") for k, a in enumerate(address)]
-        wrong = s(1, Cat(a[params["log_mem"]:].any() for a in address) & op.mask, 16, "wrong")
-        number = Mux(going_on, passing, slot)
+        wrong = s(1, Cat(a[params["log_mem"]:].any() for a in address) & w.op.mask, 16, "wrong")
+        number = Mux(w.going_on, w.passing, w.slot)
         slot_1 = s(1, number, 6, "slot")
-        entry = s(1, Mux(op.uniform, params["contexts"] + op.phys, number), range(entries(params)), "entry")
+        entry = s(1, Mux(w.op.uniform, params["contexts"] + w.op.phys, number), range(entries(params)), "entry")
         store, reg, last, opens = (s(1, v, w, n) for v, w, n in (
-            (op.store, 1, "store"), (op.reg, 2, "reg"), (final, 1, "last"), (op.reads & ~going_on, 1, "opens")))
-        keeps, skip = s(1, op.reads & ~op.store, 1, "keeps"), s(1, op.skip, 1, "skip")
-        mask, used = s(1, op.mask, 16, "mask"), s(1, followers(op.mask, first, op.equal), 16, "used")
+            (w.op.store, 1, "store"), (w.op.reg, 2, "reg"), (w.final, 1, "last"), (w.op.reads & ~w.going_on, 1, "opens")))
+        keeps, skip = s(1, w.op.reads & ~w.op.store, 1, "keeps"), s(1, w.op.skip, 1, "skip")
+        mask, used = s(1, w.op.mask, 16, "mask"), s(1, followers(w.op.mask, first, w.op.equal), 16, "used")
 
         # Cycle 1: rows; an access that leaves MEM ends everything from its slot on.
         rows = [selected([a[log:params["log_mem"]] for a in at], lanes_of) for lanes_of in mine]
@@ -169,10 +115,10 @@ class LoadStore(wiring.Component):
         hit = Cat(of.any() for of in mine)
         chain = Signal(5)           # cycles 1 to 5: a pass that counts
         good = Signal()
-        m.d.comb += good.eq(chain[0] & ~dead & ~wrong.any())
-        m.d.sync += chain.eq(Cat(issue, good, chain[1:4]))
-        with m.If(chain[0] & ~dead & wrong.any()):
-            m.d.sync += [dead.eq(1), self.fault_slot.eq(slot_1)]
+        m.d.comb += good.eq(chain[0] & ~w.dead & ~wrong.any())
+        m.d.sync += chain.eq(Cat(w.issue, good, chain[1:4]))
+        with m.If(chain[0] & ~w.dead & wrong.any()):
+            m.d.sync += [w.dead.eq(1), self.fault_slot.eq(slot_1)]
             for k in reversed(range(16)):
                 with m.If(wrong[k]):
                     m.d.sync += self.fault_address.eq(at[k])
@@ -190,7 +136,7 @@ class LoadStore(wiring.Component):
         storing_3 = store_3 & chain[2]
 
         # Cycle 2: a load's rows are at the banks; a tile that was asked for is there.
-        tile = self._tile(m, s, ask, op, fill=s(2, opens, 1, "opens") & chain[1])
+        tile = self._tile(m, s, ask, w.op, fill=s(2, opens, 1, "opens") & chain[1])
 
         # Cycle 3 of a store and 4 of a load: through the crossbar.
         if log == 4:
@@ -220,14 +166,81 @@ class LoadStore(wiring.Component):
             m.d.comb += result.tile[k].eq(Mux(present[k], new, Mux(keeps_5, tile[k], 0)))
 
         loads = Signal(4)
-        m.d.sync += loads.eq(Cat(issue & ~op.store, loads))
-        m.d.sync += [self.loading.eq(loads.any() | results.loading), self.storing.eq(stored.any() | storing_3)]
-        m.d.sync += self.fault.eq(dead & ~chain[1:].any() & ~good & results.empty)
+        m.d.sync += loads.eq(Cat(w.issue & ~w.op.store, loads))
+        m.d.sync += [self.loading.eq(loads.any() | results.loading), self.storing.eq(w.stored.any() | storing_3)]
+        m.d.sync += self.fault.eq(w.dead & ~chain[1:].any() & ~good & results.empty)
         with m.If(self.clear):
-            m.d.sync += [valid.eq(0), more.eq(0), go.eq(0), going_on.eq(0), slot.eq(0), owed.eq(0), dead.eq(0), chain.eq(0), ahead.eq(0),
-                         stored.eq(0), loaded.eq(0), kept.eq(0), loads.eq(0), self.fetched.eq(0), self.fault.eq(0), self.loading.eq(0),
+            m.d.sync += [w.valid.eq(0), w.more.eq(0), w.go.eq(0), w.going_on.eq(0), w.slot.eq(0), w.owed.eq(0), w.dead.eq(0), chain.eq(0), w.ahead.eq(0),
+                         w.stored.eq(0), w.loaded.eq(0), w.kept.eq(0), loads.eq(0), self.fetched.eq(0), self.fault.eq(0), self.loading.eq(0),
                          self.storing.eq(0)]
         return m
+
+    @staticmethod
+    def _start(m, w, queue, gate):
+        """Operation at hand: `slot` is the next to start, while `more`; `passing` the one that still has passes to do."""
+        w.op, w.valid, w.more = Signal(Operation(), name="at_hand", reset_less=True), Signal(), Signal()
+        w.slot, w.passing, w.going_on = Signal(6), Signal(6, reset_less=True), Signal(name="going_on")
+        w.start, w.issue, w.final, over = Signal(), Signal(), Signal(), Signal()
+        last_slot = Signal()        # `slot` is the operation's last
+        w.go, w.free = Signal(), Signal(name="free")           # it may start as far as others are concerned, and as far as this unit is
+        w.dead = Signal()
+        m.d.comb += [
+            over.eq(w.issue & w.final & Mux(w.going_on, ~w.more, last_slot)),
+            queue.take.eq(~w.valid | over), w.issue.eq(w.start | w.going_on),
+            gate.waits.eq(w.op.waits), gate.slot.eq(w.slot), gate.first_waits.eq(queue.next.waits)]
+        m.d.sync += w.go.eq(w.valid & w.more & gate.now & ~w.dead)
+        with m.If(w.start):
+            m.d.sync += w.go.eq(~last_slot & gate.after & ~w.dead)
+        with m.If(queue.take):
+            m.d.sync += [w.op.eq(queue.next), w.valid.eq(queue.ready), w.more.eq(queue.ready), w.slot.eq(0), last_slot.eq(queue.next.size == 1),
+                         w.go.eq(queue.ready & gate.first & ~w.dead)]
+        with m.Else():
+            with m.If(w.start):
+                m.d.sync += [w.slot.eq(w.slot + 1), w.more.eq(~last_slot), last_slot.eq(w.slot + 2 == w.op.size)]
+            with m.If(w.issue & w.final):
+                m.d.sync += (row.eq(row + w.op.step) for row in w.op.rows)
+        with m.If(w.start):
+            m.d.sync += w.passing.eq(w.slot)
+
+    def _find_room(self, m, w, log, queue, results):
+        """Room for another slot. Passes that follow closely need the same registers; what has started and not finished finds room among
+        the results."""
+        w.owed, w.stored, w.loaded, w.kept = Signal(range(DEPTH + 1)), Signal(2), Signal(2), Signal(2)
+        issues_store, issues_load = w.issue & w.op.store, w.issue & ~w.op.store
+        m.d.sync += [w.stored.eq(Cat(issues_store, w.stored)), w.loaded.eq(Cat(issues_load, w.loaded)),
+                     w.kept.eq(Cat(issues_load & w.op.reads, w.kept)), w.owed.eq(w.owed + w.start - results.gone)]
+
+        def blocked(next_op):
+            """In the next cycle, when ``next_op`` is at hand."""
+            near = issues_load if log == 4 else 0
+            return Mux(next_op.store, near, issues_store | w.stored[0]) | (next_op.reads & ((issues_load & w.op.reads) | w.kept[0]))
+        # The other units' turn at the tiles, lest the last slots that they have wait for all of an operation's of this one.
+        yields, before, hogs = Signal(2), Signal(), Signal()
+        m.d.comb += hogs.eq(self.refused & before)
+        m.d.sync += before.eq(self.refused)
+        with m.If(hogs & (yields == 0)):
+            m.d.sync += yields.eq(_YIELD)
+        with m.Elif(yields != 0):
+            m.d.sync += yields.eq(yields - 1)
+        # Two less than there is room for: one may start in this cycle and one in the next.
+        m.d.sync += w.free.eq(~(w.issue & ~w.final) & ~Mux(queue.take, blocked(queue.next), blocked(w.op)) & (w.owed < DEPTH - 1)
+                              & ~(Mux(queue.take, queue.next.reads, w.op.reads) & (hogs | (yields > 1))))
+
+    def _ask(self, m, w, words):
+        """Tiles to store, or to keep elements of: the last of their words is asked for as the slot starts, others ahead."""
+        params = self._params
+        ask, w.ahead = self.tiles_read.request, Signal(range(words), name="ahead")
+        whole, context = Signal(), Signal(6)
+        m.d.comb += [
+            whole.eq(w.ahead == words - 1), context.eq(Mux(w.op.uniform, 0, w.slot)), ask.valid.eq(w.go & w.op.reads & (~whole | w.free)),
+            ask.payload.mask.eq(1 << w.op.reg), ask.payload.word.eq(w.ahead),
+            *(e.eq(Mux(context < w.op.copies, context, params["contexts"] + w.op.from_phys)) for e in ask.payload.entry),
+            w.start.eq(w.go & w.free & (~w.op.reads | (whole & ask.ready)))]
+        if words > 1:
+            with m.If(ask.valid & ask.ready):
+                m.d.sync += w.ahead.eq(w.ahead + 1)
+        m.d.sync += self.fetched.eq(w.start)
+        return ask
 
     def _tile(self, m, s, ask, op, fill):
         """The elements of the tile of the slot in cycle 3 and later, as wide as those of ACC; a store's narrowed. ``fill``: the slot that reads

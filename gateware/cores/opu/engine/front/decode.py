@@ -70,7 +70,7 @@ class Decode(wiring.Component):
         })
 
     def elaborate(self, platform):
-        m = Module()
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         p = self.params
         m.submodules.derived = derived = Derived(params=p)
         m.submodules.board = board = Scoreboard(params=p)
@@ -81,42 +81,67 @@ class Decode(wiring.Component):
         ]
 
         # Two stages in front: the area of a shape, then what the word is and whether it is legal by itself.
-        take = Signal()
-        here, now = look_ahead(m, p, self.words, take)
-        is_op, word = now.is_op, now.word
-        fields = {name: fields_of(name, word) for name in is_op}
+        s.take = Signal()
+        s.here, now = look_ahead(m, p, self.words, s.take)
+        is_op, s.word = now.is_op, now.word
+        fields = {name: fields_of(name, s.word) for name in is_op}
         pc = self.pc
-        with m.If(take):
+        with m.If(s.take):
             m.d.sync += pc.eq(pc + 1)
         with m.If(self.start):
             m.d.sync += pc.eq(self.program << 4)
 
         # Configuration
         ones = dict.fromkeys(("stride_h", "stride_w", "pool_h", "pool_w", "pool_i", "pool_j"), 1)
-        config, unset, valid = Signal(config_layout(), init=ones), Signal(5, init=0b11111), Signal(4)
+        s.config, s.unset, s.valid = Signal(config_layout(), init=ones), Signal(5, init=0b11111), Signal(4, name="valid")
         shift_f, shift_b, act = Signal(8), Signal(8), Signal(2)
-        bases = {name: Signal(range(REGIONS), name=f"{name}_region") for name in ("ifm", "ker", "bias", "ofm")}
+        s.bases = {name: Signal(range(REGIONS), name=f"{name}_region") for name in ("ifm", "ker", "bias", "ofm")}
         # Nobody looks at these before a shape has set them: such an instruction faults.
         positions, ifm_total = Signal(12, reset_less=True), Signal(11, reset_less=True)
-        commit = Signal()
-        m.d.comb += derived.config.eq(config)
-        with m.If(commit):
-            self._configure(m, is_op, fields, config, unset, valid, bases, shift_f, shift_b, act, now.area, positions, ifm_total)
+        s.commit = Signal()
+        m.d.comb += derived.config.eq(s.config)
+        with m.If(s.commit):
+            self._configure(m, is_op, fields, s.config, s.unset, s.valid, s.bases, shift_f, shift_b, act, now.area, positions, ifm_total)
         m.d.comb += [
-            derived.touched.any.eq(commit | self.start),
-            derived.touched.ifm.eq(commit & (is_op["@shape.ifm"] | is_op["@mem.ifm"])),
-            derived.touched.map.eq(commit & is_op["@mem.ofm"]),
-            derived.touched.out.eq(commit & (is_op["@shape.ofm"] | is_op["@pool"] | is_op["@mem.ofm"]) | self.start),
+            derived.touched.any.eq(s.commit | self.start),
+            derived.touched.ifm.eq(s.commit & (is_op["@shape.ifm"] | is_op["@mem.ifm"])),
+            derived.touched.map.eq(s.commit & is_op["@mem.ofm"]),
+            derived.touched.out.eq(s.commit & (is_op["@shape.ofm"] | is_op["@pool"] | is_op["@mem.ofm"]) | self.start),
         ]
 
-        # An imperative instruction: everything that the registers tell, in one cycle
-        is_conv = Signal()
+        self._examine(m, s, derived, now, is_op, fields)
+        self._locate(m, s, is_op, fields)
+
+        fill_entries(m, conv=self.conv.payload, transfer=self.transfer.payload, is_op=is_op, fields=fields, config=s.config,
+                     derived=derived, board=board, more=SimpleNamespace(
+                         pc=pc, word=s.word, first=s.first, positions=positions, ifm_total=ifm_total, shift_f=shift_f,
+                         shift_b=shift_b, act=act))
+        s.push_conv, s.push_transfer = Signal(), Signal()
+        m.d.comb += [
+            self.conv.valid.eq(s.push_conv), self.transfer.valid.eq(s.push_transfer),
+            board.push_conv.eq(s.push_conv), board.overwrites.eq(~is_op["conv.acc"]),
+            board.residual.eq(s.config.add_ifm), board.kernel_rows.eq(derived.kernel_rows),
+            *(getattr(board, f"push_{kind}").eq(s.push_transfer & is_op[name])
+              for name, kind in zip(TRANSFERS, ("ifm", "ker", "bias", "store", "pad"), strict=True)),
+        ]
+        s.made = Signal(4)
+        for name, bit in _MAKES_VALID.items():
+            with m.If(is_op[name]):
+                m.d.comb += s.made.eq(bit)
+
+        self._sequence(m, s, derived, now, is_op, fields)
+        return m
+
+    def _examine(self, m, s, derived, now, is_op, fields):
+        """Examination of an imperative instruction: everything that the registers tell, in one cycle."""
+        p = self.params
+        s.is_conv = Signal()
         is_transfer = Signal()
-        m.d.comb += [is_conv.eq(now.conv), is_transfer.eq(now.transfer)]
-        examine = Signal()
-        unset_now, invalid, ranges, too_large = (Signal(bits, reset_less=True, name=name) for name, bits in (
+        m.d.comb += [s.is_conv.eq(now.conv), is_transfer.eq(now.transfer)]
+        s.examine = Signal()
+        s.unset_now, s.invalid, s.ranges, s.too_large = (Signal(bits, reset_less=True, name=name) for name, bits in (
             ("unset_now", 5), ("invalid", 4), ("ranges", _RANGES), ("too_large", 1)))
-        span = Signal(SPAN_BITS, reset_less=True)
+        s.span = Signal(SPAN_BITS, reset_less=True)
         needs_set, needs_valid = Signal(5), Signal(4)
         for name, mask in _NEEDS_SET.items():
             with m.If(is_op[name]):
@@ -124,63 +149,50 @@ class Decode(wiring.Component):
         for name, mask in _NEEDS_VALID.items():
             with m.If(is_op[name]):
                 m.d.comb += needs_valid.eq(mask)
-        with m.If(is_op["store"] & config.add_ifm):
+        with m.If(is_op["store"] & s.config.add_ifm):
             m.d.comb += needs_valid.eq(OFM | IFM)
         conv = fields["conv"]
         residual = Signal()
-        m.d.comb += residual.eq(is_op["store"] & config.add_ifm)
+        m.d.comb += residual.eq(is_op["store"] & s.config.add_ifm)
         found = {
-            "unset": needs_set & unset, "invalid": needs_valid & ~valid, "too_large": is_op["ld.ker"] & derived.kernel_too_long,
+            "unset": needs_set & s.unset, "invalid": needs_valid & ~s.valid, "too_large": is_op["ld.ker"] & derived.kernel_too_long,
             "ranges": Cat(
-                is_conv & (conv.h > derived.top), is_conv & (conv.w > derived.left), is_conv & (conv.n >= config.ker_n),
+                s.is_conv & (conv.h > derived.top), s.is_conv & (conv.w > derived.left), s.is_conv & (conv.n >= s.config.ker_n),
                 is_op["ld.ker"] & derived.kernel_large, is_op["store"] & derived.pool_tall, is_op["store"] & derived.pool_wide,
                 residual & derived.tall, residual & derived.wide, residual & derived.deep),
         }
-        unfit = Signal(reset_less=True)
-        extent = span_of(m, p, is_op, config, derived)
-        with m.If(examine):
+        s.unfit = Signal(reset_less=True)
+        extent = span_of(m, p, is_op, s.config, derived)
+        with m.If(s.examine):
             m.d.sync += [
-                unset_now.eq(found["unset"]), invalid.eq(found["invalid"]), too_large.eq(found["too_large"]),
-                ranges.eq(found["ranges"]), span.eq(extent),
-                unfit.eq(found["unset"].any() | found["invalid"].any() | found["ranges"].any() | found["too_large"]),
+                s.unset_now.eq(found["unset"]), s.invalid.eq(found["invalid"]), s.too_large.eq(found["too_large"]),
+                s.ranges.eq(found["ranges"]), s.span.eq(extent),
+                s.unfit.eq(found["unset"].any() | found["invalid"].any() | found["ranges"].any() | found["too_large"]),
             ]
 
-        # Where an array lies: bounds in units of 64 bytes
-        unit = fields["store"].addr                 # all transfers have it at the same place
-        end, first, last, beyond, outside = (Signal(bits, reset_less=True, name=name) for name, bits in (
+    def _locate(self, m, s, is_op, fields):
+        """Bounds of a transfer's array in units of 64 bytes."""
+        s.unit = fields["store"].addr               # all transfers have it at the same place
+        end, s.first, last, s.beyond, s.outside = (Signal(bits, reset_less=True, name=name) for name, bits in (
             ("end", UNIT_BITS), ("first", UNIT_BITS + 1), ("last", UNIT_BITS + 1), ("beyond", 1), ("outside", 1)))
-        m.d.comb += self.region.eq(bases["ofm"])
+        m.d.comb += self.region.eq(s.bases["ofm"])
         for name, base in (("ld.ifm", "ifm"), ("ld.ker", "ker"), ("ld.bias", "bias")):
             with m.If(is_op[name]):
-                m.d.comb += self.region.eq(bases[base])
+                m.d.comb += self.region.eq(s.bases[base])
         m.d.sync += [
-            end.eq(unit + span), first.eq(self.region_base + unit),
-            beyond.eq(end > self.region_limit), last.eq(self.region_base + end),
-            outside.eq(beyond | (first < self.window_base) | (last > self.window_limit)),
+            end.eq(s.unit + s.span), s.first.eq(self.region_base + s.unit),
+            s.beyond.eq(end > self.region_limit), last.eq(self.region_base + end),
+            s.outside.eq(s.beyond | (s.first < self.window_base) | (last > self.window_limit)),
         ]
 
-        fill_entries(m, conv=self.conv.payload, transfer=self.transfer.payload, is_op=is_op, fields=fields, config=config,
-                     derived=derived, board=board, more=SimpleNamespace(
-                         pc=pc, word=word, first=first, positions=positions, ifm_total=ifm_total, shift_f=shift_f,
-                         shift_b=shift_b, act=act))
-        push_conv, push_transfer = Signal(), Signal()
-        m.d.comb += [
-            self.conv.valid.eq(push_conv), self.transfer.valid.eq(push_transfer),
-            board.push_conv.eq(push_conv), board.overwrites.eq(~is_op["conv.acc"]),
-            board.residual.eq(config.add_ifm), board.kernel_rows.eq(derived.kernel_rows),
-            *(getattr(board, f"push_{kind}").eq(push_transfer & is_op[name])
-              for name, kind in zip(TRANSFERS, ("ifm", "ker", "bias", "store", "pad"), strict=True)),
-        ]
-        made = Signal(4)
-        for name, bit in _MAKES_VALID.items():
-            with m.If(is_op[name]):
-                m.d.comb += made.eq(bit)
-
+    def _sequence(self, m, s, derived, now, is_op, fields):
+        """Sequence of the steps, from the word at hand to a queue or to its fault."""
+        pc = self.pc
         def done():
-            m.d.comb += take.eq(1)
+            m.d.comb += s.take.eq(1)
 
         def fault(name, detail):
-            m.d.sync += [self.code.eq(_CODE[name]), self.detail.eq(detail), self.over.eq(1), self.word.eq(word)]
+            m.d.sync += [self.code.eq(_CODE[name]), self.detail.eq(detail), self.over.eq(1), self.word.eq(s.word)]
 
         # Room in both queues and no ``stop``, as it was a cycle ago: nobody else fills them, so what there was is there.
         conv_room, transfer_room, nothing = (Signal(name=name, reset_less=True) for name in ("conv_room", "transfer_room", "nothing"))
@@ -197,9 +209,9 @@ class Decode(wiring.Component):
                 with m.If(self.start):
                     m.next = "LOOK"
             with m.State("LOOK"):
-                m.d.comb += self.starved.eq(~now.valid & ~here & ~self.stop)
-                m.d.comb += [commit.eq(now.valid & now.plain & ~self.stop), self.retired.eq(commit)]
-                with m.If(commit):
+                m.d.comb += self.starved.eq(~now.valid & ~s.here & ~self.stop)
+                m.d.comb += [s.commit.eq(now.valid & now.plain & ~self.stop), self.retired.eq(s.commit)]
+                with m.If(s.commit):
                     done()
                 with m.Elif(now.valid & ~self.stop):
                     with m.If(now.error):
@@ -212,12 +224,12 @@ class Decode(wiring.Component):
                         m.d.sync += [self.over.eq(1), self.code.eq(0), self.word.eq(0)]
                         m.next = "OVER"
                     with m.Elif(~waits):
-                        m.d.comb += examine.eq(1)
-                        with m.If(is_conv):
+                        m.d.comb += s.examine.eq(1)
+                        with m.If(s.is_conv):
                             m.next = "CONV"
                         with m.Else():
                             m.next = "BOUNDS"
-                with m.Elif(self.spent & ~here & ~self.stop):
+                with m.Elif(self.spent & ~s.here & ~self.stop):
                     with m.If(self.outside):
                         fault("window", Cat(Const(0, 2), pc))
                     with m.Else():
@@ -225,15 +237,15 @@ class Decode(wiring.Component):
                     m.d.sync += self.word.eq(0)
                     m.next = "OVER"
             with m.State("CONV"):
-                with m.If(unfit):
+                with m.If(s.unfit):
                     m.next = "WRONG"
                 with m.Elif(conv_room):
-                    m.d.comb += push_conv.eq(1)
-                    m.d.sync += valid.eq(valid | made)
+                    m.d.comb += s.push_conv.eq(1)
+                    m.d.sync += s.valid.eq(s.valid | s.made)
                     done()
                     m.next = "LOOK"
             with m.State("BOUNDS"):                 # ``end`` and ``first`` are made in this cycle
-                with m.If(unfit):
+                with m.If(s.unfit):
                     m.next = "WRONG"
                 with m.Elif(nothing):
                     m.d.comb += self.retired.eq(1)
@@ -246,11 +258,11 @@ class Decode(wiring.Component):
             with m.State("LIMITS"):                 # ``outside``
                 m.next = "JUDGE"
             with m.State("JUDGE"):
-                with m.If(outside):
+                with m.If(s.outside):
                     m.next = "WRONG"
                 with m.Elif(transfer_room):
-                    m.d.comb += push_transfer.eq(1)
-                    m.d.sync += valid.eq(valid | made)
+                    m.d.comb += s.push_transfer.eq(1)
+                    m.d.sync += s.valid.eq(s.valid | s.made)
                     done()
                     m.next = "LOOK"
             with m.State("WRONG"):
@@ -261,22 +273,21 @@ class Decode(wiring.Component):
                     fault("bad_field", now.bad_detail)
                 with m.Elif(now.wrong):
                     fault("capacity", Mux(is_op["@shape.ifm"], IFM, OFM))
-                with m.Elif(unset_now.any()):
-                    fault("undef_reg", unset_now)
-                with m.Elif(invalid.any()):
-                    fault("undef_buf", invalid)
+                with m.Elif(s.unset_now.any()):
+                    fault("undef_reg", s.unset_now)
+                with m.Elif(s.invalid.any()):
+                    fault("undef_buf", s.invalid)
                 for k in range(_RANGES):
-                    with m.Elif(ranges[k]):
+                    with m.Elif(s.ranges[k]):
                         fault("range", k + 1)
-                with m.Elif(too_large):
+                with m.Elif(s.too_large):
                     fault("capacity", KER)
-                with m.Elif(beyond):
-                    fault("region", Cat(Const(0, 6), unit, self.region))
+                with m.Elif(s.beyond):
+                    fault("region", Cat(Const(0, 6), s.unit, self.region))
                 with m.Else():
-                    fault("window", Cat(Const(0, 6), first[:UNIT_BITS]))
+                    fault("window", Cat(Const(0, 6), s.first[:UNIT_BITS]))
             with m.State("OVER"):
                 pass                                # until reset
-        return m
 
     @staticmethod
     def _configure(m, is_op, fields, config, unset, valid, bases, shift_f, shift_b, act, area, positions, ifm_total):

@@ -73,7 +73,6 @@ class DMA(wiring.Component):
         m = Module()
         p, size = self.params, self.beat_bytes
         types = type_set(p)
-        port = self.memory
         m.submodules.requests = requests = Requests(beat_bytes=size, element_bytes=types.ifm_bytes)
         m.submodules.loads = loads = Loads(params=p, beat_bytes=size, bias_bytes=types.bias_bytes)
         m.submodules.stores = stores = Stores(params=p, beat_bytes=size)
@@ -145,7 +144,31 @@ class DMA(wiring.Component):
         m.d.comb += [self.post.valid.eq(asked), self.released.eq(loads.done | self.post_done | last_made & zeros)]
         connect(m, flipped(self.out), stores.out)
 
-        # The port. Where requests began is kept until they are answered; answers are looked at two cycles later.
+        self._exchange(m, requests, loads, stores, acks, write_pc, write_word)
+
+        # What the engine is told
+        first = data.View(entry, queue.r_data)
+        old_pc = Signal(PC_BITS)                    # of the oldest load whose data are to come
+        with m.If(~loads.active & loads.waiting):
+            m.d.comb += old_pc.eq(loads.following.pc)
+        with m.Else():
+            m.d.comb += old_pc.eq(loads.now.pc)
+        m.d.sync += [
+            self.oldest.eq(~idle | valid | (queue.level != 0)),
+            without_reset(m, self.oldest_pc).eq(Mux(writing, write_pc, Mux(in_flight != 0, old_pc, Mux(valid, head.pc, first.pc)))),
+            self.reading.eq(in_flight != 0), self.writing.eq(writing), self.retired_load.eq(loads.done & ~stop), self.retired_write.eq(over),
+            self.empty.eq(idle & ~valid & (queue.level == 0) & ~self.entries.valid & ~go & ~loads.done & ~over
+                          & ~self.retired_load & ~self.retired_write),
+        ]
+        m.d.comb += [
+            self.ifm.eq(loads.ifm), self.ker.eq(loads.ker), self.bias.eq(loads.bias), self.loading.eq(loads.loading),
+            self.bytes_read.eq(loads.bytes), self.bytes_written.eq(stores.bytes),
+        ]
+        return m
+
+    def _exchange(self, m, requests, loads, stores, acks, write_pc, write_word):
+        """Memory port. Where requests began is kept until they are answered; answers are looked at two cycles later."""
+        port = self.memory
         m.submodules.units = units = fifo.SyncFIFOBuffered(width=UNIT_BITS, depth=FLYING + 1)
         flying = Signal(range(FLYING + 1))
         room = Signal()
@@ -179,26 +202,6 @@ class DMA(wiring.Component):
             with m.Else():
                 m.d.sync += [failed_pc.eq(read_pc), failed_word.eq(read_word)]
         m.d.comb += self.quiet.eq((flying == 0) & ~stores.owed)
-
-        # What the engine is told
-        first = data.View(entry, queue.r_data)
-        old_pc = Signal(PC_BITS)                    # of the oldest load whose data are to come
-        with m.If(~loads.active & loads.waiting):
-            m.d.comb += old_pc.eq(loads.following.pc)
-        with m.Else():
-            m.d.comb += old_pc.eq(loads.now.pc)
-        m.d.sync += [
-            self.oldest.eq(~idle | valid | (queue.level != 0)),
-            without_reset(m, self.oldest_pc).eq(Mux(writing, write_pc, Mux(in_flight != 0, old_pc, Mux(valid, head.pc, first.pc)))),
-            self.reading.eq(in_flight != 0), self.writing.eq(writing), self.retired_load.eq(loads.done & ~stop), self.retired_write.eq(over),
-            self.empty.eq(idle & ~valid & (queue.level == 0) & ~self.entries.valid & ~go & ~loads.done & ~over
-                          & ~self.retired_load & ~self.retired_write),
-        ]
-        m.d.comb += [
-            self.ifm.eq(loads.ifm), self.ker.eq(loads.ker), self.bias.eq(loads.bias), self.loading.eq(loads.loading),
-            self.bytes_read.eq(loads.bytes), self.bytes_written.eq(stores.bytes),
-        ]
-        return m
 
     def _measure(self, m, head, geometry, expected):
         """Registered: what requests and answers of the transfer in ``head`` are, two cycles later."""

@@ -6,6 +6,8 @@ A scalar takes one cycle. Any other instruction stands still while :class:`~.leg
 it once it is known that it does not fault; the next instruction of another kind begins when it is taken. ``send``, ``recv``, ``wait``
 and ``sync`` stay until they are complete.
 """
+from types import SimpleNamespace
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -85,7 +87,7 @@ class Issue(wiring.Component):
         })
 
     def elaborate(self, platform):
-        m = Module()
+        m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         params = self.params
         m.submodules.operands = operands = Operands(params=params, memory_size=self.memory_size)
         m.submodules.board = board = Scoreboard(params=params)
@@ -94,244 +96,64 @@ class Issue(wiring.Component):
         m.submodules.mac_count = mac_count = MacCount()
 
         # The instruction at hand
-        here, advance, op = Signal(), Signal(), Signal(operation_layout(), reset_less=True)
-        running, dead, halting = Signal(), Signal(), Signal()
+        s.here, advance, op = Signal(), Signal(), Signal(operation_layout(), reset_less=True)
+        s.running, s.dead, s.halting = Signal(), Signal(), Signal(name="halting")
         # All that enables many registers is decided a cycle before: ``halt`` (nothing begins any more), ``at_first`` (the state is FIRST),
         # ``leaving`` (the instruction at hand goes in this cycle; a scalar goes out of FIRST).
-        halt, at_first, leaving, scalar, multiplies = Signal(), Signal(init=1), Signal(), Signal(), Signal()
-        pc, place = Signal(self.index_bits), Signal(self.index_bits)
+        s.halt, s.at_first, leaving, scalar, s.multiplies = Signal(), Signal(init=1), Signal(), Signal(), Signal()
+        s.pc, s.place = Signal(self.index_bits), Signal(self.index_bits, name="place")
         decoded = decode(m, params, self.words.payload, self.cores, self.number)
         m.d.comb += [
-            self.words.ready.eq(running & (~here | advance)), self.halted.eq(halting), scalar.eq(at_first & here & ~halt & op.simple),
+            self.words.ready.eq(s.running & (~s.here | advance)), self.halted.eq(s.halting), scalar.eq(s.at_first & s.here & ~s.halt & op.simple),
             advance.eq(scalar | leaving),
         ]
         with m.If(self.words.ready):
-            m.d.sync += [here.eq(self.words.valid), op.eq(decoded)]
+            m.d.sync += [s.here.eq(self.words.valid), op.eq(decoded)]
         with m.If(advance):
-            m.d.sync += [pc.eq(pc + 1), place.eq(place + Mux(op.long, 2, 1))]
+            m.d.sync += [s.pc.eq(s.pc + 1), s.place.eq(s.place + Mux(op.long, 2, 1))]
         with m.If(self.stop):
-            m.d.sync += [dead.eq(running), halt.eq(1)]
-        low, rd, rs1, rs2 = op.low, op.low[6:11], op.low[11:16], op.low[16:21]
+            m.d.sync += [s.dead.eq(s.running), s.halt.eq(1)]
+        s.low, s.rd, s.rs1, s.rs2 = op.low, op.low[6:11], op.low[11:16], op.low[16:21]
 
         # The one in front of its unit
-        pending, fresh, hand, at_fresh = Signal(), Signal(), Signal(), Signal()
-        ready_one = Signal(pending_layout(self.index_bits), reset_less=True)
+        s.pending, s.fresh, s.hand, s.at_fresh = Signal(), Signal(), Signal(), Signal()
+        s.ready_one = Signal(pending_layout(self.index_bits), reset_less=True)
 
-        # Widths
-        ibiw, obiw, in_code, out_code = Signal(6), Signal(6), Signal(2), Signal(2)
-        set_widths = Signal()
-        wanted_in, wanted_out = Signal(6), Signal(6)
-        m.d.comb += [wanted_in.eq(Cat(rd, rd == 0)), wanted_out.eq(Cat(rs1, rs1 == 0))]
-        with m.If(self.go):
-            m.d.sync += [ibiw.eq(self.start.ibiw), obiw.eq(self.start.obiw),
-                         in_code.eq((self.start.ibiw - 1)[3:5]), out_code.eq((self.start.obiw - 1)[3:5])]
-        with m.Elif(set_widths):
-            m.d.sync += [ibiw.eq(wanted_in), obiw.eq(wanted_out), in_code.eq((wanted_in - 1)[3:5]), out_code.eq((wanted_out - 1)[3:5])]
-
-        # Registers: rs1 and rs2 of a scalar; rs1 (of send its source) and rd of others, then the pair's other half and rs2.
-        looking, first, again = Signal(), Signal(), Signal()
-        coming = self.words.payload.low
-        m.d.sync += looking.eq(~running | dead | halting | self.finished)
-        m.d.comb += [
-            again.eq(here & (at_fresh | at_first & pending & ~op.simple)), first.eq(here & at_first & ~op.simple),
-            registers.index_a.eq(Mux(looking, self.debug_index[:5], Mux(again, Mux(op.send, rd, rs1), Mux(
-                first, rs1 | 1, Mux(coming[:6] == ISA.opcodes["send"], coming[6:11], coming[11:16]))))),
-            # Scalars have opcodes below 8.
-            registers.index_b.eq(Mux(again, Mux(op.simple | op.multiply, rs2, rd), Mux(
-                first, Mux(op.st, rd | 1, rs2), Mux(coming[3:6] == 0, coming[16:21], coming[6:11])))),
-            self.ready.eq(registers.ready), registers.index.eq(rd),
-        ]
-        looked = Signal(7)
-        m.d.sync += [looked.eq(self.debug_index), self.debug_value.eq(Mux(looked[6], Mux(looked[0], obiw, ibiw), registers.a))]
-        a, b = registers.a, registers.b
-        result = alu(m, op, a, b)
-        late_result = Signal(32)
-        m.d.comb += [late_result.eq(Mux(op.sld, self.load_word, self.product)),
-                     registers.data.eq(Mux(op.simple, result, late_result))]
-
-        # Operands
-        m.d.comb += [
-            operands.operation.eq(op), operands.a.eq(a), operands.b.eq(b), operands.in_code.eq(in_code), operands.out_code.eq(out_code),
-            operands.rows.eq(self.entry.rows), operands.cols.eq(self.entry.cols), operands.gmem_base.eq(self.gmem_base),
-            operands.gmem_low.eq(self.gmem_low), operands.gmem_high.eq(self.gmem_high), self.main.eq(operands.main),
-            board.ranges.eq(operands.ranges), board.look.eq(operands.step[2]), board.more.eq(operands.step[3] & op.has_t),
-            # Read while the instruction comes: its entry stands when it is at hand, and is kept for the command.
-            self.group.eq(Mux(self.words.ready, coming, low)[21:]),
-        ]
-        too_wide, other_width, no_group = Signal(reset_less=True), Signal(reset_less=True), Signal(reset_less=True)
-        group = low[21:31]
-        m.d.sync += [
-            too_wide.eq(op.matrix & (ibiw > params["x_bits"])), no_group.eq(op.matrix & (group >= self.start.groups)),
-            other_width.eq(op.matrix & (group < self.start.groups) & ((rs2 - 1)[:5] != self.entry.mbiw)),
-        ]
-        entry = Signal(group_layout(), reset_less=True)
-        with m.If(operands.count):
-            m.d.sync += entry.eq(self.entry)
-        bad = Signal()
-        m.d.comb += bad.eq(operands.wrong_d | operands.wrong_s | operands.wrong_t | operands.wrong_g | operands.overlap)
-
-        # Who may go
-        slots = board.slots["transfer"]
-        risky = Signal(len(slots))                  # transfers in flight that may meet a bus error
-        in_transfer = board.active[slots[0]:slots[-1] + 1]
-        any_risky, transfers, taken = Signal(), Signal(), Signal()
-        m.d.comb += [any_risky.eq((risky & in_transfer).any()), transfers.eq(in_transfer.any())]
-        for name in ("matrix", "vector", "transfer"):
-            command = getattr(self, name)
-            free = pending & ready_one[name] & ~bad & ~halt & board.clear & getattr(board, f"free_{name}")
-            if name == "matrix":
-                free = free & ~mac_count.busy
-            if name == "transfer":
-                free = free & ~(ready_one.careful & any_risky)
-            m.d.comb += [
-                command.valid.eq(free), getattr(board, f"push_{name}").eq(command.valid & command.ready),
-                command.payload.tag.eq(getattr(board, f"tag_{name}")),
-            ]
-        m.d.comb += taken.eq(board.push_matrix | board.push_vector | board.push_transfer)
-        m.d.sync += fresh.eq(hand)
-        with m.If(hand):
-            m.d.sync += [
-                pending.eq(1), ready_one.low.eq(low), ready_one.ibiw.eq(ibiw), ready_one.obiw.eq(obiw), ready_one.pc.eq(pc),
-                ready_one.place.eq(place), ready_one.careful.eq(op.st | op.send | op.recv), ready_one.meets.eq(op.send | op.recv),
-                *(ready_one[name].eq(op[name]) for name in ("matrix", "vector", "transfer", "ld", "st", "has_g", "counts_macs")),
-            ]
-        with m.Elif(taken):
-            m.d.sync += pending.eq(0)
-        for k, slot in enumerate(slots):
-            with m.If(board.push_transfer & (board.tag_transfer == slot)):
-                m.d.sync += risky[k].eq(ready_one.meets | ready_one.has_g & operands.risky)
-        for k, done in enumerate((self.matrix_ends, self.vector_ends, self.transfer_progress)):
-            m.d.comb += board.done[k].eq(done)
-        m.d.comb += board.read.eq(self.matrix_reads)
-        matrix_done, vector_done = Signal(), Signal()
-        m.d.sync += [matrix_done.eq(self.matrix_ends.done), vector_done.eq(self.vector_ends.done)]
-        commands(m, self, ready_one, operands, entry)
-        m.d.comb += [
-            mac_count.matrix.eq(board.push_matrix), mac_count.rows.eq(entry.rows), mac_count.cols.eq(entry.cols),
-            mac_count.vector.eq(board.push_vector & ready_one.counts_macs), mac_count.length.eq(ready_one.low[21:]),
-            self.macs.eq(mac_count.macs),
-            self.multiply.valid.eq(multiplies), self.multiply.payload.a.eq(operands.src), self.multiply.payload.b.eq(Mux(op.immediate, op.high, operands.third)),
-        ]
+        self._widths(m, s)
+        self._read(m, s, registers, op)
+        self._check(m, s, operands, board, op)
+        self._offer(m, s, operands, board, mac_count, op)
 
         # The steps
-        waits_for_event, syncing, retire = Signal(), Signal(), Signal()
-        late_write = Signal()
+        s.waits_for_event, s.syncing, retire = Signal(), Signal(), Signal(name="retire")
+        s.late_write = Signal()
         m.d.comb += [
-            self.events.sync_core.eq(low[11:]), self.events.sync_event.eq(rd), self.events.wait_event.eq(rd),
-            self.events.wait_value.eq(low[11:21]), self.events.wait_count.eq(self.start.wait_count),
-            self.events.sync.eq(syncing), self.events.wait.eq(waits_for_event),
+            self.events.sync_core.eq(s.low[11:]), self.events.sync_event.eq(s.rd), self.events.wait_event.eq(s.rd),
+            self.events.wait_value.eq(s.low[11:21]), self.events.wait_count.eq(self.start.wait_count),
+            self.events.sync.eq(s.syncing), self.events.wait.eq(s.waits_for_event),
         ]
-        overflow = Signal()
+        s.overflow = Signal()
         may_retire = Signal()
-        m.d.comb += may_retire.eq(~(op.vector & vector_done) & ~(~op.vector & self.transfer_progress.done))
+        m.d.comb += may_retire.eq(~(op.vector & s.vector_done) & ~(~op.vector & self.transfer_progress.done))
 
-        meets = op.send | op.recv
+        s.meets = op.send | op.recv
 
         def go(state, leaves=0):
             """To the next state, at the end of which the instruction leaves."""
-            m.d.sync += [at_first.eq(state == "FIRST"), at_fresh.eq(state == "FRESH"), leaving.eq(leaves), multiplies.eq(state == "MULTIPLY")]
+            m.d.sync += [s.at_first.eq(state == "FIRST"), s.at_fresh.eq(state == "FRESH"), leaving.eq(leaves), s.multiplies.eq(state == "MULTIPLY")]
             m.next = state
 
         def hand_over():
-            m.d.comb += hand.eq(1)
-            with m.If(meets):
+            m.d.comb += s.hand.eq(1)
+            with m.If(s.meets):
                 go("MEET")
             with m.Else():
                 go("FRESH")
 
         with m.FSM(name="issue") as fsm:
-            with m.State("FIRST"):
-                with m.If(here & ~halt):
-                    with m.If(op.simple):
-                        m.d.comb += [self.done_scalar.eq(1), set_widths.eq(op.setbw)]
-                    with m.Elif(~pending):
-                        with m.If(op.bad):
-                            go("JUDGE")
-                        with m.Elif(op.empty):
-                            go("RETIRE")
-                        with m.Elif(op.sync):
-                            go("SYNC")
-                        with m.Elif(op.wait):
-                            go("WAIT")
-                        with m.Else():
-                            m.d.comb += [operands.step[0].eq(1), operands.count.eq(op.matrix)]
-                            go("LASTS")
-            with m.State("FRESH"):                  # was the last one handed over rightly?
-                with m.If(bad):
-                    go("JUDGE")
-                with m.Else():
-                    go("FIRST")
-            with m.State("LASTS"):
-                m.d.comb += operands.step[1].eq(1)
-                with m.If(too_wide | other_width | no_group):
-                    go("JUDGE")
-                with m.Elif(op.multiply):
-                    go("MULTIPLY")
-                with m.Elif(op.strided):
-                    go("STRIDE")
-                with m.Else():
-                    go("RANGES", ~(op.has_t | op.has_g | meets))
-            with m.State("STRIDE"):
-                m.d.comb += operands.stride.eq(1)
-                go("STRIDES")
-            with m.State("STRIDES"):
-                with m.If(operands.stride_done):
-                    go("RANGES", 1)
-            with m.State("RANGES"):
-                m.d.comb += operands.step[2].eq(1)
-                with m.If(op.has_t | op.has_g):
-                    go("MORE", ~(op.sld | meets))
-                with m.Else():
-                    hand_over()
-            with m.State("MORE"):
-                m.d.comb += operands.step[3].eq(1)
-                with m.If(op.sld):
-                    go("SLD")
-                with m.Else():
-                    hand_over()
-            with m.State("SLD"):
-                with m.If(bad):
-                    go("JUDGE")
-                with m.Elif(~transfers & ~halt):
-                    m.d.comb += self.load.eq(1)
-                    go("LOAD")
-            with m.State("MEET"):
-                with m.If(fresh & bad):
-                    go("JUDGE")
-                with m.Elif(halt):                      # it may have been given up
-                    go("FIRST")
-                with m.Elif(~pending & ~transfers):
-                    go("LEAVE", 1)
-            with m.State("LOAD"):
-                with m.If(self.load_done):
-                    with m.If(self.load_error):
-                        go("JUDGE")
-                    with m.Else():
-                        m.d.comb += [late_write.eq(1), self.done_scalar.eq(1)]
-                        go("LEAVE", 1)
-            with m.State("MULTIPLY"):
-                with m.If(self.multiply.ready):
-                    go("PRODUCT")
-            with m.State("PRODUCT"):
-                with m.If(self.product_valid):
-                    m.d.comb += [late_write.eq(1), self.done_scalar.eq(1)]
-                    go("LEAVE", 1)
-            with m.State("SYNC"):                   # everything older is complete, and so are its stores
-                with m.If(~board.active.any() & ~halt):
-                    go("SYNCING")
-            with m.State("SYNCING"):
-                m.d.comb += syncing.eq(1)
-                with m.If(self.events.synced):
-                    with m.If(self.events.overflow):
-                        m.d.sync += overflow.eq(1)
-                        go("JUDGE")
-                    with m.Else():
-                        go("RETIRE")
-            with m.State("WAIT"):
-                with m.If(~any_risky & ~halt):
-                    m.d.comb += waits_for_event.eq(1)
-                    with m.If(self.events.granted):
-                        go("RETIRE")
+            self._begin(m, s, operands, op, go)
+            self._examine(m, s, operands, op, go, hand_over)
+            self._stay(m, s, board, go)
             with m.State("RETIRE"):                 # of those whose unit has not done anything; one is counted in a cycle
                 m.d.comb += retire.eq(may_retire)
                 with m.If(may_retire):
@@ -339,20 +161,223 @@ class Issue(wiring.Component):
             with m.State("LEAVE"):                  # a cycle of its own: what enables so many registers has to be early
                 go("FIRST")
             with m.State("JUDGE"):
-                m.d.sync += [halting.eq(1), halt.eq(1)]
+                m.d.sync += [s.halting.eq(1), s.halt.eq(1)]
                 go("HALT")
             with m.State("HALT"):
                 pass
-        m.d.comb += registers.write.eq((scalar & op.writes) | late_write)
-        flags = {"too_wide": too_wide, "other_width": other_width, "no_group": no_group, "overflow": overflow}
-        faults(m, self, fsm, op, operands, (ibiw, obiw), (pc, place), (pending, ready_one), (halting, halt), flags, board, ledger)
-        account(m, self, fsm, op, board, ledger, here, retire, waits_for_event, (pending, ready_one), (matrix_done, vector_done))
+        m.d.comb += registers.write.eq((scalar & op.writes) | s.late_write)
+        flags = {"too_wide": s.too_wide, "other_width": s.other_width, "no_group": s.no_group, "overflow": s.overflow}
+        faults(m, self, fsm, op, operands, (s.ibiw, s.obiw), (s.pc, s.place), (s.pending, s.ready_one), (s.halting, s.halt), flags, board, ledger)
+        account(m, self, fsm, op, board, ledger, s.here, retire, s.waits_for_event, (s.pending, s.ready_one), (s.matrix_done, s.vector_done))
 
         with m.If(self.go):
-            m.d.sync += running.eq(1)
+            m.d.sync += s.running.eq(1)
         m.d.sync += [
-            self.finished.eq(running & self.ended & ~here & ~pending & ~board.active.any() & ~mac_count.busy & ~halting),
-            self.idle.eq(~board.active.any() & ~self.load_busy & ~syncing & ~self.load),
+            self.finished.eq(s.running & self.ended & ~s.here & ~s.pending & ~board.active.any() & ~mac_count.busy & ~s.halting),
+            self.idle.eq(~board.active.any() & ~self.load_busy & ~s.syncing & ~self.load),
         ]
         return m
+
+    def _widths(self, m, s):
+        """Widths of input and output, and their codes: those of the start, until an instruction sets others."""
+        s.ibiw, s.obiw, s.in_code, s.out_code = Signal(6), Signal(6), Signal(2), Signal(2)
+        s.set_widths = Signal()
+        wanted_in, wanted_out = Signal(6), Signal(6)
+        m.d.comb += [wanted_in.eq(Cat(s.rd, s.rd == 0)), wanted_out.eq(Cat(s.rs1, s.rs1 == 0))]
+        with m.If(self.go):
+            m.d.sync += [s.ibiw.eq(self.start.ibiw), s.obiw.eq(self.start.obiw),
+                         s.in_code.eq((self.start.ibiw - 1)[3:5]), s.out_code.eq((self.start.obiw - 1)[3:5])]
+        with m.Elif(s.set_widths):
+            m.d.sync += [s.ibiw.eq(wanted_in), s.obiw.eq(wanted_out), s.in_code.eq((wanted_in - 1)[3:5]), s.out_code.eq((wanted_out - 1)[3:5])]
+
+    def _read(self, m, s, registers, op):
+        """Registers: rs1 and rs2 of a scalar; rs1 (of send its source) and rd of others, then the pair's other half and rs2."""
+        looking, first, again = Signal(), Signal(), Signal()
+        s.coming = self.words.payload.low
+        m.d.sync += looking.eq(~s.running | s.dead | s.halting | self.finished)
+        m.d.comb += [
+            again.eq(s.here & (s.at_fresh | s.at_first & s.pending & ~op.simple)), first.eq(s.here & s.at_first & ~op.simple),
+            registers.index_a.eq(Mux(looking, self.debug_index[:5], Mux(again, Mux(op.send, s.rd, s.rs1), Mux(
+                first, s.rs1 | 1, Mux(s.coming[:6] == ISA.opcodes["send"], s.coming[6:11], s.coming[11:16]))))),
+            # Scalars have opcodes below 8.
+            registers.index_b.eq(Mux(again, Mux(op.simple | op.multiply, s.rs2, s.rd), Mux(
+                first, Mux(op.st, s.rd | 1, s.rs2), Mux(s.coming[3:6] == 0, s.coming[16:21], s.coming[6:11])))),
+            self.ready.eq(registers.ready), registers.index.eq(s.rd),
+        ]
+        looked = Signal(7)
+        m.d.sync += [looked.eq(self.debug_index), self.debug_value.eq(Mux(looked[6], Mux(looked[0], s.obiw, s.ibiw), registers.a))]
+        s.a, s.b = registers.a, registers.b
+        result = alu(m, op, s.a, s.b)
+        late_result = Signal(32)
+        m.d.comb += [late_result.eq(Mux(op.sld, self.load_word, self.product)),
+                     registers.data.eq(Mux(op.simple, result, late_result))]
+
+    def _check(self, m, s, operands, board, op):
+        """Operands of an instruction that is not a scalar, and what may be wrong with them."""
+        params = self.params
+        m.d.comb += [
+            operands.operation.eq(op), operands.a.eq(s.a), operands.b.eq(s.b), operands.in_code.eq(s.in_code), operands.out_code.eq(s.out_code),
+            operands.rows.eq(self.entry.rows), operands.cols.eq(self.entry.cols), operands.gmem_base.eq(self.gmem_base),
+            operands.gmem_low.eq(self.gmem_low), operands.gmem_high.eq(self.gmem_high), self.main.eq(operands.main),
+            board.ranges.eq(operands.ranges), board.look.eq(operands.step[2]), board.more.eq(operands.step[3] & op.has_t),
+            # Read while the instruction comes: its entry stands when it is at hand, and is kept for the command.
+            self.group.eq(Mux(self.words.ready, s.coming, s.low)[21:]),
+        ]
+        s.too_wide, s.other_width, s.no_group = Signal(reset_less=True), Signal(reset_less=True), Signal(reset_less=True, name="no_group")
+        group = s.low[21:31]
+        m.d.sync += [
+            s.too_wide.eq(op.matrix & (s.ibiw > params["x_bits"])), s.no_group.eq(op.matrix & (group >= self.start.groups)),
+            s.other_width.eq(op.matrix & (group < self.start.groups) & ((s.rs2 - 1)[:5] != self.entry.mbiw)),
+        ]
+        s.entry = Signal(group_layout(), reset_less=True)
+        with m.If(operands.count):
+            m.d.sync += s.entry.eq(self.entry)
+        s.bad = Signal()
+        m.d.comb += s.bad.eq(operands.wrong_d | operands.wrong_s | operands.wrong_t | operands.wrong_g | operands.overlap)
+
+    def _offer(self, m, s, operands, board, mac_count, op):
+        """Instruction in front of its unit: who may go, and what units and counters are told."""
+        slots = board.slots["transfer"]
+        risky = Signal(len(slots))                  # transfers in flight that may meet a bus error
+        in_transfer = board.active[slots[0]:slots[-1] + 1]
+        s.any_risky, s.transfers, taken = Signal(), Signal(), Signal(name="taken")
+        m.d.comb += [s.any_risky.eq((risky & in_transfer).any()), s.transfers.eq(in_transfer.any())]
+        for name in ("matrix", "vector", "transfer"):
+            command = getattr(self, name)
+            free = s.pending & s.ready_one[name] & ~s.bad & ~s.halt & board.clear & getattr(board, f"free_{name}")
+            if name == "matrix":
+                free = free & ~mac_count.busy
+            if name == "transfer":
+                free = free & ~(s.ready_one.careful & s.any_risky)
+            m.d.comb += [
+                command.valid.eq(free), getattr(board, f"push_{name}").eq(command.valid & command.ready),
+                command.payload.tag.eq(getattr(board, f"tag_{name}")),
+            ]
+        m.d.comb += taken.eq(board.push_matrix | board.push_vector | board.push_transfer)
+        m.d.sync += s.fresh.eq(s.hand)
+        with m.If(s.hand):
+            m.d.sync += [
+                s.pending.eq(1), s.ready_one.low.eq(s.low), s.ready_one.ibiw.eq(s.ibiw), s.ready_one.obiw.eq(s.obiw), s.ready_one.pc.eq(s.pc),
+                s.ready_one.place.eq(s.place), s.ready_one.careful.eq(op.st | op.send | op.recv), s.ready_one.meets.eq(op.send | op.recv),
+                *(s.ready_one[name].eq(op[name]) for name in ("matrix", "vector", "transfer", "ld", "st", "has_g", "counts_macs")),
+            ]
+        with m.Elif(taken):
+            m.d.sync += s.pending.eq(0)
+        for k, slot in enumerate(slots):
+            with m.If(board.push_transfer & (board.tag_transfer == slot)):
+                m.d.sync += risky[k].eq(s.ready_one.meets | s.ready_one.has_g & operands.risky)
+        for k, done in enumerate((self.matrix_ends, self.vector_ends, self.transfer_progress)):
+            m.d.comb += board.done[k].eq(done)
+        m.d.comb += board.read.eq(self.matrix_reads)
+        s.matrix_done, s.vector_done = Signal(), Signal(name="vector_done")
+        m.d.sync += [s.matrix_done.eq(self.matrix_ends.done), s.vector_done.eq(self.vector_ends.done)]
+        commands(m, self, s.ready_one, operands, s.entry)
+        m.d.comb += [
+            mac_count.matrix.eq(board.push_matrix), mac_count.rows.eq(s.entry.rows), mac_count.cols.eq(s.entry.cols),
+            mac_count.vector.eq(board.push_vector & s.ready_one.counts_macs), mac_count.length.eq(s.ready_one.low[21:]),
+            self.macs.eq(mac_count.macs),
+            self.multiply.valid.eq(s.multiplies), self.multiply.payload.a.eq(operands.src), self.multiply.payload.b.eq(Mux(op.immediate, op.high, operands.third)),
+        ]
+
+    def _begin(self, m, s, operands, op, go):
+        """States in which an instruction begins, and in which the one before is known not to fault."""
+        with m.State("FIRST"):
+            with m.If(s.here & ~s.halt):
+                with m.If(op.simple):
+                    m.d.comb += [self.done_scalar.eq(1), s.set_widths.eq(op.setbw)]
+                with m.Elif(~s.pending):
+                    with m.If(op.bad):
+                        go("JUDGE")
+                    with m.Elif(op.empty):
+                        go("RETIRE")
+                    with m.Elif(op.sync):
+                        go("SYNC")
+                    with m.Elif(op.wait):
+                        go("WAIT")
+                    with m.Else():
+                        m.d.comb += [operands.step[0].eq(1), operands.count.eq(op.matrix)]
+                        go("LASTS")
+        with m.State("FRESH"):                  # was the last one handed over rightly?
+            with m.If(s.bad):
+                go("JUDGE")
+            with m.Else():
+                go("FIRST")
+
+    @staticmethod
+    def _examine(m, s, operands, op, go, hand_over):
+        """States of an instruction whose operands are worked out step by step."""
+        with m.State("LASTS"):
+            m.d.comb += operands.step[1].eq(1)
+            with m.If(s.too_wide | s.other_width | s.no_group):
+                go("JUDGE")
+            with m.Elif(op.multiply):
+                go("MULTIPLY")
+            with m.Elif(op.strided):
+                go("STRIDE")
+            with m.Else():
+                go("RANGES", ~(op.has_t | op.has_g | s.meets))
+        with m.State("STRIDE"):
+            m.d.comb += operands.stride.eq(1)
+            go("STRIDES")
+        with m.State("STRIDES"):
+            with m.If(operands.stride_done):
+                go("RANGES", 1)
+        with m.State("RANGES"):
+            m.d.comb += operands.step[2].eq(1)
+            with m.If(op.has_t | op.has_g):
+                go("MORE", ~(op.sld | s.meets))
+            with m.Else():
+                hand_over()
+        with m.State("MORE"):
+            m.d.comb += operands.step[3].eq(1)
+            with m.If(op.sld):
+                go("SLD")
+            with m.Else():
+                hand_over()
+
+    def _stay(self, m, s, board, go):
+        """States of an instruction that waits: for memory, multiplier, transfers before it or other cores."""
+        with m.State("SLD"):
+            with m.If(s.bad):
+                go("JUDGE")
+            with m.Elif(~s.transfers & ~s.halt):
+                m.d.comb += self.load.eq(1)
+                go("LOAD")
+        with m.State("MEET"):
+            with m.If(s.fresh & s.bad):
+                go("JUDGE")
+            with m.Elif(s.halt):                    # it may have been given up
+                go("FIRST")
+            with m.Elif(~s.pending & ~s.transfers):
+                go("LEAVE", 1)
+        with m.State("LOAD"):
+            with m.If(self.load_done):
+                with m.If(self.load_error):
+                    go("JUDGE")
+                with m.Else():
+                    m.d.comb += [s.late_write.eq(1), self.done_scalar.eq(1)]
+                    go("LEAVE", 1)
+        with m.State("MULTIPLY"):
+            with m.If(self.multiply.ready):
+                go("PRODUCT")
+        with m.State("PRODUCT"):
+            with m.If(self.product_valid):
+                m.d.comb += [s.late_write.eq(1), self.done_scalar.eq(1)]
+                go("LEAVE", 1)
+        with m.State("SYNC"):                   # everything older is complete, and so are its stores
+            with m.If(~board.active.any() & ~s.halt):
+                go("SYNCING")
+        with m.State("SYNCING"):
+            m.d.comb += s.syncing.eq(1)
+            with m.If(self.events.synced):
+                with m.If(self.events.overflow):
+                    m.d.sync += s.overflow.eq(1)
+                    go("JUDGE")
+                with m.Else():
+                    go("RETIRE")
+        with m.State("WAIT"):
+            with m.If(~s.any_risky & ~s.halt):
+                m.d.comb += s.waits_for_event.eq(1)
+                with m.If(self.events.granted):
+                    go("RETIRE")
 

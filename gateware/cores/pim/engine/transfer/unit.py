@@ -73,7 +73,7 @@ class TransferUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         p, size = self.params, self.beat_bytes
-        word = lmem_word_bytes(p)
+        word = lmem_word_bytes(self.params)
         port, bar, command = self.memory, self.crossbar, self.command.payload
         m.submodules.bursts = bursts = Bursts(beat_bytes=size, memory_size=self.memory_size)
         m.submodules.loads = loads = Loads(params=p, beat_bytes=size, memory_size=self.memory_size)
@@ -85,34 +85,10 @@ class TransferUnit(wiring.Component):
         ]
         connect(m, words.read, flipped(self.read))
 
-        # Taking a command
-        op = command.op
-        is_ld, is_st = op == TransferOp.LD, op == TransferOp.ST
-        memory, reads, sinks = Signal(), Signal(), Signal()
-        taken = Signal()
-        waits = Signal()                                # something for the sink waits behind what it does
-        m.d.comb += [
-            memory.eq(is_ld | is_st), sinks.eq(~is_ld), reads.eq(is_st | (op == TransferOp.LMV) | (op == TransferOp.SEND)),
-            self.command.ready.eq((bursts.free | ~memory) & (loads.free | ~is_ld) & (words.free | ~reads) & (~waits | ~sinks)),
-            taken.eq(self.command.valid & self.command.ready),
-        ]
-        # A transfer that leaves the memory fails; it is blamed on the first byte outside. Another error on its first byte.
-        leaves = Signal()
-        m.d.comb += leaves.eq(command.gmem + command.size > self.memory_size)
-        piece = piece_bytes(p, size)
-        low, part = exact_log2(piece), exact_log2(size)
-        skip = command.gmem[:low] if low else 0         # bytes of the first piece of a st that are not meant
-        m.d.comb += [
-            bursts.start.eq(taken & memory), bursts.address.eq(command.gmem), bursts.size.eq(command.size),
-            bursts.write.eq(is_st), bursts.tag.eq(command.tag), bursts.leaves.eq(leaves), loads.leaves.eq(leaves),
-            loads.start.eq(taken & is_ld), loads.address.eq(command.gmem), loads.place.eq(command.dst), loads.size.eq(command.size),
-            loads.tag.eq(command.tag),
-            words.start.eq(taken & reads), words.first.eq(Mux(is_st, command.src - skip, command.src)),
-            words.step.eq(Mux(is_st, piece, word)),
-            words.count.eq(Mux(is_st, (command.size + skip + (piece - 1)) >> low, (command.size + (word - 1)) >> exact_log2(word))),
-        ]
+        sinks, taken, waits = self._take(m, bursts, loads, words)
 
         # The sink
+        op, part = command.op, exact_log2(size)
         layout = data.StructLayout({
             **dict.fromkeys(("send", "recv", "store", "move", "fill", "short"), 1), "place": address_bits(p), "left": SIZE_BITS,
             "size": SIZE_BITS, "tag": TAG_BITS, "imm": 8, "peer": core_bits(p), "at": max(1, part),
@@ -123,7 +99,7 @@ class TransferUnit(wiring.Component):
         broken = Signal()                               # the sizes of send and recv differ
         peer_size = Signal(SIZE_BITS)
         m.d.comb += [
-            given.send.eq(op == TransferOp.SEND), given.recv.eq(op == TransferOp.RECV), given.store.eq(is_st), given.move.eq(op == TransferOp.LMV),
+            given.send.eq(op == TransferOp.SEND), given.recv.eq(op == TransferOp.RECV), given.store.eq(op == TransferOp.ST), given.move.eq(op == TransferOp.LMV),
             given.fill.eq(op == TransferOp.LLDI), given.short.eq(command.size <= word), given.place.eq(command.dst), given.left.eq(command.size), given.size.eq(command.size),
             given.tag.eq(command.tag), given.imm.eq(command.imm), given.peer.eq(command.core), given.at.eq(command.gmem[:part] if part else 0),
         ]
@@ -155,18 +131,7 @@ class TransferUnit(wiring.Component):
         into = Signal.like(request.payload)
         m.d.comb += [into.address.eq(now.place), into.data.eq(data_in), into.mask.eq(Cat((now.left > k) | ~last_word for k in range(word)))]
         writes = Signal()                               # the sink wants to write
-        # What is written passes a buffer: nobody at LMem waits for what this unit decides, nor the other way round. A load's answer goes
-        # first: it holds up the memory.
-        m.submodules.leaving = leaving = StreamBuffer(shape=data.StructLayout({"request": into.shape(), "ending": 1}))
-        may_write, given_up = Signal(), leaving.i.payload
-        m.d.comb += [
-            leaving.i.valid.eq(Mux(loads.write.request.valid, load_free, writes)), loads.write.request.ready.eq(leaving.i.ready & load_free),
-            may_write.eq(leaving.i.ready & ~loads.write.request.valid), given_up.ending.eq(loads.done | ends),
-            given_up.request.eq(Mux(loads.write.request.valid, loads.write.request.payload, into)),
-            request.valid.eq(leaving.o.valid), request.payload.eq(leaving.o.payload.request), leaving.o.ready.eq(request.ready),
-        ]
-        # The last word of a command has gone, or goes now: with a second word behind the first it is not looked at closer.
-        written = request.ready & leaving.i.ready | ~request.valid | leaving.i.ready & ~leaving.o.payload.ending
+        may_write, written = self._leave(m, loads, ends, load_free, into, writes)
         m.d.comb += [
             bar.word_out.eq(words.word), bar.out_valid.eq(active & is_send & met & ~sent & words.valid & ~away),
             arrived.i.payload.eq(bar.word_in), arrived.i.valid.eq(bar.in_valid), bar.in_ready.eq(arrived.i.ready),
@@ -208,6 +173,53 @@ class TransferUnit(wiring.Component):
             self.bytes_read.eq(loads.bytes),
         ]
         return m
+
+    def _take(self, m, bursts, loads, words):
+        """Command taken: who begins what. Returns whether it is one for the sink, whether one is taken, and whether one waits for the
+        sink to be free."""
+        p, size, word, command = self.params, self.beat_bytes, lmem_word_bytes(self.params), self.command.payload
+        op = command.op
+        is_ld, is_st = op == TransferOp.LD, op == TransferOp.ST
+        memory, reads, sinks = Signal(), Signal(), Signal()
+        taken = Signal()
+        waits = Signal()                                # something for the sink waits behind what it does
+        m.d.comb += [
+            memory.eq(is_ld | is_st), sinks.eq(~is_ld), reads.eq(is_st | (op == TransferOp.LMV) | (op == TransferOp.SEND)),
+            self.command.ready.eq((bursts.free | ~memory) & (loads.free | ~is_ld) & (words.free | ~reads) & (~waits | ~sinks)),
+            taken.eq(self.command.valid & self.command.ready),
+        ]
+        # A transfer that leaves the memory fails; it is blamed on the first byte outside. Another error on its first byte.
+        leaves = Signal()
+        m.d.comb += leaves.eq(command.gmem + command.size > self.memory_size)
+        piece = piece_bytes(p, size)
+        low = exact_log2(piece)
+        skip = command.gmem[:low] if low else 0         # bytes of the first piece of a st that are not meant
+        m.d.comb += [
+            bursts.start.eq(taken & memory), bursts.address.eq(command.gmem), bursts.size.eq(command.size),
+            bursts.write.eq(is_st), bursts.tag.eq(command.tag), bursts.leaves.eq(leaves), loads.leaves.eq(leaves),
+            loads.start.eq(taken & is_ld), loads.address.eq(command.gmem), loads.place.eq(command.dst), loads.size.eq(command.size),
+            loads.tag.eq(command.tag),
+            words.start.eq(taken & reads), words.first.eq(Mux(is_st, command.src - skip, command.src)),
+            words.step.eq(Mux(is_st, piece, word)),
+            words.count.eq(Mux(is_st, (command.size + skip + (piece - 1)) >> low, (command.size + (word - 1)) >> exact_log2(word))),
+        ]
+        return sinks, taken, waits
+
+    def _leave(self, m, loads, ends, load_free, into, writes):
+        """Words for LMem, in a buffer: nobody there waits for what this unit decides, nor the other way round. A load's answer goes
+        first: it holds up the memory. Returns whether the sink may write, and whether the last word of a command has gone."""
+        request = self.write.request
+        m.submodules.leaving = leaving = StreamBuffer(shape=data.StructLayout({"request": into.shape(), "ending": 1}))
+        may_write, given_up = Signal(), leaving.i.payload
+        m.d.comb += [
+            leaving.i.valid.eq(Mux(loads.write.request.valid, load_free, writes)), loads.write.request.ready.eq(leaving.i.ready & load_free),
+            may_write.eq(leaving.i.ready & ~loads.write.request.valid), given_up.ending.eq(loads.done | ends),
+            given_up.request.eq(Mux(loads.write.request.valid, loads.write.request.payload, into)),
+            request.valid.eq(leaving.o.valid), request.payload.eq(leaving.o.payload.request), leaving.o.ready.eq(request.ready),
+        ]
+        # The last word of a command has gone, or goes now: with a second word behind the first it is not looked at closer.
+        written = request.ready & leaving.i.ready | ~request.valid | leaving.i.ready & ~leaving.o.payload.ending
+        return may_write, written
 
     def _store(self, m, words, storing, now, port):
         """Words to beats of ``st``: whether a word is taken, and whether it is the last one."""

@@ -91,25 +91,7 @@ class VectorUnit(wiring.Component):
         # Elements; a scalar multiplication takes the place of a step.
         scalar, tables = Signal(), params["act_unit"] == 1
         m.d.comb += [unpack.a_word.eq(fetch.a), unpack.b_word.eq(fetch.b), unpack.count.eq(fetch.count)]
-        waits = 0
-        if bits == 32:
-            operands = self.multiply.payload
-            m.d.comb += [
-                self.multiply.ready.eq(~fetch.step & ~(busy & (plan.way == VectorClass.TABLE))), unpack.scalar_a.eq(operands.a),
-                unpack.scalar_b.eq(operands.b), unpack.scalar.eq(self.multiply.valid & self.multiply.ready),
-            ]
-            m.d.sync += scalar.eq(unpack.scalar)
-            waits = self.multiply.valid & plan.again
-            under_way = scalar
-            for k in range(products.TOTAL):
-                later = Signal(name=f"scalar_{k}")
-                m.d.sync += later.eq(under_way)
-                under_way = later
-            m.d.comb += [self.product_valid.eq(under_way), self.product.eq(products.total)]
-        else:
-            m.submodules.scalar = serial = SerialMultiply()
-            connect(m, flipped(self.multiply), serial.multiply)
-            m.d.comb += [self.product_valid.eq(serial.product_valid), self.product.eq(serial.product)]
+        waits = self._multiply(m, fetch, unpack, products, busy, plan, scalar)
         for lane in range(len(unpack.bits)):
             a, b = getattr(unpack, f"a_{lane}"), getattr(unpack, f"b_{lane}")
             m.d.comb += [getattr(adders, f"a_{lane}").eq(a), getattr(adders, f"b_{lane}").eq(b)]
@@ -117,18 +99,7 @@ class VectorUnit(wiring.Component):
                 m.d.comb += [getattr(products, f"a_{lane}").eq(a), getattr(products, f"b_{lane}").eq(b)]
         m.d.comb += [products.long.eq(plan.long | scalar), products.scalar.eq(scalar)]
 
-        # What goes along with the elements: k cycles after they stand behind the unpacking.
-        length = max(products.TOTAL + 2, Activation.LATENCY + 1 if tables else 0)
-        along = []
-        before = fetch.step, fetch.last, fetch.count
-        for k in range(length):
-            after = Signal(name=f"valid_{k}"), Signal(name=f"last_{k}", reset_less=True), \
-                Signal(count_bits(params), name=f"count_{k}", reset_less=True)
-            m.d.sync += [now.eq(value) for now, value in zip(after, before, strict=True)]
-            with m.If(start & ~busy):               # what left the pipeline by a nearer tap
-                m.d.sync += after[0].eq(0)
-            along.append(after)
-            before = after
+        along = self._along(m, fetch, products, start, busy, tables)
 
         # Sums
         total = Signal.like(products.total, reset_less=True)
@@ -186,6 +157,47 @@ class VectorUnit(wiring.Component):
             waits = waits | fetch.outstanding | Cat(valid for valid, _, _ in along).any() | store.valid | store.busy
         m.d.comb += fetch.hold.eq(waits)
         return m
+
+    def _multiply(self, m, fetch, unpack, products, busy, plan, scalar):
+        """Scalar products. Returns whether a step has to wait for one."""
+        bits = self.params["max_biw"]
+        waits = 0
+        if bits == 32:
+            operands = self.multiply.payload
+            m.d.comb += [
+                self.multiply.ready.eq(~fetch.step & ~(busy & (plan.way == VectorClass.TABLE))), unpack.scalar_a.eq(operands.a),
+                unpack.scalar_b.eq(operands.b), unpack.scalar.eq(self.multiply.valid & self.multiply.ready),
+            ]
+            m.d.sync += scalar.eq(unpack.scalar)
+            waits = self.multiply.valid & plan.again
+            under_way = scalar
+            for k in range(products.TOTAL):
+                later = Signal(name=f"scalar_{k}")
+                m.d.sync += later.eq(under_way)
+                under_way = later
+            m.d.comb += [self.product_valid.eq(under_way), self.product.eq(products.total)]
+        else:
+            m.submodules.scalar = serial = SerialMultiply()
+            connect(m, flipped(self.multiply), serial.multiply)
+            m.d.comb += [self.product_valid.eq(serial.product_valid), self.product.eq(serial.product)]
+        return waits
+
+    def _along(self, m, fetch, products, start, busy, tables):
+        """Flags of the elements, k cycles after those stand behind the unpacking: whether there are any, whether they are the last,
+        their number."""
+        params = self.params
+        length = max(products.TOTAL + 2, Activation.LATENCY + 1 if tables else 0)
+        along = []
+        before = fetch.step, fetch.last, fetch.count
+        for k in range(length):
+            after = Signal(name=f"valid_{k}"), Signal(name=f"last_{k}", reset_less=True), \
+                Signal(count_bits(params), name=f"count_{k}", reset_less=True)
+            m.d.sync += [now.eq(value) for now, value in zip(after, before, strict=True)]
+            with m.If(start & ~busy):               # what left the pipeline by a nearer tap
+                m.d.sync += after[0].eq(0)
+            along.append(after)
+            before = after
+        return along
 
     def _in_a_row(self, m, start, busy, fetch, store):
         """Whether the command at hand may begin although the one before is under way."""
