@@ -93,14 +93,14 @@ geometry:   hold ?CONV geometry
             shl *29 >T
             hold IL !COUNT
             load IW
-            shl ** >I_LINES                         # lines of a row of ifm
+            shl ** >I_LINES                         // lines of a row of ifm
             load OH
             sub #1 >TH
             load OW
             hold SH_TOP =M
             mul TH *3 >P
             load IH
-            sub P ?CARRY rows_left                  # first rows that a window may have
+            sub P ?CARRY rows_left                  // first rows that a window may have
             load #0
 rows_left:  shl *25 >TI
             load OW
@@ -108,7 +108,7 @@ rows_left:  shl *25 >TI
             hold TI =M
             mul I_LINES *7 >H_LIMIT
             hold T =M
-            mul TW *3 >P                            # columns of ifm under a row of ofm
+            mul TW *3 >P                            // columns of ifm under a row of ofm
             hold
             load IW
             sub P ?CARRY columns_left
@@ -145,11 +145,11 @@ columns_left: shl ** >W_LIMIT
 _SHIFT = """
 set_shift:  hold ?CONV set_shift
             load F ?NEG right
-            sub #17 ?CARRY left_all                 # more than 17 places are as good as 17
+            sub #17 ?CARRY left_all                 // more than 17 places are as good as 17
             load F ?ALWAYS left
 left_all:   load #17
 left:       hold >T
-            load #56                                # rotated by 24 - T, with the mark of a shift to the left
+            load #56                                // rotated by 24 - T, with the mark of a shift to the left
             sub T >N
             hold T !COUNT
             load #1
@@ -192,7 +192,7 @@ set_bias:   hold ?CONV set_bias
             load #0 >ADDEND
             load F ?NEG right_bias
             load B ?NEG round_bias
-            add #-1 ?NO_CARRY place                 # N = 0
+            add #-1 ?NO_CARRY place                 // N = 0
             load F
             add #-1 ?NO_CARRY place_b
             load B
@@ -200,7 +200,7 @@ set_bias:   hold ?CONV set_bias
             hold >N
             load #1 >TO_U
             hold ?ALWAYS biases
-late_bias:  load #0 >N                              # 0 < b < f
+late_bias:  load #0 >N                              // 0 < b < f
             load DOUBLE
             add #-1 ?CARRY biases
             load B
@@ -226,7 +226,7 @@ right_both: load #0
             sub #23 ?CARRY right_far
             load NB
             sub R_ALL ?NO_CARRY split
-            sub #18 ?CARRY bias_most                # 17 places and more are as good as 17
+            sub #18 ?CARRY bias_most                // 17 places and more are as good as 17
             load R_ALL
             sub NB >N
             load #1 >TO_U
@@ -320,7 +320,7 @@ split_u:    load P =U+X
             hold ?ALWAYS split_next
 split_top:  load #1
             shl **
-            sub V >P                                # what lacks to the next
+            sub V >P                                // what lacks to the next
             load N >T
             hold
 split_high: load T

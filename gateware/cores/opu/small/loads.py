@@ -23,7 +23,7 @@ ld_ifm:     load U_SI
             add T >RANGE
             hold ?ALWAYS check
 
-check:      hold REGION !X                          # the array of RANGE bytes at OFFSET of REGION lies in it, and in the window
+check:      hold REGION !X                          // the array of RANGE bytes at OFFSET of REGION lies in it, and in the window
             load OFFSET
             add RANGE >SUM
             load LIMIT+X
@@ -80,7 +80,7 @@ ld_ker:     load U_SI
             add #-1 ?CARRY unset
             hold IL !COUNT
             load OC
-            shl ** >TAP                             # lines of a tap
+            shl ** >TAP                             // lines of a tap
             hold KN_TOP =M
             mul TAP *6 >TAPS
             load TAP

@@ -2,12 +2,12 @@
 """The microprogram's start, fetch, decoding and faults. Pure Python.
 
 Flags are numbers, so that sums of them are the masks that faults report: ``U_*`` (a register is unset) and ``N_*`` (a buffer is
-invalid) hold the bit of the mask, or 0. Names of faults in braces stand for their numbers. Notation: :mod:`.assembler`.
+invalid) hold the bit of the mask, or 0. Names of faults in braces stand for their numbers. Notation: :mod:`.instructions`.
 """
 __all__ = ["RUN"]
 
 RUN = """
-reset:      load #0 >K                              # the region table's defaults
+reset:      load #0 >K                              // the region table's defaults
             load #0 >T
 region_0:   hold K !X
             load T >BASE+X

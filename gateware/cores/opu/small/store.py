@@ -22,7 +22,7 @@ move_pad:   hold ?CONV move_pad
             shl *1 >TP
             load OM_W
             sub TP
-            shl *6 >GAP                             # bytes of a row's inside
+            shl *6 >GAP                             // bytes of a row's inside
             load P
             sub #1 >TL
             load OM_W
@@ -73,7 +73,7 @@ store_has:  hold >T
             sub PH ?NO_CARRY range_5
             load OW
             sub PW ?NO_CARRY range_6
-            load #-1 >BH                            # floor((OH - PH) / PSH) + 1
+            load #-1 >BH                            // floor((OH - PH) / PSH) + 1
             load OH
             sub PH
 rows_less:  hold >T
@@ -137,7 +137,7 @@ store_beats: hold >T
             shl *6 >GAP
             hold OL !COUNT
             load PSW
-            shl ** >O_STEP                          # elements of ofm from a result to the next, from a row of results
+            shl ** >O_STEP                          // elements of ofm from a result to the next, from a row of results
             load OW
             shl ** >O_ROW
             load PSH
@@ -146,7 +146,7 @@ store_beats: hold >T
             hold T =M
             mul O_ROW *3 >O_ROWS
             hold IL !COUNT
-            load IW                                 # the same of ifm, in lines
+            load IW                                 // the same of ifm, in lines
             shl ** >I_ROW
             load ORDER
             sub #2 ?CARRY i_pooled
@@ -164,7 +164,7 @@ i_known:    load #0 >IP
             add PW
             sub #3 ?CARRY pooled
 
-            load ORDER                              # one position a result: order 2 is order 0
+            load ORDER                              // one position a result: order 2 is order 0
             sub #2 ?CARRY single_0
             load ORDER ?ALWAYS single_1
 single_0:   load #0
@@ -200,7 +200,7 @@ pooled:     load RES
             load ORDER
             hold T !POST
             sub #2 ?NO_CARRY pool_row
-            load RES >FINAL                         # the residual is added behind the pool
+            load RES >FINAL                         // the residual is added behind the pool
 pool_row:   load OP >O
             load IP >I
             load BW >TB
