@@ -81,7 +81,7 @@ fetch:  jabort stopped
         cls FETCH
         ld INDEX; sub COUNT; jz end
         ld INDEX; add #{CODE_TABLE}; out P
-        ld $TABLE; st WORD; shr 13; st OPCODE; out X
+        ld $TABLE; st WORD; shr {ISA.opcode_part.lo}; st OPCODE; out X
         ld INFO+X; st I; and WORD; and #0x1FFF; jnz op_field
         ld OPCODE; jtab opcodes
 .align 32

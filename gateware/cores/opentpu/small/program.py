@@ -47,14 +47,12 @@ idle:       hold DETAIL ?ALWAYS idle
             hold DETAIL
 start:      begin
             {"".join(f"copy {e.name};" for e in External if e < 8)}
-            load LENGTH
-            sub SIZE >REMAIN ?ODD_LENGTH bad_length
+            load LENGTH; sub SIZE >REMAIN ?ODD_LENGTH bad_length
             reduce SIZE_{_STEPS - 1} ?NO_CARRY bad_length
             {"".join(f"reduce SIZE_{k};" for k in reversed(range(_STEPS - 1)))}
             add #-1
             load PROGRAM ?CARRY bad_length
-            double
-            add LENGTH >T
+            double; add LENGTH >T
             load HOST_LIMIT >LAST ?WHOLE_LIMIT ceiling
             add #1 >LAST
 ceiling:    load HOST_BASE ?ODD_HOST bad_host_base
@@ -62,8 +60,7 @@ ceiling:    load HOST_BASE ?ODD_HOST bad_host_base
             load PROGRAM ?CARRY apart
             sub LAST
             load HOST_BASE ?CARRY apart
-            double
-            sub T
+            double; sub T
 apart:      load HOST_LIMIT ?NO_CARRY bad_host_base
             sub HOST_BASE
             load WEIGHTS_LIMIT ?NO_CARRY bad_host_limit
@@ -73,26 +70,21 @@ apart:      load HOST_LIMIT ?NO_CARRY bad_host_base
             load PROGRAM ?NO_CARRY window_begin
             sub WINDOW_LIMIT
             load WINDOW_LIMIT ?CARRY window_begin
-            double
-            sub T
+            double; sub T
             load HOST_BASE ?NO_CARRY window_end
             sub WINDOW_BASE
             load WINDOW_LIMIT ?NO_CARRY no_host_top
             sub HOST_LIMIT
             load HOST_LIMIT >HOST_TOP ?CARRY host_topped
 no_host_top: load #0 >HOST_TOP
-host_topped: load WEIGHTS_BASE
-            sub WINDOW_BASE
+host_topped: load WEIGHTS_BASE; sub WINDOW_BASE
             load WINDOW_LIMIT ?NO_CARRY no_top
             sub WEIGHTS_LIMIT
             load WEIGHTS_LIMIT ?NO_CARRY no_top
-            sub #3 >WEIGHTS_TOP
-            hold ?CARRY topped
+            sub #3 >WEIGHTS_TOP; hold ?CARRY topped
 no_top:     load #0 >WEIGHTS_TOP
-topped:     load LENGTH >REMAIN
-            fetch PROGRAM
-head:       load REMAIN
-            sub SIZE >REMAIN
+topped:     load LENGTH >REMAIN; fetch PROGRAM
+head:       load REMAIN; sub SIZE >REMAIN
 word:       dispatch ?NO_WORD word
 """
 
@@ -105,56 +97,36 @@ nop_word:   dispatch ?NO_WORD nop_word
 nothing:    retire ?ALWAYS head
 
 rw:         load LOW ?ODD rw_exact
-            double
-            double
-            add WEIGHTS_BASE >BEGIN
-            sub WEIGHTS_TOP
-            move BEGIN ?UNFREE rw_wait
-moved:      load REMAIN >MOVER_REMAIN
-            sub SIZE >REMAIN
+            double; double; add WEIGHTS_BASE >BEGIN; sub WEIGHTS_TOP; move BEGIN ?UNFREE rw_wait
+moved:      load REMAIN >MOVER_REMAIN; sub SIZE >REMAIN
 move_word:  dispatch ?NO_WORD move_word
 rw_wait:    hold ?AWRY rw_exact
             hold ?ALWAYS transfer_free
 
 compute:    load UB ?ODD compute_exact
-            add NUMBER >FINAL
-            sub UB_ROWS
-            load LOW
-            add NUMBER
-            sub ACC_ROWS
+            add NUMBER >FINAL; sub UB_ROWS
+            load LOW; add NUMBER; sub ACC_ROWS
 compute_free: load UB !COMPUTE_ROW FIRST ?QUEUED compute_free
             compute LOW ?BESET compute_host
-computed:   load REMAIN
-            sub SIZE >REMAIN
+computed:   load REMAIN; sub SIZE >REMAIN
 compute_word: dispatch ?NO_WORD compute_word
 compute_host: load UB ?AWRY compute_exact
-            add NUMBER
-            sub MOVER_FIRST
+            add NUMBER; sub MOVER_FIRST
             load MOVER_LAST ?NO_CARRY compute_apart
-            sub UB
-            hold ?NO_CARRY compute_apart
+            sub UB; hold ?NO_CARRY compute_apart
 compute_wait: hold ?HOST compute_wait
 compute_apart: compute LOW ?ALWAYS computed
 
 transfer:   load UB ?ODD transfer_exact
-            add NUMBER >MOVER_LAST
-            sub UB_ROWS
-            load LOW
-            add HOST_BASE >BEGIN
-            add NUMBER
-            sub HOST_TOP
-            hold ?SETTLED transfer_free
+            add NUMBER >MOVER_LAST; sub UB_ROWS
+            load LOW; add HOST_BASE >BEGIN; add NUMBER; sub HOST_TOP; hold ?SETTLED transfer_free
             hold ?AWRY transfer_exact
-transfer_rows: load FINAL
-            sub UB
+transfer_rows: load FINAL; sub UB
             load MOVER_LAST ?NO_CARRY transfer_older
-            sub FIRST
-            hold ?CARRY transfer_wait
-transfer_older: load FINAL_1
-            sub UB
+            sub FIRST; hold ?CARRY transfer_wait
+transfer_older: load FINAL_1; sub UB
             load MOVER_LAST ?NO_CARRY transfer_free
-            sub FIRST_1
-            hold ?NO_CARRY transfer_free
+            sub FIRST_1; hold ?NO_CARRY transfer_free
 transfer_wait: hold ?COMPUTING transfer_wait
 transfer_free: hold ?TRANSFER transfer_free
             load UB !MOVER_ROW MOVER_FIRST ?TROUBLE stop
@@ -163,8 +135,7 @@ transfer_free: hold ?TRANSFER transfer_free
 sync:       hold ?BAD_FLAGS bad_flags
             hold ?LENGTH bad_length_field
             load LOW ?HIGH bad_addr
-            sub #0x10000
-            hold ?CARRY bad_addr
+            sub #0x10000; hold ?CARRY bad_addr
             hold ?UB bad_ub
 sync_wait:  hold ?BUSY sync_wait
             hold ?TROUBLE stop
@@ -180,8 +151,7 @@ _REST = f"""
 rw_exact:   hold ?BAD_FLAGS bad_flags
             hold ?LENGTH bad_length_field
             load LOW >DETAIL ?UB bad_ub
-            double
-            double ?CARRY bad_tile
+            double; double ?CARRY bad_tile
             add WEIGHTS_BASE >BEGIN ?CARRY bad_tile
             add #3 >LAST ?CARRY bad_tile
             sub WEIGHTS_LIMIT ?CARRY bad_tile
@@ -189,32 +159,24 @@ rw_exact:   hold ?BAD_FLAGS bad_flags
             sub WINDOW_BASE ?HIGH bad_tile
             hold ?WEIGHTS bad_place
             load LAST ?NO_CARRY window_begin
-            sub WINDOW_LIMIT
-            hold ?CARRY window_last
+            sub WINDOW_LIMIT; hold ?CARRY window_last
             hold ?ALWAYS transfer_free
 transfer_exact: load UB ?BAD_FLAGS bad_flags
-            add NUMBER >UB_LAST
-            sub UB_ROWS
+            add NUMBER >UB_LAST; sub UB_ROWS
             load LOW ?CARRY bad_rows
-            add NUMBER >DETAIL
-            add HOST_BASE >LAST ?CARRY bad_host
+            add NUMBER >DETAIL; add HOST_BASE >LAST ?CARRY bad_host
             sub HOST_LIMIT ?CARRY bad_host
             load BEGIN ?CARRY bad_host
             sub WINDOW_BASE ?HIGH bad_host
             load LAST ?NO_CARRY window_begin
-            sub WINDOW_LIMIT
-            hold ?NO_CARRY transfer_rows
-window_last: load BEGIN
-            sub WINDOW_LIMIT
-            hold ?CARRY window_begin
+            sub WINDOW_LIMIT; hold ?NO_CARRY transfer_rows
+window_last: load BEGIN; sub WINDOW_LIMIT; hold ?CARRY window_begin
 window_end: load WINDOW_LIMIT ?ALWAYS window_bytes
 window_begin: load BEGIN
-window_bytes: double
-            double >DETAIL
+window_bytes: double; double >DETAIL
             load WINDOW >CODE ?ALWAYS fault
 compute_exact: load UB ?BAD_FLAGS bad_flags
-            add NUMBER >UB_LAST
-            sub UB_ROWS
+            add NUMBER >UB_LAST; sub UB_ROWS
             load LOW ?CARRY bad_rows
             add NUMBER >DETAIL ?HIGH far_acc
             sub ACC_ROWS ?CARRY far_acc
@@ -250,20 +212,13 @@ bad_tile:   load WEIGHT_RANGE >CODE ?ALWAYS fault
 bad_place:  load CAPACITY >DETAIL
             load WEIGHT_OVERFLOW >CODE ?ALWAYS fault
 halt:       hold ?CARRY stop
-            load LENGTH
-            double >DETAIL
+            load LENGTH; double >DETAIL
             load PROGRAM_END >CODE
 
 fault:      hold ?BUSY fault
             hold ?TROUBLE trouble
-position:   load LENGTH
-            sub REMAIN
-            sub SIZE
-            double >T
-            load PROGRAM
-            double
-            double
-            add T
+position:   load LENGTH; sub REMAIN; sub SIZE; double >T
+            load PROGRAM; double; double; add T
             hold CODE ?MARK fetched
 finish:     finish CODE ?ALWAYS idle
             hold DETAIL
@@ -276,9 +231,7 @@ stop:       hold ?BUSY stop
 aborted:    load ABORTED >CODE ?ALWAYS position
 trouble:    copy TRANSFER
             load MOVER_REMAIN >REMAIN
-            load TRANSFER
-            double
-            double >DETAIL
+            load TRANSFER; double; double >DETAIL
             load BUS_ERROR >CODE ?ALWAYS position
 """
 

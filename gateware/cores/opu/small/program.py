@@ -22,10 +22,20 @@ def _jumps(labels, count):
     return "\n".join(f"hold ?ALWAYS {labels.get(opcode, 'illegal')}" for opcode in range(count))
 
 
+#: Details of faults: lowest bits of fields with illegal values, numbers of section 6, masks of the buffers that may be too small.
+_DETAILS = {"bad": sorted({f.lo for i in ISA.instructions for f in i.fields if f.legal}), "range": range(1, 10), "capacity": (1, 2, 8)}
+
+
+def _entries(fault, details):
+    """Entries that load a fault's detail; the last goes on below."""
+    return f" ?ALWAYS {fault}\n".join(f"{fault}_{detail}: load #{detail}" for detail in details)
+
+
 def microprogram(params):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` for build parameters."""
     sizes = {f"{name}_1": params[name] + 1 for name in ("ifm_lines", "ofm_lines", "ker_rows")}
+    details = {f"{fault}_details": _entries(fault, found) for fault, found in _DETAILS.items()}
     return Microprogram(MACHINE, {
-        "opcodes": _jumps(_DECODE, 32), "moves": _jumps(_MOVE, max(_MOVE) + 1), "run": RUN.format(**ISA.fault_codes),
+        "opcodes": _jumps(_DECODE, 32), "moves": _jumps(_MOVE, max(_MOVE) + 1), "run": RUN.format(**ISA.fault_codes, **details),
         "configuration": CONFIGURATION.format(**sizes), "loads": LOADS.format(**sizes), "store": STORE, "convolution": CONVOLUTION,
     }, entries=("reset", "start"))
