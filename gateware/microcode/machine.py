@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .layout import Layout
+from .registers import RegisterFile
 
-__all__ = ["Hazard", "MachineFormat", "Operation", "RegisterFile"]
+__all__ = ["Hazard", "MachineFormat", "Operation"]
 
 
 class Operation(NamedTuple):
@@ -27,19 +28,6 @@ class Hazard(NamedTuple):
     """
     found: Callable
     message: str
-
-
-@dataclass(frozen=True)
-class RegisterFile:
-    """Registers: ``fixed``, name -> number that the gateware knows; ``arrays``, name -> (number, entries).
-
-    A variable gets a number of ``variables`` where it is first named, a constant one of ``constants`` (``None``: of ``variables`` as well).
-    """
-    size: int
-    fixed: dict = field(default_factory=dict)
-    arrays: dict = field(default_factory=dict)
-    variables: tuple = ()
-    constants: tuple | None = None
 
 
 @dataclass(frozen=True)

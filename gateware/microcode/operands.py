@@ -22,18 +22,21 @@ class Register:
 
     def read(self, word, program, statement):
         if word.startswith("#"):
+            value = statement.number(word[1:], "constant") & 0xFFFF_FFFF
             if self.written:
                 raise statement.error(f"Nothing can be stored in {statement}: {word!r} is a constant, expected a register")
-            value = statement.number(word[1:], "constant") & 0xFFFF_FFFF
             if value < self.limit:
                 return self.immediate | {self.field: value | self.immediate.get(self.field, 0)}
-            return {self.field: program.register(f"#{value}", statement)}
+            return {self.field: program.file.number(f"#{value}", statement)}
         name, indexed, _ = word.partition("+X")
         if indexed and self.indexed is not None:
-            return self.indexed | {self.field: program.entry(name, 0, statement) | self.indexed.get(self.field, 0)}
+            return self.indexed | {self.field: program.file.entry(name, 0, statement) | self.indexed.get(self.field, 0)}
         name, dot, entry = word.partition(".")
-        number = program.entry(name, statement.number(entry, "entry"), statement) if dot else program.register(word, statement)
-        return {self.field: number}
+        if dot:
+            return {self.field: program.file.entry(name, statement.number(entry, "entry"), statement)}
+        if not word.isidentifier():
+            raise statement.error(f"{word!r} in {statement} is no register's name, expected NAME, NAME.n{', NAME+X' * bool(self.indexed)} or #n")
+        return {self.field: program.file.number(word, statement, self.written)}
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,7 @@ class Choice:
     def read(self, word, program, statement):
         names = getattr(self.names, "__members__", self.names)
         word, colon, argument = word.partition(":") if self.argument is not None else (word, "", "")
-        number = statement.number(argument, "argument") << self.argument if colon else 0
-        found = {self.field: number} if colon else {}
+        found = {self.field: statement.number(argument, "argument") << self.argument} if colon else {}
         for name in word.split(",") if self.several else [word]:
             if name not in names:
                 raise statement.error(f"Nothing is called {name!r} for {statement}, expected one of {', '.join(names)}")
@@ -70,10 +72,7 @@ class Number:
     names: dict
 
     def read(self, word, program, statement):
-        value = self.names[word] if word in self.names else statement.number(word, self.what)
-        if word not in self.names and value not in self.values:
-            raise statement.error(f"{self.what} in {statement} is not from {self.values[0]} to {self.values[-1]}, nor {', '.join(self.names)}")
-        return {self.field: value}
+        return {self.field: self.names[word] if word in self.names else statement.number(word, self.what, self.values, self.names)}
 
 
 @dataclass(frozen=True)
@@ -83,5 +82,5 @@ class Label:
 
     def read(self, word, program, statement):
         if word not in program.labels:
-            raise statement.error(f"No label {word!r} for {statement}")
+            raise statement.error(f"No label {word!r} for {statement}, expected a label of the microprogram")
         return {self.field: program.labels[word]}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Assembler of microprograms: text and a machine's declaration give words, labels and registers. Pure Python."""
+from .registers import Registers
 from .statement import statements
 
 __all__ = ["Microprogram"]
@@ -19,6 +20,7 @@ class Microprogram:
     Attributes
     ----------
     words : list of int, micro-instructions
+    code : list of :class:`~.statement.Statement`, one for each
     labels : dict, label -> address
     names : dict, register -> number
     registers : list of int, what the registers hold after configuration
@@ -32,96 +34,57 @@ class Microprogram:
         The same, of no line in particular.
     """
     def __init__(self, machine, parts, *, constants=None, values=None, entries=()):
-        self._machine, self.size, file = machine, machine.size, machine.registers
-        self.names = file.fixed | {name: number for name, (number, _) in file.arrays.items()}
-        self.registers, self.labels = [0] * file.size, {}
-        self._variables = list(file.variables)
-        self._constants = self._variables if file.constants is None else list(file.constants)
-        for name, value in (constants or {}).items():
-            self._constant(name, value)
-        for name, given in (values or {}).items():
-            number, count = file.arrays[name]
-            if len(given) > count:
-                raise ValueError(f"Array {name} has {count} entries, not {len(given)}")
-            self.registers[number:number + len(given)] = given
-        self._code = []
+        self._machine, self.size, self.labels, self.code = machine, machine.size, {}, []
+        self.file = Registers(machine.registers, constants or {}, values or {})
+        self.names, self.registers = self.file.names, self.file.values
         for statement in statements(parts):
             self._place(statement)
-        if len(self._code) > machine.size:
-            raise ValueError(f"The microprogram has {len(self._code)} instructions, more than {machine.size}")
+        if len(self.code) > machine.size:
+            raise ValueError(f"The microprogram has {len(self.code)} instructions, more than {machine.size}")
         missing = sorted({*entries} - {*self.labels})
         if missing:
             raise ValueError(f"The microprogram has no entry {', '.join(missing)}")
-        self.words = [self._encode(statement) for statement in self._code]
-        for first, second in zip(self._code, self._code[1:], strict=False):
+        self.words = [self._encode(statement) for statement in self.code]
+        for first, second in zip(self.code, self.code[1:], strict=False):
             for found, message in machine.hazards:
                 if found(first, second):
                     raise (second if "{second}" in message else first).error("Micro-instruction " + message.format(first=first, second=second))
+        self.file.check_written()
 
     def listing(self):
-        """Text: address, word, fields, label and statement of every micro-instruction."""
-        digits, names = (sum(self._machine.layout.values()) + 3) // 4, {}
+        """Text: address, word, fields other than 0, labels and statement of every micro-instruction."""
+        layout, names = self._machine.layout, {}
         for label, address in self.labels.items():
             names.setdefault(address, []).append(f"{label}:")
-        fields = [self._machine.layout.describe(word) for word in self.words]
-        width = max(map(len, fields), default=0)
-        return "".join(f"{address:03x}  {word:0{digits}x}  {field:{width}}  {' '.join(names.get(address, [])):12} {' '.join(statement.words)}\n"
-                       for address, (word, field, statement) in enumerate(zip(self.words, fields, self._code, strict=True)))
-
-    def register(self, name, statement):
-        """Number of a register; a variable or constant gets one where it is first named."""
-        if name not in self.names:
-            if name.startswith("#"):
-                self._constant(name, int(name[1:]), statement)
-            elif not self._machine.registers.variables:
-                raise statement.error(f"No register {name!r} for {statement}, expected one of {', '.join(self.names)}")
-            else:
-                self.names[name] = self._next(self._variables, name, statement)
-        return self.names[name]
-
-    def entry(self, name, entry, statement):
-        """Number of an entry of an array."""
-        number, count = self._machine.registers.arrays.get(name, (0, 0))
-        if entry >= count:
-            raise statement.error(f"No array {name!r} with entry {entry} for {statement}, "
-                                  f"expected {', '.join(f'{n}.0 to {n}.{c - 1}' for n, (_, c) in self._machine.registers.arrays.items())}")
-        return number + entry
-
-    def _constant(self, name, value, statement=None):
-        self.names[name] = self._next(self._constants, name, statement)
-        self.registers[self.names[name]] = value
-
-    def _next(self, free, name, statement):
-        if not free:
-            message = f"No register is left for {name}"
-            raise statement.error(message) if statement else ValueError(message)
-        return free.pop(0)
+        fields = [layout.describe(word) for word in self.words]
+        width, digits = max(map(len, fields), default=0), (sum(layout.values()) + 3) // 4
+        return "".join(
+            f"{address:03x}  {word:0{digits}x}  {field:{width}}  {' '.join(names.get(address, [])):11} {' '.join(statement.words)}\n"
+            for address, (word, field, statement) in enumerate(zip(self.words, fields, self.code, strict=True)))
 
     def _place(self, statement):
         """Takes a statement as the next micro-instruction, or does what a directive says."""
-        name, *rest = statement.words or [""]
+        name, *rest = statement.words
         for label in statement.labels:
             if label in self.labels:
                 raise statement.error(f"Label {label} stands twice")
-            self.labels[label] = len(self._code)
+            self.labels[label] = len(self.code)
         if name == ".align" and len(rest) == 1:
-            gap = -len(self._code) % statement.number(rest[0], "alignment")
-            self._code += [statement.filled(self._machine.filler) for _ in range(gap)]
+            gap = -len(self.code) % statement.number(rest[0], "alignment", range(1, self.size + 1))
+            self.code += [statement.filled(self._machine.filler) for _ in range(gap)]
         elif name == ".also" and len(rest) == 2:
-            if rest[0] in self.names:
-                raise statement.error(f"Variable {rest[0]} has a place, not that of {rest[1]}")
-            self.names[rest[0]] = self.register(rest[1], statement)
+            self.file.alias(*rest, statement)
         elif name.startswith("."):
             raise statement.error(f"No directive {statement}, expected '.align n' or '.also NEW OLD'")
-        elif name:
-            statement.address = len(self._code)
-            self._code.append(statement)
+        else:
+            statement.address = len(self.code)
+            self.code.append(statement)
 
     def _encode(self, statement):
-        layout, fields = self._machine.layout, self._fields(statement)
-        statement.fields = dict.fromkeys(layout, 0) | fields
+        fields = self._fields(statement)
+        statement.fields = dict.fromkeys(self._machine.layout, 0) | fields
         try:
-            return layout.encode(fields)
+            return self._machine.layout.encode(fields)
         except ValueError as error:
             raise statement.error(f"{error}, in {statement}") from None
 
@@ -134,22 +97,24 @@ class Microprogram:
             raise statement.error(f"Operation {statement} has {len(rest)} operands, not {count}")
         while rest:
             word = rest[0]
-            sign = "" if word[0].isalnum() or word[0] == "#" else word[0]
-            if sign not in operands:
-                raise statement.error(f"No operand {word!r} in {statement}, expected {' or '.join(f'{s}...' if s else 'a name' for s in operands)}")
-            given = {}
-            for part in operands[sign]:
-                if not isinstance(part, dict):
-                    if not rest:
-                        raise statement.error(f"Operand {word!r} in {statement} lacks its {type(part).__name__.lower()}")
-                    taken = rest.pop(0)
-                    part = part.read(taken[len(sign):] if taken is word else taken, self, statement)
-                given |= {field: given.get(field, 0) | value for field, value in part.items()}
+            given = self._operand(operands, rest, statement)
             twice = fields.keys() & given.keys()
             if twice:
                 raise statement.error(f"Operand {word!r} in {statement} sets {', '.join(sorted(twice))}, which is set already")
             fields = fields | given
-        for field, register in self._machine.defaults.items():
-            if field not in fields:
-                fields = fields | {field: self.register(register, statement)}
+        return {field: self.file.number(name, statement) for field, name in self._machine.defaults.items() if field not in fields} | fields
+
+    def _operand(self, operands, words, statement):
+        """Fields that the next operand sets; takes its words."""
+        word = words[0]
+        sign = "" if word[0].isalnum() or word[0] == "#" else word[0]
+        if sign not in operands:
+            raise statement.error(f"No operand {word!r} in {statement}, expected {' or '.join(f'{s}...' if s else 'a name' for s in operands)}")
+        fields, taken = {}, 0
+        for part in operands[sign]:
+            if not isinstance(part, dict):
+                if not words:
+                    raise statement.error(f"Operand {word!r} in {statement} lacks its {type(part).__name__.lower()}")
+                part, taken = part.read(words.pop(0)[0 if taken else len(sign):], self, statement), 1
+            fields |= {field: fields.get(field, 0) | value for field, value in part.items()}
         return fields

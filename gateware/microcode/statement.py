@@ -29,12 +29,15 @@ class Statement:
         """The error to raise for this statement."""
         return MicrocodeError(f"{self.part}, line {self.line}: {message}")
 
-    def number(self, text, what):
-        """A number of the text, in any notation of Python's."""
+    def number(self, text, what, values=None, names=()):
+        """A number of the text, in any notation of Python's; ``values``: range it must lie in; ``names``: what else stands in its place."""
         try:
-            return int(text, 0)
+            value = int(text, 0)
         except ValueError:
-            raise self.error(f"{text!r} in {self} is no {what}, expected a number") from None
+            raise self.error(f"{text!r} in {self} is no {what.lower()}, expected {' or '.join(['a number', *names])}") from None
+        if values is not None and value not in values:
+            raise self.error(f"{what.capitalize()} in {self} is not from {values[0]} to {values[-1]}")
+        return value
 
     def filled(self, text):
         """The statement that takes a place of its own in a gap before this one."""

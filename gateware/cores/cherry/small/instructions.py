@@ -8,8 +8,9 @@ import enum
 
 from ....isa.registers import StallClass
 from ....microcode.layout import Layout
-from ....microcode.machine import MachineFormat, Operation, RegisterFile
+from ....microcode.machine import MachineFormat, Operation
 from ....microcode.operands import Choice, Label, Number, Register
+from ....microcode.registers import RegisterFile
 
 __all__ = ["ARRAYS", "MACHINE", "RETURNS", "Count", "Mode", "Op", "Sink", "Source"]
 

@@ -8,8 +8,9 @@ that is taken costs one cycle more. What a micro-instruction writes may be read 
 import enum
 
 from ....microcode.layout import Layout
-from ....microcode.machine import Hazard, MachineFormat, Operation, RegisterFile
+from ....microcode.machine import Hazard, MachineFormat, Operation
 from ....microcode.operands import Choice, Label, Register
+from ....microcode.registers import RegisterFile
 
 __all__ = ["LAYOUT", "MACHINE", "Act", "Alu", "Command", "Cond", "External"]
 

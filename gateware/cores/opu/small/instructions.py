@@ -14,8 +14,9 @@ What an instruction writes may be read by the next but one. A jump that is taken
 import enum
 
 from ....microcode.layout import Layout
-from ....microcode.machine import Hazard, MachineFormat, Operation, RegisterFile
+from ....microcode.machine import Hazard, MachineFormat, Operation
 from ....microcode.operands import Choice, Label, Number, Register
+from ....microcode.registers import RegisterFile
 
 __all__ = ["DYNAMIC", "FIXED", "LAYOUT", "MACHINE", "Act", "Alu", "Command", "Cond"]
 
