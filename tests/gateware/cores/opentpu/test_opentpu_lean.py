@@ -83,7 +83,7 @@ def test_bad_arguments_are_refused(changes, message):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("load TRANSFER\n", "load REMAIN\n", "Micro-instruction 'load REMAIN' reads what the one before it writes"),
+    ("load TRANSFER;", "load REMAIN;", "Micro-instruction 'load REMAIN' reads what the one before it writes"),
     ("stop:       hold ?BUSY stop\n            hold ?TROUBLE", "stop: load #1 >T ?BUSY stop\n load #1 >CODE ?TROUBLE",
      "Micro-instruction 'load #1 >T \\?BUSY stop' waits and leaves the fields of the next word no cycle"),
     ("copy TRANSFER", "idle: copy TRANSFER", "Label idle stands twice"),
