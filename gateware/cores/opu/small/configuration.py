@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The microprogram's configuration instructions (specification, section 4.2). Pure Python.
 
-Capacities stand in braces: ``{ifm_lines_1}`` is the parameter plus one.
+Capacities stand in braces: ``{ifm_lines_1}`` is the parameter plus one, ``{positions}`` the most that a shape may have.
 """
 __all__ = ["CONFIGURATION"]
 
 CONFIGURATION = """
 shape_ifm:  mul #1 *5; mul #1 *7 >TC; mul #1 *7 >TW; hold; mul TW *7; add #-1 ?NO_CARRY bad_6
-            sub #2048 ?CARRY bad_6
-            add #2049 >TP
+            sub #{positions} ?CARRY bad_6
+            add #{positions_1} >TP
             load TC; sub #4 ?NO_CARRY bad_20
             hold >TL; sub #3 ?CARRY bad_20
             hold TL !COUNT
@@ -21,8 +21,8 @@ shape_ifm:  mul #1 *5; mul #1 *7 >TC; mul #1 *7 >TW; hold; mul TW *7; add #-1 ?N
             hold ?ALWAYS next
 
 shape_ofm:  mul #1 *5; mul #1 *7 >TC; mul #1 *7 >TW; hold; mul TW *7; add #-1 ?NO_CARRY bad_6
-            sub #2048 ?CARRY bad_6
-            add #2049 >TP
+            sub #{positions} ?CARRY bad_6
+            add #{positions_1} >TP
             load TC; sub #1 ?NO_CARRY bad_20
             sub #6 ?CARRY bad_20
             hold TC !COUNT
@@ -37,7 +37,7 @@ same_c:     hold WORD =M
             hold ?ALWAYS next
 
 shape_ker:  mul #1 *20; mul #1 *6 >TC; add #-1 ?NO_CARRY bad_6
-            sub #36 ?CARRY bad_6
+            sub #{taps} ?CARRY bad_6
             load TC >KN; shl *26 >KN_TOP
             load #0 >U_SK; load #2 >N_KER
             hold ?ALWAYS next

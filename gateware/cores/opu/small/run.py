@@ -11,9 +11,9 @@ RUN = """
 reset:      load #0 >K                                                  // the region table's defaults
             load #0 >T
 region_0:   hold K !X
-            load T >BASE+X; load #0x10000000 >LIMIT+X
-            load T; add #0x10000000 >T
-            load K; add #1 >K; sub #16 ?NO_CARRY region_0
+            load T >BASE+X; load #{region_size} >LIMIT+X
+            load T; add #{region_size} >T
+            load K; add #1 >K; sub #{regions} ?NO_CARRY region_0
             hold #0 =M
             hold !READY
 idle:       hold DETAIL ?ALWAYS idle
@@ -62,7 +62,7 @@ range:      hold >DETAIL
 {capacity_details}
 capacity:   hold >DETAIL
             load #{capacity} ?ALWAYS code
-region:     load REGION; shl *28; add OFFSET >DETAIL
+region:     load REGION; shl *{region_bits}; add OFFSET >DETAIL
             load #{region} ?ALWAYS code
 past_4g:    hold >ADDRESS
 window:     hold
