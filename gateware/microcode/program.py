@@ -71,6 +71,8 @@ class Microprogram:
             self.labels[label] = len(self.code)
         if name == ".align" and len(rest) == 1:
             gap = -len(self.code) % statement.number(rest[0], "alignment", range(1, self.size + 1))
+            if gap and not self._machine.filler:
+                raise statement.error(f"Nothing fills the gap of {statement}: the machine's declaration has no filler")
             self.code += [statement.filled(self._machine.filler) for _ in range(gap)]
         elif name == ".also" and len(rest) == 2:
             self.file.alias(*rest, statement)
@@ -107,7 +109,7 @@ class Microprogram:
     def _operand(self, operands, words, statement):
         """Fields that the next operand sets; takes its words."""
         word = words[0]
-        sign = "" if word[0].isalnum() or word[0] == "#" else word[0]
+        sign = "" if word[0].isalnum() or word[0] in "#_" else word[0]
         if sign not in operands:
             raise statement.error(f"No operand {word!r} in {statement}, expected {' or '.join(f'{s}...' if s else 'a name' for s in operands)}")
         fields, taken = {}, 0

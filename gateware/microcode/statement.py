@@ -52,6 +52,8 @@ def statements(parts):
             for words in map(str.split, content.partition("//")[0].split(";")):
                 while words and words[0].endswith(":"):
                     labels.append(words.pop(0)[:-1])
+                    if not labels[-1].isidentifier():
+                        raise MicrocodeError(f"{part}, line {line}: {labels[-1]!r} is no label, expected a name")
                 if words:
                     yield Statement(part, line, labels, words)
                     labels = []

@@ -51,13 +51,13 @@ def test_the_guide_is_right(capsys):
 
 
 @pytest.mark.parametrize("statement, expected", [
-    ("hold", {"rs": 1}), ("hold #7", {"rs": 24}), ("hold TABLE.5", {"rs": 21}), ("hold TABLE+X", {"rs": 16, "x": 1}),
+    ("hold", {"rs": 1}), ("hold _", {"rs": 2}), ("hold #7", {"rs": 24}), ("hold TABLE.5", {"rs": 21}), ("hold TABLE+X", {"rs": 16, "x": 1}),
     ("hold WORD >T", {"rs": 1, "rd": 2, "write": 1}), ("hold *3", {"rs": 1, "rd": 3}), ("hold **", {"rs": 1}),
     ("hold ?BUSY a", {"rs": 1, "cond": 2}), ("hold !GO:3 >T", {"rs": 1, "target": 0x31, "rd": 2, "write": 1}),
     ("hold !STOP", {"rs": 1, "target": 2, "x": 1}), ("count A,C", {"rs": 1, "cond": 3, "target": 5}), ("wait", {"rs": 1, "cond": 3}),
 ])
 def test_operands_set_fields(statement, expected):
-    assert fields(assembled("a: " + statement)) == expected
+    assert fields(assembled("a: " + statement + "; hold >_")) == expected
 
 
 def test_statements_labels_and_parts():
@@ -102,6 +102,7 @@ def test_a_layout_that_cannot_hold_its_enumeration():
     ("hold\nturn 3", "text, line 2: No operation 'turn' in 'turn 3', expected one of hold, wait, count"),
     ("a: hold; a: hold", "text, line 1: Label a stands twice"),
     ("hold\na:\n", "text, line 2: Label a names no statement"),
+    ("hold\n3: hold", "text, line 2: '3' is no label, expected a name"),
     ("hold ?ALWAYS b", "No label 'b' for 'hold ?ALWAYS b', expected a label of the microprogram"),
     ("hold ?NEVER b", "Nothing is called 'NEVER' for 'hold ?NEVER b', expected one of ALWAYS, BUSY"),
     ("hold ?ALWAYS", "Operand '?ALWAYS' in 'hold ?ALWAYS' lacks its label"),
@@ -150,6 +151,12 @@ def test_registers_of_a_machine_without_variables():
     machine = MachineFormat(MACHINE.layout, MACHINE.operations, RegisterFile(8, {"A": 0, "B": 1}), size=4)
     with pytest.raises(MicrocodeError, match="text, line 1: No register 'C' for 'hold C', expected one of A, B"):
         assembled("hold C", machine)
+
+
+def test_gaps_of_a_machine_without_a_filler():
+    assert assembled(".align 4; st v", SHARED).words == [0]
+    with pytest.raises(MicrocodeError, match="Nothing fills the gap of '.align 4': the machine's declaration has no filler"):
+        assembled("st v\n.align 4\nst v", SHARED)
 
 
 @pytest.mark.parametrize("text, message", [
