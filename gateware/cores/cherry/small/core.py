@@ -9,7 +9,7 @@
                   +----------- control block
 
 It runs where block RAM is at hand and logic is not (iCE40): lists, images, DMA, loops, addresses, loads, stores and special functions are
-micro-instructions (:mod:`.code`, :mod:`.lists`, :mod:`.transfer`, :mod:`.special`), one thing at a time; only sums of
+micro-instructions (:mod:`.program`, :mod:`.lists`, :mod:`.transfer`, :mod:`.special`), one thing at a time; only sums of
 products and comparisons have units.
 """
 from amaranth import Cat, Const, Module, Mux, Signal
@@ -23,10 +23,10 @@ from ..engine.units.dot import Dot
 from ..isa import ISA
 from ..params import cap_feature, cap_size
 from .alu import SerialAlu
-from .assembler import Sink, Source
-from .code import ALU, COPIES, DST, KIND, UNIFORM, microprogram
+from .instructions import Sink, Source
 from .lists import TILE_WORDS, tile_table
 from .machine import MicroMachine
+from .program import ALU, COPIES, DST, KIND, UNIFORM, microprogram
 
 __all__ = ["MicroEngine"]
 

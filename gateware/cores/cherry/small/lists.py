@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Microprogram of the small engine: runs, program lists and images (specification, sections 3.3, 3.4, 6 and 7.3). Pure Python."""
-from ..image import HEADER_WORDS, IMAGE_MAGIC, LIST_MAGIC
+from ..image import HEADER_WORDS, IMAGE_MAGIC, LIST_MAGIC, VERSION
+from ..isa import LOOPS, UNITS
 
 __all__ = ["ALL_ONES", "CODE_TABLE", "TILE_WORDS", "lists", "tile_table"]
 
@@ -39,7 +40,7 @@ header: cls FETCH
         ld #1; st STEPS
         ld $PROGRAM_LENGTH; st LIMIT
         jmp image
-listed: call word; and #0xFFFF; sub #1; jnz bad_image
+listed: call word; and #0xFFFF; sub #{VERSION}; jnz bad_image
         ld W; shr 16; jz bad_image
         st STEPS
         call word
@@ -72,7 +73,7 @@ next_entry: add #{4 * HEADER_WORDS}; st ENTRY; st PCW; sub #4; st AT    // A: wh
 
 image:  ld BASE; add IMAGE; st IADDR; sub #4; st AT
         call word; sub #{IMAGE_MAGIC}; jnz bad_image
-        call word; and #0xFFFF; sub #1; jnz bad_image
+        call word; and #0xFFFF; sub #{VERSION}; jnz bad_image
         ld W; shr 16; st ISIZE
         sub #{HEADER_WORDS}; jnc bad_image
         st LEFT
@@ -83,7 +84,7 @@ any_length: call word; shr 11; jnz bad_image
         ld W; and #255; st CONTEXTS; sub #2; jc bad_capacity
         ld W; and #{lacking}; jnz bad_feature
         call word; shr 16; st T; and #0xC0; jnz bad_image
-        ld T; and #0x3F; st RECORDS; sub #33; jc bad_image
+        ld T; and #0x3F; st RECORDS; sub #{UNITS + 1}; jc bad_image
         ld W; and #0xFFFF; st COUNT; sub #{params["imem"] + 1}; jc bad_capacity
         ld T; shr 8; st LOOPS
         ld #{HEADER_WORDS - 4}; st N
@@ -94,7 +95,7 @@ record: ld K; out X
         ld LOOPS; shr X; and #1; jz absent
         call take18; ld K; out X; ld W; st LCOUNT+X
         call take18; ld K; out X; ld W; st BODY+X
-absent: ld K; add #1; st K; sub #8; jnz record
+absent: ld K; add #1; st K; sub #{LOOPS}; jnz record
 units:  ld RECORDS; jz code
         sub #1; st RECORDS
         call take; shr 16; jnz bad_image
@@ -108,7 +109,7 @@ units:  ld RECORDS; jz code
         call take18; call put
         call take18; call put
         ld TP; add #5; st TP                                            // coefficients
-        ld #8; st N
+        ld #{LOOPS}; st N
 coefficient: ld T; and #1; jz none
         call take18
 none:   call put
@@ -152,7 +153,7 @@ vars:   ld #0; st K                                                     // itera
 var:    ld K; out X
         ld ACTIVE; shr X; and #1; jnz active
         ld #{ALL_ONES}; st ITER+X
-active: ld K; add #1; st K; sub #8; jnz var
+active: ld K; add #1; st K; sub #{LOOPS}; jnz var
         ret
 
 offset: ld W; and #3; jnz bad_image                                     // of a part of the list
@@ -182,7 +183,7 @@ bad:    st CODE
         ld W; jmp fail
 misfit: ld #{codes["image"]}; st CODE
         ld IADDR; add #4; st PC
-        ld ISIZE; shl 16; add #1; jmp fail
+        ld ISIZE; shl 16; add #{VERSION}; jmp fail
 outside: ld #{codes["window"]}; jmp broken
 wrong:  ld #{codes["bus"]}
 broken: st CODE

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro machine: an accumulator of 32 bits, its variables and its program in block RAM (:mod:`.assembler`)."""
+"""The small engine's micro machine: an accumulator of 32 bits, its variables and its program in block RAM (:mod:`.program`)."""
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....memory.port import MemoryPort
 from ....shell.engine import Stall
-from .assembler import ARRAYS, RETURNS, Mode, Op, Sink, Source
+from .instructions import ARRAYS, RETURNS, Mode, Op, Sink, Source
 
 __all__ = ["MicroMachine"]
 
@@ -30,7 +30,7 @@ class MicroMachine(wiring.Component):
 
     Parameters
     ----------
-    program : :class:`~.assembler.Microprogram`
+    program : :class:`~quintet.gateware.microcode.program.Microprogram`
     beat_bytes : int, 1, 2, 4 or 8
 
     Members
@@ -38,9 +38,9 @@ class MicroMachine(wiring.Component):
     start : In, one cycle, while ``ready``; ready : Out, the machine waits for it
     abort : In, level
     show : In, ``shown`` : Out, a cycle later while ``ready``: an entry of the array ITER
-    sources : In, an array over :class:`~.assembler.Source`
-    a, p : Out; sinks : Out, a bit for each :class:`~.assembler.Sink` that takes ``a`` in this cycle
-    counts : Out, :class:`~.assembler.Count` of this cycle; stall : Out, the class
+    sources : In, an array over :class:`~.instructions.Source`
+    a, p : Out; sinks : Out, a bit for each :class:`~.instructions.Sink` that takes ``a`` in this cycle
+    counts : Out, :class:`~.instructions.Count` of this cycle; stall : Out, the class
     run : Out, level: the operation ``a`` is to be taken; ran : In, one cycle, it is taken; finished : In, one cycle, it is complete
     memory : Out(MemoryPort)
     """

@@ -11,6 +11,7 @@ entries are those nearest to the exact ones but for a few units, chosen so that 
 
 Rounding is to the nearest, up from the middle: of the values that are rounded one alone lies there, 1 + 2^-10 as a power of two.
 """
+from ..isa import ISA, OUTPUT
 from ..model.numbers import INF, NAN, ONE
 from ..model.special import L2E, LNC
 
@@ -29,6 +30,7 @@ TABLES = {
 
 def special(tiles, entry, register):
     """The text; ``tiles``: where the tiles lie in the table, ``entry`` and ``register``: elements of an entry and of a register."""
+    exp, power = ISA.opcodes["exp"], ISA.opcodes["pow"]
     return f"""
 .also FROM ISIZE; .also Y_FROM LIMIT; .also TO LEFT                     // places of the tiles; magnitudes, exponents, signs, significands
 .also XA COLS; .also XE ROWS; .also XS MAIN; .also XM HAVE
@@ -43,7 +45,7 @@ op_special: cls WORK                                                    // I, WO
         ld #0; st REG; st E
         call view
         ld VIEW; st FROM
-        ld #{2 * register}; add #{tiles}; st TO
+        ld #{OUTPUT * register}; add #{tiles}; st TO
         ld PRIV; jnz each
         ld TO; add #{entry}; st TO
 each:   jabort stopped
@@ -54,14 +56,14 @@ each:   jabort stopped
         ld XM; st YM
         ld FROM; call unpack
         ld #0; st SIGN
-        ld OPCODE; sub #6; jnz numbers
+        ld OPCODE; sub #{power}; jnz numbers
         ld YE; jz one                                                   // pow: even of NaN
         ld XA; add XS; sub #{ONE}; jz one
 numbers: ld #{INF}; sub XA; jnc nan
         ld #{INF}; sub YA; jnc nan
-        ld OPCODE; sub #6; jnc div
+        ld OPCODE; sub #{power}; jnc div
         jz pow
-        sub #4; jz exp
+        sub #{exp - power}; jz exp
 
 log:    ld XE; jz log_of_0
         ld XS; jnz nan

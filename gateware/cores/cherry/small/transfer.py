@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Microprogram of the small engine: lists of DMA descriptors and their transfers (specification, sections 6 and 7.2). Pure Python."""
-from ..image import DESCRIPTOR_BYTES
+from ..image import DESCRIPTOR_BYTES, FILL, FORMATS, OUT
 from ..model.numbers import NAN
 
 __all__ = ["transfers"]
@@ -20,10 +20,10 @@ field:  call word
         ld W; st DESC+X
         ld K; add #1; st K; sub #{DESCRIPTOR_BYTES // 4}; jnz field
         ld DESC.0; st W; shr 16; jnz refuse
-        ld W; and #255; st OP; sub #4; jc refuse
+        ld W; and #255; st OP; sub #{FILL + 1}; jc refuse
         ld OP; jz list_end
-        ld W; shr 8; st FMT; sub #4; jc refuse
-        ld OP; sub #3; jz filling
+        ld W; shr 8; st FMT; sub #{len(FORMATS)}; jc refuse
+        ld OP; sub #{FILL}; jz filling
         ld DESC.1; st W; and #3; jnz refuse
         jmp place
 filling: ld FMT; jnz refuse
@@ -33,7 +33,7 @@ place:  ld DESC.2; st MROW; st W; shr 18; jnz refuse
         st COLS
         ld W; shr 16; jz refuse
         st ROWS
-        ld OP; sub #3; jz reserved
+        ld OP; sub #{FILL}; jz reserved
         ld DESC.4; st W; and #3; jnz refuse
 reserved: ld DESC.7; st W; jnz refuse
         cnt READ32
@@ -49,7 +49,7 @@ width_bf16: ld COLS; add #1; shr 1; st WORDS
         jmp row
 width_packed: ld COLS; shl 3; add COLS; add #15; shr 4; st WORDS
 
-row:    ld OP; sub #3; jz range
+row:    ld OP; sub #{FILL}; jz range
         ld MAIN; sub $WINDOW_BASE; jnc below
         ld MAIN; sub $WINDOW_LIMIT; jc below
         ld WORDS; shl 2; add MAIN; st END; jc past
@@ -71,7 +71,7 @@ move:   ld MAIN; st AT
         ld COLS; st N
 element: jabort abort
         ld MP; out P
-        ld OP; sub #2; jz element_out
+        ld OP; sub #{OUT}; jz element_out
         jc element_fill
         ld FMT; jtab formats_in
 element_fill: ld DESC.1
@@ -80,7 +80,7 @@ element_in: st V
         ld V; out MEM
 moved:  ld MP; add STEP; st MP
         ld N; sub #1; st N; jnz element
-        ld OP; sub #2; jnz row_end
+        ld OP; sub #{OUT}; jnz row_end
         ld HAVE; jz row_end
         call write
 row_end: ld MAIN; add DESC.4; st MAIN

@@ -23,8 +23,8 @@ from ....primitives.bram import check_family
 from ....shell.engine import EngineControl, Stall
 from ..isa import ISA
 from .compute import ComputeUnit, N
+from .instructions import Command, Cond, External
 from .machine import MicroMachine
-from .microcode import Command, Cond, External
 from .mover import Mover
 
 __all__ = ["LeanEngine", "lean_fits"]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro machine: one adder, registers and program in block RAM (:mod:`.microcode`)."""
+"""The small engine's micro machine: one adder, registers and program in block RAM (:mod:`.program`)."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .microcode import LAYOUT, Act, Alu, Command, Cond, External, assemble, constants, encode
+from .instructions import LAYOUT, Act, Alu, Command, Cond, External
+from .program import microprogram
 
 __all__ = ["MicroMachine"]
 
@@ -22,13 +23,13 @@ class MicroMachine(wiring.Component):
     Members
     -------
     start : In, one cycle, while the program waits at ``idle``: a run begins
-    conditions : In, a bit for each :class:`.microcode.Cond` from BAD_FLAGS on (the bits below are not looked at), without
+    conditions : In, a bit for each :class:`.instructions.Cond` from BAD_FLAGS on (the bits below are not looked at), without
         ``over``, which is added here; a condition is looked at in the cycle before its micro-instruction
-    external : In, array of 32 bits: values of :class:`.microcode.External`
+    external : In, array of 32 bits: values of :class:`.instructions.External`
     entry : In, 3 bits: how the next word begins (opcode); ``known``: its opcode is one of 0..7; ``halt``: it must not begin; all settled
         a cycle before the word's dispatch
     slot : In, which of the two words is at work
-    command, commands : Out: a bit for each :class:`.microcode.Command`, one cycle; compute_row, mover_row : Out likewise
+    command, commands : Out: a bit for each :class:`.instructions.Command`, one cycle; compute_row, mover_row : Out likewise
     operand : Out, 32 bits: R[rs], beside the command
     number : Out, 8 bits: register NUMBER, as it was last used
     result : Out, 32 bits: A
@@ -48,11 +49,12 @@ class MicroMachine(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        code, labels = assemble(self.params)
-        m.submodules.code = rom = memory.Memory(shape=32, depth=256, init=[encode(fields) for fields in code])
+        program = microprogram(self.params)
+        labels = program.labels
+        m.submodules.code = rom = memory.Memory(shape=32, depth=256, init=program.words)
         fetch = rom.read_port()
         # What is read in the cycle of its write is never used: the assembler sees to it.
-        m.submodules.registers_disjoint = registers = memory.Memory(shape=32, depth=128, init=constants(self.params))
+        m.submodules.registers_disjoint = registers = memory.Memory(shape=32, depth=128, init=program.registers)
         read, write = registers.read_port(), registers.write_port()
 
         # First stage: the operand is addressed, the adder's work is chosen. Second stage: the rest is done.

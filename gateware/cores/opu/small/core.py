@@ -20,9 +20,9 @@ from ....shell.engine import EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_lanes
 from ..types import type_set
-from .assembler import FIXED, Command, Cond
 from .compute import ComputeUnit
 from .dot import PI
+from .instructions import FIXED, Command, Cond
 from .machine import MicroMachine
 
 __all__ = ["SmallEngine"]

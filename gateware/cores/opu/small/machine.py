@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro machine: one 32-bit adder, its registers and its program in block RAM (:mod:`.assembler`)."""
+"""The small engine's micro machine: one 32-bit adder, its registers and its program in block RAM (:mod:`.instructions`)."""
 from types import SimpleNamespace
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .assembler import DYNAMIC, FIXED, LAYOUT, Act, Alu, Command, Cond
+from .instructions import DYNAMIC, FIXED, LAYOUT, Act, Alu, Command, Cond
 from .program import microprogram
 
 __all__ = ["MicroMachine"]
@@ -26,9 +26,9 @@ class MicroMachine(wiring.Component):
     start : In, one cycle, while ``idle``: a run begins
     idle : Out: after the command READY or FINISH; then ``operand`` shows the fault's detail, or, with ``show``, the entry
         ``show_entry`` of the region table, a cycle later
-    conditions : In, a bit for each :class:`~.assembler.Cond` from HALT to BUSY
+    conditions : In, a bit for each :class:`~.instructions.Cond` from HALT to BUSY
     source, sources : Out, In: value of the control block's register number ``source`` for ``<``
-    commands : Out: a bit for each :class:`~.assembler.Command`, one cycle; argument : Out, 4 bits
+    commands : Out: a bit for each :class:`~.instructions.Command`, one cycle; argument : Out, 4 bits
     asking : Out: a bit for each command that may wait, as long as it does; wait : In: it does
     a, operand : Out, 32 bits: values beside the command
     table_u, table_b : Out: write ``table_data`` (24 bits) to entry ``table_address`` of a table
@@ -51,7 +51,7 @@ class MicroMachine(wiring.Component):
     def elaborate(self, platform):
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         program = self._program
-        m.submodules.code = rom = memory.Memory(shape=32, depth=program.SIZE, init=program.words)
+        m.submodules.code = rom = memory.Memory(shape=32, depth=program.size, init=program.words)
         fetch = rom.read_port()
         # What is read in the cycle of its write is never used: the assembler sees to it.
         m.submodules.registers_disjoint = registers = memory.Memory(shape=32, depth=256, init=program.registers)

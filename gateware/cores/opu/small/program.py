@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's microprogram, put together, and where each opcode enters it. Pure Python."""
-from ..isa import ISA
-from .assembler import Microprogram
+from ....microcode.program import Microprogram
+from ..isa import ISA, MAX_POSITIONS, MAX_TAPS, REGION_BITS, REGIONS
 from .configuration import CONFIGURATION
 from .convolution import CONVOLUTION
+from .instructions import MACHINE
 from .loads import LOADS
 from .run import RUN
 from .store import STORE
@@ -11,14 +12,31 @@ from .store import STORE
 __all__ = ["microprogram"]
 
 #: Where an opcode enters: at the label of its mnemonic (``@shape.ifm``: ``shape_ifm``).
-_DECODE = {None: "illegal"} | {code: name.lstrip("@").replace(".", "_") for name, code in ISA.opcodes.items()}
+_DECODE = {code: name.lstrip("@").replace(".", "_") for name, code in ISA.opcodes.items()}
 #: Where the instructions of the DMA go on when their range was found good.
-_MOVE = {None: "illegal"} | {ISA.opcodes[name]: "move_" + name.rpartition(".")[2]
-                             for name in ("ld.ifm", "ld.ker", "ld.bias", "store", "pad")}
+_MOVE = {ISA.opcodes[name]: "move_" + name.rpartition(".")[2] for name in ("ld.ifm", "ld.ker", "ld.bias", "store", "pad")}
+
+#: Details of faults: lowest bits of fields with illegal values, numbers of section 6, masks of the buffers that may be too small.
+_DETAILS = {"bad": sorted({f.lo for i in ISA.instructions for f in i.fields if f.legal}), "range": range(1, 10), "capacity": (1, 2, 8)}
+
+
+def _jumps(labels, count):
+    """A dispatch table."""
+    return "\n".join(f"hold ?ALWAYS {labels.get(opcode, 'illegal')}" for opcode in range(count))
+
+
+def _entries(fault, details):
+    """Entries that load a fault's detail; the last goes on below."""
+    return f" ?ALWAYS {fault}\n".join(f"{fault}_{detail}: load #{detail}" for detail in details)
 
 
 def microprogram(params):
-    """The :class:`~.assembler.Microprogram` for build parameters; entries are ``reset`` and ``start``."""
+    """The :class:`~quintet.gateware.microcode.program.Microprogram` for build parameters."""
     sizes = {f"{name}_1": params[name] + 1 for name in ("ifm_lines", "ofm_lines", "ker_rows")}
-    text = RUN.format(**ISA.fault_codes) + (CONFIGURATION + LOADS).format(**sizes) + STORE + CONVOLUTION
-    return Microprogram((_DECODE, _MOVE), text)
+    sizes |= {"positions": MAX_POSITIONS, "positions_1": MAX_POSITIONS + 1, "taps": MAX_TAPS}
+    numbers = {"regions": REGIONS, "region_bits": REGION_BITS, "region_size": 1 << REGION_BITS, **ISA.fault_codes}
+    numbers |= {f"{fault}_details": _entries(fault, found) for fault, found in _DETAILS.items()}
+    return Microprogram(MACHINE, {
+        "opcodes": _jumps(_DECODE, 32), "moves": _jumps(_MOVE, max(_MOVE) + 1), "run": RUN.format(**numbers),
+        "configuration": CONFIGURATION.format(**sizes), "loads": LOADS.format(**sizes), "store": STORE, "convolution": CONVOLUTION,
+    }, entries=("reset", "start"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the small engine's microprogram of exp, log, div and pow without its gateware: what :mod:`.micro_machine` does, in Python."""
 from quintet.gateware.cores.cherry.isa import ISA
-from quintet.gateware.cores.cherry.small.assembler import RETURNS, Mode, Op, Sink, Source
-from quintet.gateware.cores.cherry.small.code import microprogram
+from quintet.gateware.cores.cherry.small.instructions import RETURNS, Mode, Op, Sink, Source
 from quintet.gateware.cores.cherry.small.lists import TILE_WORDS, tile_table
+from quintet.gateware.cores.cherry.small.program import microprogram
 
 __all__ = ["Functions"]
 
@@ -25,7 +25,7 @@ class Functions:
         self._words = [(word >> 11, word & 0x7FF) for word in program.words]
         self._places = list(program.registers)
         for name, value in {"NP": 0, "INDEP": 0}.items():
-            self._places[program._names[name]] = value
+            self._places[program.names[name]] = value
 
     def run(self, start, end, a=0):
         """The accumulator at label ``end``, begun at ``start`` with ``a``."""
@@ -33,11 +33,11 @@ class Functions:
 
     def variable(self, name):
         """What a variable holds."""
-        return self._places[self.program._names[name]]
+        return self._places[self.program.names[name]]
 
     def set(self, name, value):
         """Gives a variable a value."""
-        self._places[self.program._names[name]] = value
+        self._places[self.program.names[name]] = value
 
     def tile(self, name, x, y):
         """OUTPUT after instruction ``name`` on 16 elements of INPUT and WEIGHTS."""

@@ -11,9 +11,9 @@ from micro_functions import Functions
 from quintet.gateware.cores.cherry.model import special
 from quintet.gateware.cores.cherry.model.numbers import ONE, bit_length
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.small.assembler import Microprogram, Sink
+from quintet.gateware.cores.cherry.small.instructions import MACHINE, Sink
 from quintet.gateware.cores.cherry.small.machine import MicroMachine
-from quintet.gateware.shell.engine import Stall
+from quintet.gateware.microcode.program import Microprogram
 
 GOLDEN = {"div": special.div, "pow": special.power, "exp": lambda x, y: special.exp(x), "log": lambda x, y: special.log(x)}
 _ZEROS, _ENDS = (0, 0x20000, 0x001, 0x20155), (0x1FE00, 0x3FE00, 0x1FF00, 0x3FE01, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200)
@@ -114,7 +114,7 @@ def test_products():
     edges = (0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF)
     pairs = [(a, b) for a in edges for b in edges] + [(rnd.getrandbits(32), rnd.getrandbits(32)) for _ in range(20)]
     text = "wait;" + "".join(f"ld #{a}; mul #{b}; out TABLE;" for a, b in pairs) + "wait"
-    dut, got = MicroMachine(program=Microprogram(text, values={}, classes=Stall), beat_bytes=4), []
+    dut, got = MicroMachine(program=Microprogram(MACHINE, {"products": text}), beat_bytes=4), []
 
     async def bench(ctx):
         ctx.set(dut.start, 1)

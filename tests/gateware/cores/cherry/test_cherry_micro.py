@@ -12,11 +12,11 @@ from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.core import Engine
 from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
 from quintet.gateware.cores.cherry.params import SPACE, microcoded
-from quintet.gateware.cores.cherry.small.assembler import Microprogram
-from quintet.gateware.cores.cherry.small.code import microprogram
+from quintet.gateware.cores.cherry.small.instructions import MACHINE
+from quintet.gateware.cores.cherry.small.program import microprogram
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
-from quintet.gateware.shell.engine import Stall
+from quintet.gateware.microcode.program import Microprogram
 from quintet.tools.build import build, synthesise
 from quintet.tools.kernels.cherry import Module
 
@@ -200,21 +200,21 @@ def test_microprogram_of_the_largest_build():
     ("cls SLEEP", "Nothing is called 'SLEEP' for 'cls SLEEP'"),
     ("cnt SHEEP", "Nothing is called 'SHEEP' for 'cnt SHEEP'"),
     ("st #3", "Nothing can be stored in 'st #3'"),
-    ("ld $SKY", "No source '\\$SKY' for 'ld \\$SKY'"),
+    ("ld $SKY", "Nothing is called 'SKY' for 'ld \\$SKY'"),
     ("ld SKY+X", "No array 'SKY' with entry 0 for 'ld SKY\\+X'"),
     ("ld DESC.8", "No array 'DESC' with entry 8 for 'ld DESC.8'"),
-    ("\n".join(f"ld v{k}" for k in range(160)), "No place is left for v109"),
+    ("\n".join(f"ld v{k}" for k in range(160)), "No register is left for v109"),
     (".also b a; .also b c", "Variable b has a place, not that of c"),
     ("wait;" * 2049, "The microprogram has 2049 instructions, more than 2048"),
 ])
 def test_bad_microprograms(text, message):
     with pytest.raises(ValueError, match=message):
-        Microprogram(text, values={}, classes=Stall)
+        Microprogram(MACHINE, {"text": text})
 
 
 def test_an_array_takes_no_more_than_it_has():
     with pytest.raises(ValueError, match="Array ITER has 8 entries, not 9"):
-        Microprogram("wait", values={"ITER": [0] * 9}, classes=Stall)
+        Microprogram(MACHINE, {"text": "wait"}, values={"ITER": [0] * 9})
 
 
 def test_engine_is_small(tmp_path, monkeypatch):

@@ -8,8 +8,9 @@ from opentpu_compare import check_case, sanitised
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.opentpu.core import Engine
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.gateware.cores.opentpu.small import microcode as lean_microcode
+from quintet.gateware.cores.opentpu.small import program as small_program
 from quintet.gateware.cores.opentpu.small.core import LeanEngine, lean_fits
+from quintet.gateware.cores.opentpu.small.instructions import LAYOUT
 from quintet.tools.build import build, synthesise
 
 bench = checks.bench_fixture(("lean4", "leanplain4"))
@@ -81,27 +82,29 @@ def test_bad_arguments_are_refused(changes, message):
         LeanEngine(**arguments)
 
 
-def test_microprogram_fits_and_is_checked(monkeypatch):
-    code, labels = lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
-    assert len(code) <= 256 and labels["idle"] == 0
-    values = lean_microcode.constants(SPACE.resolve("up5k-4x4"))
-    assert len(values) == 128 and 1024 in values and 256 in values
-    rest = lean_microcode._REST
-    monkeypatch.setattr(lean_microcode, "_REST", rest.replace("load TRANSFER\n", "load REMAIN\n"))
-    with pytest.raises(ValueError, match="reads what the one before it writes"):
-        lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
-    monkeypatch.setattr(lean_microcode, "_REST", rest.replace("stop:       hold ZERO ?BUSY stop\n            hold ZERO ?TROUBLE",
-                                                              "stop: load ONE >T ?BUSY stop\n load ONE >CODE ?TROUBLE"))
-    with pytest.raises(ValueError, match="leaves the fields of the next word no cycle"):
-        lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
-    monkeypatch.setattr(lean_microcode, "_REST", rest + "idle: load ONE\n")
-    with pytest.raises(ValueError, match="Label idle stands twice"):
-        lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
-    monkeypatch.setattr(lean_microcode, "_REST", rest + 100 * "load ONE\n")
-    with pytest.raises(ValueError, match="more than 256"):
-        lean_microcode.assemble(SPACE.resolve("up5k-4x4"))
+@pytest.mark.parametrize("old, new, message", [
+    ("load TRANSFER;", "load REMAIN;", "Micro-instruction 'load REMAIN' reads what the one before it writes"),
+    ("stop:       hold ?BUSY stop\n            hold ?TROUBLE", "stop: load #1 >T ?BUSY stop\n load #1 >CODE ?TROUBLE",
+     "Micro-instruction 'load #1 >T \\?BUSY stop' waits and leaves the fields of the next word no cycle"),
+    ("copy TRANSFER", "idle: copy TRANSFER", "Label idle stands twice"),
+    ("copy TRANSFER", "copy TRANSFER\n" + 100 * "load #1\n", "more than 256"),
+    ("load TRANSFER", "load TRANSFERRED", "No register 'TRANSFERRED' for 'load TRANSFERRED', expected one of PROGRAM, LENGTH"),
+    ("illegal:", "unlawful:", "has no entry illegal"),
+])
+def test_microprogram_fits_and_is_checked(monkeypatch, old, new, message):
+    program = small_program.microprogram(SPACE.resolve("up5k-4x4"))
+    assert len(program.words) <= 256 and program.labels["idle"] == 0
+    assert len(program.registers) == 128 and 1024 in program.registers and 256 in program.registers
+    rest = small_program.PARTS["rest"]
+    assert old in rest
+    monkeypatch.setitem(small_program.PARTS, "rest", rest.replace(old, new))
+    with pytest.raises(ValueError, match=message):
+        small_program.microprogram(SPACE.resolve("up5k-4x4"))
+
+
+def test_a_field_of_the_small_engine_too_large_is_refused():
     with pytest.raises(ValueError, match="Field rs of a micro-instruction has 7 bits"):
-        lean_microcode.encode(code[0] | {"rs": 128})
+        LAYOUT.encode({"rs": 128})
 
 
 @pytest.mark.long

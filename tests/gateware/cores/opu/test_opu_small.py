@@ -13,9 +13,10 @@ from quintet.firmware.opu import digits
 from quintet.gateware.cores.opu.core import Engine
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.params import SPACE
-from quintet.gateware.cores.opu.small import assembler as small_assembler
 from quintet.gateware.cores.opu.small.core import SmallEngine
+from quintet.gateware.cores.opu.small.instructions import MACHINE
 from quintet.gateware.cores.opu.small.program import microprogram
+from quintet.gateware.microcode.program import Microprogram
 from quintet.tools import Job
 from quintet.tools.build import synthesise
 
@@ -137,29 +138,26 @@ def test_bad_arguments_are_refused(preset, changes, message):
         SmallEngine(**{"params": SPACE.resolve(preset), "beat_bytes": 4, "memory_size": 65536} | changes)
 
 
-TABLES = ({None: "a"}, {None: "a", 1: "a"})
-
-
 @pytest.mark.parametrize(("text", "message"), [
     ("a: hold\na: hold", "Label a stands twice"),
     ("a: jump", "No operation 'jump' in 'jump'"),
     ("a: hold ?ALWAYS b", "No label 'b' for 'hold \\?ALWAYS b'"),
-    ("a: load #1 *3", "Repetition '\\*3' in 'load #1 \\*3' is not possible"),
-    ("a: shl *31", "Repetition '\\*31' in 'shl \\*31' is not possible"),
-    ("a: shl *3 ?ALWAYS a", "A repetition cannot jump: 'shl \\*3 \\?ALWAYS a'"),
+    ("a: load #1 *3", "No operand '\\*3' in 'load #1 \\*3'"),
+    ("a: shl *31", "Repetition in 'shl \\*31' is not from 1 to 30"),
+    ("a: shl *3 ?ALWAYS a", "Operand '\\?ALWAYS' in 'shl \\*3 \\?ALWAYS a' sets what, which is set already"),
     ("a: load #1 >T\nload T", "Micro-instruction 'load T' reads what the one before it writes"),
     ("a: hold T !X\nload BASE+X", "Micro-instruction 'load BASE\\+X' is read with the index before this one"),
-    ("a: hold\n" + "hold\n" * 1024, "The microprogram has 1059 instructions, more than 1024"),
+    ("a: hold\n" + "hold\n" * 1024, "The microprogram has 1025 instructions, more than 1024"),
     ("a: hold\n" + "".join(f"load V{n}\n" for n in range(200)), "No register is left for V106"),
 ])
 def test_the_micro_assembler_refuses(text, message):
     with pytest.raises(ValueError, match=message):
-        small_assembler.Microprogram(TABLES, text)
+        Microprogram(MACHINE, {"text": text})
 
 
 def test_a_field_too_large_is_refused():
     with pytest.raises(ValueError, match="Field alu of a micro-instruction has 3 bits, not enough for 9"):
-        small_assembler.encode({"rs": 0, "alu": 9, "act": 0, "x": 0, "what": 0, "rs_x": 0, "x_x": 0})
+        MACHINE.layout.encode({"rs": 0, "alu": 9, "act": 0, "x": 0, "what": 0, "rs_x": 0, "x_x": 0})
 
 
 def test_the_microprogram_depends_on_sizes_alone():

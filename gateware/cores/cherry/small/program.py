@@ -3,12 +3,12 @@
 
 An iteration of an independent loop is a group of its own. A tile of register r has two entries, the private one and the uniform one.
 """
-from ....shell.engine import Stall
+from ....microcode.program import Microprogram
 from ..asm.structure import sources
 from ..engine.front.predecode import WORK
 from ..engine.ops import Unit
 from ..isa import ISA, SPECIAL
-from .assembler import Microprogram
+from .instructions import MACHINE
 from .lists import ALL_ONES, CODE_TABLE, TILE_WORDS, lists, tile_table
 from .special import TABLES, special
 from .transfer import transfers
@@ -81,7 +81,7 @@ fetch:  jabort stopped
         cls FETCH
         ld INDEX; sub COUNT; jz end
         ld INDEX; add #{CODE_TABLE}; out P
-        ld $TABLE; st WORD; shr 13; st OPCODE; out X
+        ld $TABLE; st WORD; shr {ISA.opcode_part.lo}; st OPCODE; out X
         ld INFO+X; st I; and WORD; and #0x1FFF; jnz op_field
         ld OPCODE; jtab opcodes
 .align 32
@@ -303,7 +303,7 @@ stopped: ld #{codes["aborted"]}; st CODE
 
 
 def microprogram(params, memory_size):
-    """The :class:`~.assembler.Microprogram` of a build; ``memory_size`` in bytes."""
+    """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
     codes, functions = ISA.fault_codes, special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else ""
-    return Microprogram(lists(params, codes) + transfers(params, memory_size, codes) + _code(params, codes) + functions,
-                        values={"INFO": _info(), "ITER": [ALL_ONES] * 8} | (TABLES if functions else {}), classes=Stall)
+    parts = {"lists": lists(params, codes), "transfers": transfers(params, memory_size, codes), "program": _code(params, codes), "special": functions}
+    return Microprogram(MACHINE, parts, values={"INFO": _info(), "ITER": [ALL_ONES] * 8} | (TABLES if functions else {}))

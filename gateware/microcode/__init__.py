@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Assembler of microprograms, for the cores' small engines (docs/microcode.md); knows no core. Pure Python."""

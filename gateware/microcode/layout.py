@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fields of a micro-instruction. Pure Python."""
+
+__all__ = ["Layout"]
+
+
+class Layout(dict):
+    """Fields of a micro-instruction, lowest first: name -> width in bits.
+
+    A field is given as its width, or as ``(width, enumeration)``: the listing shows the names of such a field's values.
+
+    Raises
+    ------
+    ValueError
+        A value of an enumeration does not fit into its field.
+    """
+    def __init__(self, **fields):
+        self.names = {}
+        for field, given in fields.items():
+            self[field], values = given if isinstance(given, tuple) else (given, ())
+            self.names[field] = {int(value): value.name for value in values}
+            self.encode({field: max(self.names[field], default=0)})
+
+    def encode(self, values):
+        """A micro-instruction as a number; fields not among ``values`` are 0."""
+        word = shift = 0
+        for field, bits in self.items():
+            value = values.get(field, 0)
+            if not 0 <= value < 1 << bits:
+                raise ValueError(f"Field {field} of a micro-instruction has {bits} bits, not enough for {value}")
+            word |= int(value) << shift
+            shift += bits
+        return word
+
+    def describe(self, word):
+        """``field=value`` of every field that is not 0."""
+        shown = []
+        for field, bits in self.items():
+            value, word = word & (1 << bits) - 1, word >> bits
+            if value:
+                shown.append(f"{field}={self.names[field].get(value, value)}")
+        return " ".join(shown)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Registers of a micro machine, and who gets which. Pure Python."""
+from dataclasses import dataclass, field
+
+__all__ = ["RegisterFile", "Registers"]
+
+
+@dataclass(frozen=True)
+class RegisterFile:
+    """Registers: ``fixed``, name -> number that the gateware knows; ``arrays``, name -> (number, entries).
+
+    A variable gets a number of ``variables`` where it is first named, a constant one of ``constants`` (``None``: of ``variables`` as well).
+    """
+    size: int
+    fixed: dict = field(default_factory=dict)
+    arrays: dict = field(default_factory=dict)
+    variables: tuple = ()
+    constants: tuple | None = None
+
+
+class Registers:
+    """The registers of one microprogram; ``names``: name -> number, ``values``: what each register holds after configuration."""
+    def __init__(self, file, constants, arrays):
+        self._file, self._read, self._written = file, {}, set()
+        self.names = file.fixed | {name: number for name, (number, _) in file.arrays.items()}
+        self.values = [0] * file.size
+        self._variables = list(file.variables)
+        self._constants = self._variables if file.constants is None else list(file.constants)
+        for name, value in constants.items():
+            self._constant(name, value, None)
+        for name, given in arrays.items():
+            number, count = file.arrays[name]
+            if len(given) > count:
+                raise ValueError(f"Array {name} has {count} entries, not {len(given)}")
+            self.values[number:number + len(given)] = given
+
+    def number(self, name, statement, written=False):
+        """Number of a register; a variable or constant (``#n``) gets one where it is first named."""
+        if name not in self.names:
+            if name.startswith("#"):
+                self._constant(name, int(name[1:]), statement)
+            elif not self._file.variables:
+                raise statement.error(f"No register {name!r} for {statement}, expected one of {', '.join(self.names)}")
+            else:
+                self.names[name] = self._next(self._variables, name, statement)
+        number = self.names[name]
+        if written:
+            self._written.add(number)
+        elif not name.startswith("#"):
+            self._read.setdefault(number, (name, statement))
+        return number
+
+    def entry(self, name, entry, statement):
+        """Number of an entry of an array."""
+        number, count = self._file.arrays.get(name, (0, 0))
+        if not 0 <= entry < count:
+            raise statement.error(f"No array {name!r} with entry {entry} for {statement}, expected one of "
+                                  f"{', '.join(f'{n}.0 to {n}.{c - 1}' for n, (_, c) in self._file.arrays.items())}")
+        return number + entry
+
+    def alias(self, name, other, statement):
+        """``name`` is another name of variable ``other``."""
+        if name in self.names:
+            raise statement.error(f"Variable {name} has a place, not that of {other}")
+        if other not in self.names:
+            self.names[other] = self._next(self._variables, other, statement)
+        self.names[name] = self.names[other]
+
+    def check_written(self):
+        """Refuses variables that are read and never written: a name that was misspelt."""
+        for number, (name, statement) in self._read.items():
+            if number in self._file.variables and number not in self._written:
+                raise statement.error(f"Variable {name} in {statement} is never written")
+
+    def _constant(self, name, value, statement):
+        self.names[name] = self._next(self._constants, name, statement)
+        self.values[self.names[name]] = value
+
+    def _next(self, free, name, statement):
+        if not free:
+            message = f"No register is left for {name}"
+            raise statement.error(message) if statement else ValueError(message)
+        return free.pop(0)

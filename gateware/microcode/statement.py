@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Statements of a microprogram's text. Pure Python."""
+from dataclasses import dataclass, field, replace
+
+__all__ = ["MicrocodeError", "Statement", "statements"]
+
+
+class MicrocodeError(ValueError):
+    """A statement that is refused; the message begins with its part and line."""
+
+
+@dataclass
+class Statement:
+    """Labels and words of one statement, and where it stands; once assembled its ``address``, and its ``fields`` as items."""
+    part: str
+    line: int
+    labels: list
+    words: list
+    address: int | None = None
+    fields: dict = field(default_factory=dict)
+
+    def __str__(self):
+        return repr(" ".join(self.words))
+
+    def __getitem__(self, name):
+        return self.fields[name]
+
+    def error(self, message):
+        """The error to raise for this statement."""
+        return MicrocodeError(f"{self.part}, line {self.line}: {message}")
+
+    def number(self, text, what, values=None, names=()):
+        """A number of the text, in any notation of Python's; ``values``: range it must lie in; ``names``: what else stands in its place."""
+        try:
+            value = int(text, 0)
+        except ValueError:
+            raise self.error(f"{text!r} in {self} is no {what.lower()}, expected {' or '.join(['a number', *names])}") from None
+        if values is not None and value not in values:
+            raise self.error(f"{what.capitalize()} in {self} is not from {values[0]} to {values[-1]}")
+        return value
+
+    def filled(self, text):
+        """The statement that takes a place of its own in a gap before this one."""
+        return replace(self, labels=[], words=text.split())
+
+
+def statements(parts):
+    """Every :class:`Statement` of ``parts``, name -> text. Lines and ``;`` end one, ``//`` begins a comment, ``name:`` is a label."""
+    for part, text in parts.items():
+        labels = []
+        for line, content in enumerate(text.splitlines(), 1):
+            for words in map(str.split, content.partition("//")[0].split(";")):
+                while words and words[0].endswith(":"):
+                    labels.append(words.pop(0)[:-1])
+                    if not labels[-1].isidentifier():
+                        raise MicrocodeError(f"{part}, line {line}: {labels[-1]!r} is no label, expected a name")
+                if words:
+                    yield Statement(part, line, labels, words)
+                    labels = []
+        if labels:
+            raise MicrocodeError(f"{part}, line {line}: Label {labels[0]} names no statement")
