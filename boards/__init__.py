@@ -4,7 +4,9 @@ import importlib
 from functools import cache
 from pathlib import Path
 
-__all__ = ["BoardError", "board_names", "open_board"]
+from ..gateware import LOADED_AT
+
+__all__ = ["LOADED_AT", "BoardError", "board_names", "open_board"]
 
 
 class BoardError(LookupError):

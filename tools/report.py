@@ -2,7 +2,8 @@
 """The report of a run: counters, and what they mean."""
 from pathlib import Path
 
-__all__ = ["counter_rows", "describe_fault", "describe_outcome", "run_object", "run_rows"]
+__all__ = ["counter_rows", "describe_fault", "describe_outcome", "explanation", "run_object",
+           "run_rows"]
 
 STALLS = (("stall_fetch", "waiting for instructions"), ("stall_operand", "waiting for operands from memory or another unit's data"),
           ("stall_write", "waiting for memory writes"), ("stall_other", "waiting for another unit, or draining"))
@@ -24,6 +25,7 @@ def run_object(result):
         "board": info.board, "preset": info.preset, "params": dict(info.params), "clock_hz": info.clock_hz,
         "loaded_bytes": result.loaded_bytes, "load_seconds": round(result.load_seconds, 6),
         "run_seconds": round(result.run_seconds, 6), "warnings": result.image.warnings,
+        "notes": explanation(result),
         "runs": [{"program": step.name, "status": one.status, "cycles": one.counters.get("cycles"), "counters": dict(one.counters),
                   "values": dict(one.values)} for step, one in zip(result.image.steps, result.outcomes, strict=False)],
     }
@@ -64,6 +66,13 @@ def describe_fault(result):
     detail = f"detail {fault.detail:#x}" if fault.detail > 9 else f"detail {fault.detail}"
     meaning = f" ({known.detail})" if known is not None and known.detail else ""
     return f"{fault.name} ({fault.code}) at pc {fault.pc:#x}{place}, {detail}{meaning}"
+
+
+def explanation(result):
+    """Sentences on a run that did not end well, beyond :func:`describe_outcome`: those of the ISA and of the target."""
+    outcome, explain = result.outcome, result.job.room.software.SOFTWARE.explain
+    known = explain(result.last.program, result.last.at, outcome) if explain is not None and outcome.fault is not None else []
+    return [*known, *outcome.notes]
 
 
 def run_rows(result):

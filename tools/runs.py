@@ -63,4 +63,4 @@ def total(outcomes):
         for name, value in outcome.counters.items():
             counters[name] = counters.get(name, 0) + value
     last = outcomes[-1]
-    return Outcome(last.status, last.fault, counters, dict(last.values))
+    return Outcome(last.status, last.fault, counters, dict(last.values), last.notes)

@@ -10,6 +10,7 @@ from ...gateware.cores import open_room
 from .. import open_board
 from .compile import build_library
 from .simulation import Simulation
+from .sources import made_from
 from .top import VirtualTop
 
 __all__ = ["BoardSimulation", "VirtualBoard", "VirtualPipe", "open_virtual"]
@@ -120,8 +121,10 @@ class VirtualBoard:
     clock_hz : int
     simulation : :class:`BoardSimulation`
     library : :class:`~.compile.Library`
+
+    ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
     """
-    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None):
+    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, made_from=None):
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
         baud = board.port_of("uart").baud if link == "wire" else None
@@ -129,8 +132,9 @@ class VirtualBoard:
         top = VirtualTop(soc=soc, baud=baud)
         self.library = build_library(
             top, harness="board.cpp", include=[_CHIPS] if top.part else [], trace=trace is not None, cache=cache,
-            progress=progress, defines={"BOARD_SDRAM": int(soc.backing.kind == "SDRAM"), "BOARD_WIRE": int(baud is not None),
-                                        "BOARD_SRAM": int(soc.backing.kind == "SRAM")})
+            progress=progress, made_from=made_from,
+            defines={"BOARD_SDRAM": int(soc.backing.kind == "SDRAM"), "BOARD_WIRE": int(baud is not None),
+                     "BOARD_SRAM": int(soc.backing.kind == "SRAM")})
         self.simulation = BoardSimulation(self.library)
         if soc.domain is not None:
             self.simulation.second_clock(soc.domain.ratio)
@@ -246,4 +250,6 @@ def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None,
     room = open_room(isa) if isinstance(isa, str) else isa
     soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=clock_hz, family=None,
                          link="uartbone" if link == "uartbone" else None)
-    return VirtualBoard(board=board, soc=soc, link=link, trace=trace, cache=cache, progress=progress)
+    return VirtualBoard(
+        board=board, soc=soc, link=link, trace=trace, cache=cache, progress=progress,
+        made_from=lambda: made_from(board, room, preset=soc.preset, params=soc.params, clock_hz=soc.clock_hz, link=link))

@@ -64,6 +64,23 @@ class BuildCache:
             finally:
                 shutil.rmtree(work, ignore_errors=True)
 
+    def name(self, key, folder):
+        """Lets ``key`` name an entry's ``folder``, too."""
+        def build(work):
+            (work / "entry").write_text(folder.name)
+        self.entry(key, build)
+
+    def named(self, key):
+        """Folder of the entry that ``key`` names, ``None`` where there is none (any more)."""
+        try:
+            target = self.folder / (self.folder / key / "entry").read_text()
+        except OSError:
+            return None
+        if self._use(target) and self._use(self.folder / key):
+            return target
+        shutil.rmtree(self.folder / key, ignore_errors=True)
+        return None
+
     @staticmethod
     def _use(target):
         if not target.is_dir():

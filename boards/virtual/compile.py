@@ -2,7 +2,8 @@
 """Compiles an Amaranth component into a shared library: RTLIL, yosys ``write_cxxrtl``, a C++ compiler.
 
 Both steps are cached by content: the C++ of a design by its RTLIL and yosys's version, the library by that C++, the
-harness, the flags and the compiler. A design is stepped by rising edges only, of its main clock and of a second one where it has it.
+harness, the flags and the compiler. Where a design's sources are known (:mod:`.sources`), the library is found by them, too, so that
+it needs no RTLIL. A design is stepped by rising edges only, of its main clock and of a second one where it has it.
 """
 import json
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from .cache import BuildCache
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
+from .sources import settle
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 
 __all__ = ["CompileError", "Library", "ToolMissing", "build_library", "mangle", "write_cxx"]
@@ -152,8 +154,14 @@ def _sources(harness, include):
     return found
 
 
+def _read_library(folder, fresh):
+    about = json.loads((folder / "ports.json").read_text())
+    ports, memories = ({name: tuple(value) for name, value in about[kind].items()} for kind in ("ports", "memories"))
+    return Library(folder / "library.so", ports, memories, about["one_pass"], fresh)
+
+
 def build_library(top, *, harness="generic.cpp", ports=None, defines=None, include=(), trace=False, cache=None,
-                  progress=None):
+                  progress=None, made_from=None):
     """Compile ``top`` together with a harness.
 
     Parameters
@@ -166,6 +174,8 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
     trace : bool, keep the names of all signals for a VCD (several times slower to run)
     cache : :class:`BuildCache` or folder
     progress : callable(str), told before each step that is not in the cache
+    made_from : callable giving a text that names all that ``top`` is made from, or ``None`` where that is not known
+        (:func:`~.sources.made_from`). A design of the same text is not elaborated again
 
     Raises
     ------
@@ -173,19 +183,27 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
     """
     cache = cache if isinstance(cache, BuildCache) else BuildCache(cache)
     say = progress or (lambda text: None)
+    compiler = find_compiler()
+    harness = Path(harness) if Path(harness).is_absolute() else HERE / harness
+    macros = {"QUINTET_TRACE": int(trace), **(defines or {})}
+    flags = [*_FLAGS, *(f"-D{name}={value}" for name, value in sorted(macros.items()))]
+    sources = _sources(harness, include)
+    origin = made_from() if made_from is not None else None
+    if origin is not None:
+        named = "board-" + digest(origin, find_yosys().identity, _script(trace), compiler.identity, *flags,
+                                  *(x for pair in sources.items() for x in pair))
+        folder = cache.named(named)
+        if folder is not None:
+            settle(top)
+            return _read_library(folder, False)
     if isinstance(top, str):
         text = top
     else:
         from amaranth.back import rtlil
         # Without source locations the text, and so the cache's key, is the same wherever the package lies.
         text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
-    compiler = find_compiler()
     say("compiling gateware to C++")
     generated, runtime = _generate(text, trace, cache)
-    harness = Path(harness) if Path(harness).is_absolute() else HERE / harness
-    macros = {"QUINTET_TRACE": int(trace), **(defines or {})}
-    flags = [*_FLAGS, *(f"-D{name}={value}" for name, value in sorted(macros.items()))]
-    sources = _sources(harness, include)
     key = "lib-" + digest(generated.name, compiler.identity, *flags, *(x for pair in sources.items() for x in pair))
 
     def build(folder):
@@ -201,6 +219,7 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
                 path.unlink()
         (folder / "ports.json").write_bytes((generated / "ports.json").read_bytes())
     folder, fresh = cache.entry(key, build)
-    about = json.loads((folder / "ports.json").read_text())
-    ports, memories = ({name: tuple(value) for name, value in about[kind].items()} for kind in ("ports", "memories"))
-    return Library(folder / "library.so", ports, memories, about["one_pass"], fresh)
+    # Sources that changed while it was elaborated name nothing.
+    if origin is not None and made_from() == origin:
+        cache.name(named, folder)
+    return _read_library(folder, fresh)

@@ -16,8 +16,10 @@ class FaultReport:
 
 @dataclass
 class Outcome:
-    """End of a run: ``status`` is ``"done"``, ``"fault"`` or ``"aborted"``; counters and read-only registers by name."""
+    """End of a run: ``status`` is ``"done"``, ``"fault"`` or ``"aborted"``; counters and read-only registers by name;
+    ``notes``: what the target knows of the end beyond that, in sentences."""
     status: str
     fault: FaultReport | None = None
     counters: dict = field(default_factory=dict)
     values: dict = field(default_factory=dict)
+    notes: list = field(default_factory=list, compare=False)

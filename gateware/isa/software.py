@@ -60,6 +60,8 @@ class Software:
     check_job : ``(program, registers, params)``, raises ``ValueError`` for a job that this ISA cannot mean (an output area that
         overlaps the program), and may return warnings; ``registers`` holds those the job writes, ``program_address``,
         ``program_length`` and the window's bounds always among them.
+    explain : ``(program, at, outcome) -> list of str``: sentences on the fault of a run of ``program``, which lay at ``at``: what its
+        place means to this ISA.
     """
     isa: Isa
     forms: Mapping = field(default_factory=lambda: {".s": FileForm("assembly", doc="assembly"),
@@ -72,6 +74,7 @@ class Software:
     listing: Callable | None = None
     passes: Mapping = field(default_factory=dict)
     check_job: Callable | None = None
+    explain: Callable | None = None
 
     def __repr__(self):
         return f"<Software {self.isa.name}>"

@@ -40,7 +40,7 @@ def run(args, console):
 
 def _show(result, console):
     from ..recognition import recognised_text
-    from ..report import counter_rows, describe_outcome, run_rows
+    from ..report import counter_rows, describe_outcome, explanation, run_rows
     info = result.info
     where = f"{info.board}, " if info.board else ""
     preset = f" {info.preset}" if info.preset else ""
@@ -48,6 +48,8 @@ def _show(result, console):
                 f"{describe_outcome(result)}")
     if result.outcome.status != "done":
         console.note(f"quintet: {result.job.origin}: {describe_outcome(result)}")
+        for line in explanation(result):
+            console.note(f"  {line}")
     if len(result.image.steps) > 1:
         console.table(*run_rows(result))
     console.table(("counter", ">value", "meaning"), counter_rows(result))

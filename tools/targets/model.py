@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The golden model as a target. No hardware description involved."""
+from dataclasses import replace
+
 import numpy as np
 
 from ...gateware.cores import open_room
@@ -138,6 +140,9 @@ class ModelTarget(Target):
             return
         self._check_write(name, value)
         self._values[name] = value & register.mask if register.width == 32 else value
+        if self._outcome is not None and hasattr(self._model, "view"):
+            counters, values = self._model.view(self._values)
+            self._outcome = replace(self._outcome, counters=counters, values=values)
 
     def reset_core(self):
         self._need_model()

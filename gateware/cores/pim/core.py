@@ -32,6 +32,7 @@ from .engine.memory.lmem_shared import in_spram
 from .engine.processor import CODE_PORT, DATA_PORT, Processor
 from .engine.tree import PortTree
 from .isa import EVENTS, ISA, REGISTERS_PER_CORE
+from .params import BUILT
 
 __all__ = ["Engine"]
 
@@ -72,6 +73,9 @@ class Engine(wiring.Component):
         check_family(family)
         if not isinstance(memory_size, int) or isinstance(memory_size, bool) or memory_size < 64 or memory_size % 64:
             raise ValueError(f"Memory size must be a positive multiple of 64, not {memory_size!r}")
+        for name, most in BUILT.items():
+            if params[name] > most:
+                raise ValueError(f"parameter {name} must be at most {most} in gateware, not {params[name]}")
         self.params, self.beat_bytes, self.memory_size, self.family = params, beat_bytes, memory_size, family
         self.load = Load(params=params, beat_bytes=beat_bytes, memory_size=memory_size)
         self.processors = [Processor(params=params, number=k, beat_bytes=beat_bytes, memory_size=memory_size, family=family)

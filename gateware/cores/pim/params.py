@@ -2,7 +2,10 @@
 """Sizes and presets of the PIM core (specification, section 8). Pure Python."""
 from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
 
-__all__ = ["SPACE", "weight_bytes"]
+__all__ = ["BUILT", "SPACE", "weight_bytes"]
+
+#: Most that the gateware is built with; the golden model takes more.
+BUILT = {"cores": 32, "lmem_bytes": 1 << 16}
 
 
 def _powers(low, high):
@@ -26,7 +29,7 @@ def weight_bytes(params):
 
 
 SPACE = ParameterSpace("pim", (
-    Parameter("cores", int, range(1, 33), 4, job="at_least", doc="cores built"),
+    Parameter("cores", int, range(1, 1025), 4, job="at_least", doc="cores built; in gateware at most 32"),
     Parameter("lanes", int, _powers(0, 8), 32, doc="MACs per cycle and core; divides xb_cols"),
     Parameter("xb_rows", int, _powers(4, 8), 64, job="equal", doc="rows of an array"),
     Parameter("xb_cols", int, _powers(4, 8), 64, job="equal", doc="columns of an array"),
@@ -35,7 +38,8 @@ SPACE = ParameterSpace("pim", (
     Parameter("groups", int, range(1, 1025), 64, job="at_least", doc="group-table entries per core"),
     Parameter("bias_words", int, range(0, 4097), 512, job="at_least",
               doc="int32 biases per core; 0: a group with bias is fault table"),
-    Parameter("lmem_bytes", int, _powers(10, 16), 16384, job="at_least", doc="local memory per core, in bytes"),
+    Parameter("lmem_bytes", int, _powers(10, 20), 16384, job="at_least",
+              doc="local memory per core, in bytes; in gateware at most 65536"),
     Parameter("max_biw", int, (8, 16, 32), 32, job="at_least", doc="bits of the widest element"),
     Parameter("x_bits", int, (8, 16), 16, job="at_least", doc="bits of the widest input of mvmul, at most max_biw"),
     Parameter("vec_bytes", int, (1, 2, 4, 8), 8, doc="bytes of an LMem port and of the vector unit, at least max_biw/8"),

@@ -4,9 +4,11 @@ from functools import cache
 
 from ...isa.software import FileForm, Software
 from .asm.directives import DIRECTIVES
+from .asm.explain import explain
 from .asm.joblint import check_job
 from .asm.linking import link
 from .asm.listing import listing
+from .asm.packing import pack_program
 from .asm.quicktext import QuickText
 from .densify.densify import densify_program
 from .exchange.exporting import write_folder, write_json
@@ -22,6 +24,8 @@ SOFTWARE = Software(
         ".bin": FileForm("binary", doc="program image: header, tables, code, weights and biases"),
         ".json": FileForm("json", read_form, write_json, doc="published JSON dialect; groups from groups.json[.gz] beside it"),
         ".json.gz": FileForm("json", read_form, write_json, doc="the same, compressed"),
+        # Compilers name the same file ``SimulationInfo.gz``.
+        ".gz": FileForm("json", read_form, write_json, doc="the same"),
         ".pim": FileForm("container", read_form, doc="record container of one core, core_<id>.pim"),
         "/": FileForm("container", read_form, write_folder, doc="folder of core_<id>.pim, config.json and groups.json"),
     },
@@ -30,6 +34,7 @@ SOFTWARE = Software(
     bulk=cache(QuickText),
     link=link,
     listing=listing,
-    passes={"densify": densify_program},
+    passes={"densify": densify_program, "packed": pack_program},
     check_job=check_job,
+    explain=explain,
 )

@@ -7,8 +7,8 @@ from ..image.fields import AUTO
 
 __all__ = ["CORES", "LIMITS", "Block", "CoreDraft", "GroupDraft", "SourceError", "add_group", "core_of", "draft_of", "drafts"]
 
-#: Cores that any build may have.
-CORES = 32
+#: Cores that programs can name.
+CORES = 1024
 
 #: name -> legal values.
 LIMITS = {"rows": range(1, 1025), "cols": range(1, 1025), "mbiw": range(1, 9), "shift": range(48), "round": range(2)}

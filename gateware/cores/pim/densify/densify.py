@@ -211,7 +211,7 @@ def densify(image, params=None, constants=()):
     (Image, list of str)
         Notes say which cores were left as they are, and why: programs that load registers from memory, or are not legal.
     """
-    size, lanes = (65536, 32) if params is None else (params["lmem_bytes"], params["lanes"])
+    size, lanes = (1 << 20, 32) if params is None else (params["lmem_bytes"], params["lanes"])
     drafts, notes = [], []
     for number, core in enumerate(image.cores):
         try:

@@ -177,7 +177,7 @@ def _read_folder(path, raw):
 
 
 def read_program(path, raw=False):
-    """A program in a published form: ``.json``, ``.json.gz``, a folder, or one ``.pim``. Raises :class:`SourceError`."""
+    """A program in a published form: ``.json``, ``.gz`` (of the same), a folder, or one ``.pim``. Raises :class:`SourceError`."""
     path = Path(path)
     if path.is_dir():
         return _read_folder(path, raw)
@@ -187,9 +187,9 @@ def read_program(path, raw=False):
             raise SourceError(f"{path}: of which core? expected a name core_<id>.pim")
         encoder = Encoder(raw)
         return Foreign({number: _read_container(path, encoder)}, {}, encoder.kinds)
-    if path.name.endswith((".json", ".json.gz")):
+    if path.name.endswith((".json", ".gz")):
         return _read_json(path, raw)
-    raise SourceError(f"{path} is no form that can be imported, expected .json, .json.gz, .pim or a folder")
+    raise SourceError(f"{path} is no form that can be imported, expected .json, .gz, .pim or a folder")
 
 
 # Groups

@@ -178,7 +178,13 @@ class Model:
             pc = self._image_at if stop.name == "table" else core.address
             fault = FaultReport(ISA.fault_codes[stop.name], stop.name, pc & _LOW32, stop.detail)
         status = "done" if fault is None else "aborted" if fault.name == "aborted" else "fault"
-        return Outcome(status, fault, self._counters(), self._values(where))
+        self._fault_core = where
+        return Outcome(status, fault, self._counters(), self._values(), list(self.report))
+
+    def view(self, registers):
+        """Counters and read-only registers of the run before, as ``core_select`` and ``dbg_index`` are now."""
+        self._given |= {name: registers[name] for name in ("core_select", "dbg_index") if name in registers}
+        return self._counters(), self._values()
 
     def _schedule(self, limit):
         self._ready, left = list(self.cores[:len(self.entries)]), limit
@@ -234,11 +240,11 @@ class Model:
         cores = self.cores if one is None else [one]
         return {name: sum(core.counters[name] for core in cores) for name in _COUNTERS}
 
-    def _values(self, fault_core):
+    def _values(self):
         def bitmap(which):
-            return sum(1 << c.number for c in self.cores if which(c))
+            return sum(1 << c.number for c in self.cores if which(c)) & _LOW32
         one, index = self._selected(), self._register("dbg_index")
         debug = [*one.regs, *one.events, one.ibiw, one.obiw] if one is not None else []
-        return {"fault_core": fault_core, "cores_done": bitmap(lambda c: c.done),
+        return {"fault_core": self._fault_core, "cores_done": bitmap(lambda c: c.done),
                 "cores_blocked": bitmap(lambda c: c.blocked is not None), "core_pc": one.pc if one is not None else 0,
                 "dbg_value": debug[index] if index < len(debug) else 0}

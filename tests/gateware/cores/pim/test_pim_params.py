@@ -33,13 +33,14 @@ def test_default_and_sizes():
 @pytest.mark.parametrize("values, message", [
     ({"lanes": 3}, "parameter lanes must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256, not 3"),
     ({"lanes": 128}, "parameter lanes must divide xb_cols = 64, not 128"),
-    ({"cores": 33}, "parameter cores must be 1 to 32, not 33"),
+    ({"cores": 1025}, "parameter cores must be 1 to 1024, not 1025"),
     ({"xb_rows": 48}, "parameter xb_rows must be one of 16, 32, 64, 128, 256, not 48"),
     ({"xb_cols": 8}, "parameter xb_cols must be one of 16, 32, 64, 128, 256, not 8"),
     ({"arrays": 65}, "parameter arrays must be 1 to 64, not 65"),
     ({"groups": 0}, "parameter groups must be 1 to 1024, not 0"),
     ({"bias_words": 4097}, "parameter bias_words must be 0 to 4096, not 4097"),
-    ({"lmem_bytes": 3000}, "parameter lmem_bytes must be one of 1024, 2048, 4096, 8192, 16384, 32768, 65536, not 3000"),
+    ({"lmem_bytes": 3000}, "parameter lmem_bytes must be one of 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, not "
+     "3000"),
     ({"max_biw": 24}, "parameter max_biw must be one of 8, 16, 32, not 24"),
     ({"x_bits": 32}, "parameter x_bits must be one of 8, 16, not 32"),
     ({"x_bits": 16, "max_biw": 8}, "parameter x_bits must be at most max_biw = 8, not 16"),

@@ -117,7 +117,7 @@ G = ".group 0, rows=2, cols=2\n"
     (".arrays 64", "x.s:1:11: unexpected end of line, expected .arrays ROWS, COLS"),
     (".arrays 64, 32\n.arrays 64, 64", "x.s:2:9: the geometry of the arrays is already set"),
     (".gmem 0, 1 << 32", "x.s:1:10: size of GMem is 4294967296, expected 0 to 4294967295"),
-    (".core 32", "x.s:1:7: core is 32, expected 0 to 31"),
+    (".core 1024", "x.s:1:7: core is 1024, expected 0 to 1023"),
     (".mode 16", "x.s:1:7: unknown mode '16', expected 64, 32, packed"),
     ("nop\n.mode 32", "x.s:2:7: .mode behind instructions of the core, expected .mode before the first one"),
     (".waitmode soon", "x.s:1:11: unknown wait mode 'soon', expected exact, count"),

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""All that a virtual board's design is made from, as text: it names the design without elaboration, which takes most of the time of
+opening a board that is in the cache."""
+import hashlib
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from .. import LOADED_AT
+from ..board import SDRAM, SPRAM, SRAM, BlockRAM, Board, UARTLink, USBPort
+
+__all__ = ["made_from", "settle", "source_digest"]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_ROOM = "quintet.gateware.cores."
+#: Other people's code that designs are made with.
+_PACKAGES = ("amaranth", "amaranth-boards", "luna-soc", "luna-usb", "usb-protocol", "numpy")
+_OWN = {Board, SDRAM, SRAM, SPRAM, BlockRAM, UARTLink, USBPort}
+# Clocks of file systems are coarse.
+_SLACK = 2
+
+
+def source_digest(folders, before):
+    """Digest of names and contents of all files of ``folders``, but what Python keeps for itself.
+
+    ``None`` where one of them was touched after ``before`` (seconds since 1970): what was imported may be an older state of it.
+    """
+    total = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(Path(folder).rglob("*")):
+            if "__pycache__" in path.parts or not path.is_file():
+                continue
+            data, state = path.read_bytes(), path.stat()
+            # The second is the one that copying tools cannot set.
+            if max(state.st_mtime, state.st_ctime) > before - _SLACK:
+                return None
+            total.update(f"{Path(folder).name}/{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode() + data)
+    return total.hexdigest()
+
+
+def _versions():
+    """Versions of the packages; ``None`` where one is installed as a link to sources that may change under the same version."""
+    found = [f"quintet {metadata.version('quintet')}"]
+    for name in _PACKAGES:
+        package = metadata.distribution(name)
+        if '"editable": true' in (package.read_text("direct_url.json") or ""):
+            return None
+        found.append(f"{name} {package.version}")
+    return found
+
+
+def made_from(board, room, **configuration):
+    """Text of sources, packages' versions and configuration, or ``None`` where they are not known for certain: boards and rooms from
+    elsewhere, and sources that were touched since this process began.
+
+    Parameters
+    ----------
+    board : Board
+    room : Room or None
+    configuration : whatever else the design depends on, of types whose ``repr`` tells all
+    """
+    if not {type(board), type(board.memory), type(board.link)} <= _OWN:
+        return None
+    if room is not None and not getattr(room, "package", "").startswith(_ROOM):
+        return None
+    try:
+        versions = _versions()
+    except metadata.PackageNotFoundError:
+        return None
+    sources = source_digest((_ROOT / "gateware", _ROOT / "boards"), LOADED_AT)
+    if versions is None or sources is None:
+        return None
+    return "\n".join((sources, sys.version, *versions, repr(board), repr(room and room.package), repr(sorted(configuration.items()))))
+
+
+def settle(component):
+    """Tells Amaranth that no one forgot to elaborate a component, nor those that it holds."""
+    left, seen = [component], set()
+    while left:
+        value = left.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, (list, tuple)):
+            left += value
+        elif isinstance(value, dict):
+            left += value.values()
+        elif hasattr(value, "_MustUse__used"):
+            value._MustUse__used = True
+            left += vars(value).values()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where a run of PIM ended, in words."""
+from dataclasses import replace
+
+import numpy as np
+
+from ..image.codes import words_of
+from ..image.reading import TableFault
+from .listing import core_lines, image_of
+
+__all__ = ["explain"]
+
+
+def explain(program, at, outcome):
+    """The hook ``Software.explain``: the core, the instruction's number in it, and its text; nothing for what is no instruction of this
+    program (a fault of LOAD, an image chosen by ``core_table``)."""
+    number = outcome.values.get("fault_core", 0)
+    try:
+        image, tables = image_of(program.data)
+    except TableFault:
+        return []
+    if outcome.fault.name == "table" or number >= len(image.cores):
+        return []
+    core = image.cores[number]
+    words, offsets = words_of(core.code, core.mode, core.count)
+    offset = outcome.fault.pc - at - tables.cores[number].code
+    index = int(np.searchsorted(offsets, offset))
+    if index >= len(words) or offsets[index] != offset:
+        return []
+    alone = replace(core, code=core.code[offset:int(offsets[index + 1])], count=1)
+    return [f"core {number}, instruction {index}: {core_lines(alone, number, len(image.cores))[0]}"]
