@@ -40,14 +40,14 @@ def cells(boards, rooms, seeds=(1,), link=None):
 
     Parameters
     ----------
-    boards : iterable of objects with ``name`` and ``fpga``, and with ``links`` if there is a ``link``
+    boards : iterable of objects with ``name`` and ``presets``, and with ``links`` if there is a ``link``
     rooms : iterable of Room
     link : str, optional
         Only boards that have it, built with it.
     """
     return [Cell(board.name, room.name, preset, seed, link)
             for room in rooms for board in boards if link is None or link in board.links
-            for preset in room.params.SPACE.presets_for(board.fpga) for seed in seeds]
+            for preset in board.presets(room) for seed in seeds]
 
 
 def source_digest(root):

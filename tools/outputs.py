@@ -21,6 +21,9 @@ def check_output(path, option="-o"):
     """Refuses a place for a file before anything is made for it: no name, or a folder that is not there."""
     if not str(path):
         raise InputError(f"{option} '': expected the name of a file")
+    if "\0" in str(path):
+        shown = str(path).replace("\0", "\\0")
+        raise InputError(f"{option} {shown}: the name holds a NUL")
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"{option} {path}: no such folder: {folder}")
