@@ -5,7 +5,21 @@ from dataclasses import dataclass, field
 
 from ....isa.asm.program import SourceLine
 from ....isa.software import Directive
-from ..image import ENTRY_WORDS, FILL, FORMATS, HEADER_WORDS, IN, OUT, Descriptor, ProgramImage, Step, Unit, image_bytes, list_bytes, row_words
+from ..image import (
+    ENTRY_WORDS,
+    FILL,
+    FORMATS,
+    HEADER_WORDS,
+    IN,
+    OUT,
+    Descriptor,
+    ProgramImage,
+    Step,
+    Unit,
+    image_bytes,
+    list_bytes,
+    row_words,
+)
 from .banks import warn_of_banks
 from .decimals import element
 from .structure import Checker
