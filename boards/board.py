@@ -73,6 +73,12 @@ class SDRAM:
         """Bytes of main memory beside this core."""
         return self.size
 
+    @property
+    def beats(self):
+        """Sizes that a beat can have, in bytes."""
+        from ..gateware.memory.sdram.parts import find_part
+        return (find_part(self.part).beat_bytes,)
+
     def backing(self, *, clock_hz, family, size):
         """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
         from ..gateware.memory.sdram.controller import SDRAMController
@@ -105,6 +111,11 @@ class SRAM:
         """Bytes of main memory beside this core."""
         return self.size
 
+    @property
+    def beats(self):
+        """Sizes that a beat can have, in bytes."""
+        return (self.beat_bytes,)
+
     def backing(self, *, clock_hz, family, size):
         """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
         from ..gateware.memory.sram.controller import SRAMController
@@ -124,6 +135,11 @@ class SPRAM:
             return self.size
         return self.size - 32768 * getattr(room.core.Engine, "spram_blocks", lambda params: 0)(params)
 
+    @property
+    def beats(self):
+        """Sizes that a beat can have, in bytes."""
+        return (self.beat_bytes, 2)
+
     def backing(self, *, clock_hz, family, size):
         """The component of docs/contracts.md, section 2. An odd number of blocks gives beats of one block's width."""
         from ..gateware.memory.spram import SPRAMMemory
@@ -140,6 +156,11 @@ class BlockRAM:
     def usable(self, room, params):
         """Bytes of main memory beside this core."""
         return self.size
+
+    @property
+    def beats(self):
+        """Sizes that a beat can have, in bytes."""
+        return (self.beat_bytes,)
 
     def backing(self, *, clock_hz, family, size):
         """The component of docs/contracts.md, section 2."""
@@ -219,6 +240,24 @@ class Board:
             raise BoardError(f"{self.name} cannot be built with link {link}: {why}; there is {', '.join(self.links)}")
         return self.usb if link == "usb" else self.link
 
+    def presets(self, room):
+        """Names of the presets of a core that can be built for this board, the default one first; some may be too large."""
+        return room.params.SPACE.presets_for(self.fpga, self.memory.beats)
+
+    def preset_for(self, room):
+        """Name of the preset that is built where none is asked for.
+
+        Raises
+        ------
+        ParameterError
+            No preset fits.
+        """
+        from ..gateware.isa.parameters import ParameterError
+        preset = next(iter(self.presets(room)), None)
+        if preset is None:
+            raise ParameterError(f"{room.name} has no preset that fits {self.name} ({self.fpga})")
+        return preset
+
     def platform_class(self):
         """The platform's class."""
         module, name = self.platform.split(":")
@@ -267,9 +306,7 @@ class Board:
         resolved, domain = {}, None
         if room is not None:
             space = room.params.SPACE
-            preset = preset or space.preset_for(self.fpga)
-            if preset is None:
-                raise ParameterError(f"{room.name} has no preset that fits {self.name} ({self.fpga})")
+            preset = preset or self.preset_for(room)
             resolved = space.resolve(preset, params)
             domain = requested_domain(room.core.Engine, resolved)
         clock_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)

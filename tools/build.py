@@ -131,9 +131,12 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         ecppack_opts="--compress")
     for name, text in FILES[board.family].items():
         plan.add_file(name, text)
-    plan.extract(folder)
-    for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", "report.json"):
-        (folder / old).unlink(missing_ok=True)
+    try:
+        plan.extract(folder)
+        for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", f"{TOP}.report.json", "report.json"):
+            (folder / old).unlink(missing_ok=True)
+    except OSError as error:
+        raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
     progress("synthesis, place and route (minutes for a large core)")
     who = {"board": board.name, "isa": isa, "link": soc.link["kind"], "preset": soc.preset, "params": soc.params, "seed": seed}
     try:
@@ -280,7 +283,10 @@ def _named(clocks, ours):
 
 
 def _figures(family, folder, clock_hz, domains):
-    report = json.loads((folder / f"{TOP}.report.json").read_text())
+    try:
+        report = json.loads((folder / f"{TOP}.report.json").read_text())
+    except (OSError, ValueError):
+        raise BuildError(f"nextpnr wrote no report; see {folder}") from None
     used = report["utilization"]
     clocks = _clocks((folder / f"{TOP}.tim").read_text(errors="replace"))
     if not clocks:
@@ -337,9 +343,15 @@ def _tool(folder, command):
 
 
 def _convert(component, name, about=(), domain=None):
+    from amaranth.back.verilog import YosysError
+
     from ..gateware.verilog import convert
     from .verilog_ports import port_comment
-    return f"{port_comment(component, name, about, domain)}\n{convert(component, name=name, yosys=find_tool('yosys'))}"
+    try:
+        text = convert(component, name=name, yosys=find_tool("yosys"))
+    except YosysError as error:
+        raise BuildError(f"yosys wrote no Verilog: {str(error).strip() or 'it did not say why'}") from None
+    return f"{port_comment(component, name, about, domain)}\n{text}"
 
 
 def verilog(board, isa=None, preset=None, params=None, freq=None):

@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import sys
+import warnings
 
 from .console import Console, show
 from .errors import Exit, exit_code
@@ -94,6 +95,8 @@ def main(argv=None):
     except KeyboardInterrupt:
         return _fail("interrupted", Exit.INTERRUPTED, as_json)
     except Exception as error:
+        # Of a design that was refused half-way Amaranth would tell each part that was not used.
+        warnings.filterwarnings("ignore", message=".* created but never used")
         code = exit_code(error)
         if code is None:
             if os.environ.get("QUINTET_DEBUG"):

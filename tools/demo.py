@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .errors import TargetError
 from .job import Job
 from .runner import run_job
 from .targets import open_target
@@ -56,6 +57,11 @@ def run_demo(name, say=lambda text: None, progress=None):
     -------
     target_info : TargetInfo
     runs : list of NetworkRun
+
+    Raises
+    ------
+    TargetError
+        The target has another core than OpenTPU, or none.
     """
     from ..firmware.opentpu import digits
     virtual = name.startswith("sim:")
@@ -70,6 +76,8 @@ def run_demo(name, say=lambda text: None, progress=None):
             from .targets.model import ModelTarget
             target = ModelTarget(name=name, isa="opentpu")
         info = target.info
+        if info.isa != "opentpu":
+            raise TargetError(f"{public_name(name)} holds {f'core {info.isa}' if info.isa else 'no core'}; the demo needs opentpu")
         clock = f", {info.clock_hz / 1e6:g} MHz" if info.clock_hz else ""
         say(f"found {info.board or 'the golden model'}: core {info.isa}, preset {info.preset or 'of your own'}, "
             f"{info.memory_size >> 10:,} KiB of memory{clock}")

@@ -46,9 +46,12 @@ _FOREIGN = (
     ("quintet.gateware.isa.asm", "AsmError", Exit.BAD_INPUT),
     ("quintet.boards", "BoardError", Exit.BAD_INPUT),
     ("quintet.boards.virtual.toolchain", "ToolMissing", Exit.NO_DEVICE),
+    ("quintet.boards.virtual.cache", "CacheError", Exit.BAD_INPUT),
+    ("quintet.boards.virtual.simulation", "TraceError", Exit.BAD_INPUT),
     ("quintet.boards.virtual.compile", "CompileError", Exit.NO_DEVICE),
     ("quintet.gateware.isa.files", "FileError", Exit.BAD_INPUT),
     ("quintet.gateware.isa.parameters", "ParameterError", Exit.BAD_INPUT),
+    ("quintet.gateware.isa.outcome", "UndefinedResult", Exit.FAULT),
     ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),
 )
 

@@ -4,7 +4,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -13,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .errors import InputError
+from .outputs import write_output
 
 __all__ = ["COLUMNS", "Cell", "build_cell", "cells", "load", "run_matrix", "settled", "source_digest", "to_csv", "to_markdown"]
 
@@ -40,14 +40,14 @@ def cells(boards, rooms, seeds=(1,), link=None):
 
     Parameters
     ----------
-    boards : iterable of objects with ``name`` and ``fpga``, and with ``links`` if there is a ``link``
+    boards : iterable of objects with ``name`` and ``presets``, and with ``links`` if there is a ``link``
     rooms : iterable of Room
     link : str, optional
         Only boards that have it, built with it.
     """
     return [Cell(board.name, room.name, preset, seed, link)
             for room in rooms for board in boards if link is None or link in board.links
-            for preset in room.params.SPACE.presets_for(board.fpga) for seed in seeds]
+            for preset in board.presets(room) for seed in seeds]
 
 
 def source_digest(root):
@@ -99,13 +99,6 @@ def load(path):
         raise InputError(f"{path}: is not a table of quintet matrix; move it away, or choose another folder") from None
 
 
-def _write(path, text):
-    """Replaces ``path`` at once, so that an interrupted run leaves the old table or the new one."""
-    scratch = path.with_name(path.name + ".part")
-    scratch.write_text(text)
-    os.replace(scratch, path)
-
-
 def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell, report=lambda cell, result, left: None):
     """Build the cells of ``todo`` that ``folder`` does not hold yet, and write ``matrix.json``, ``.csv`` and ``.md`` there.
 
@@ -135,7 +128,10 @@ def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell
     if workers < 1:
         raise InputError(f"--workers must be at least 1, not {workers}")
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error.strerror or error}") from None
     path = folder / "matrix.json"
     results = load(path)
     wanted = [c for c in todo if again or not settled(results.get(c.key)) or results[c.key].get("digest") != digest]
@@ -153,9 +149,9 @@ def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell
 
     def save():
         rows = [results[key] for key in sorted(results)]
-        _write(path, json.dumps({"cells": {key: results[key] for key in sorted(results)}}, indent=1) + "\n")
-        _write(folder / "matrix.csv", to_csv(rows))
-        _write(folder / "matrix.md", to_markdown(rows))
+        write_output(path, json.dumps({"cells": {key: results[key] for key in sorted(results)}}, indent=1).encode() + b"\n")
+        write_output(folder / "matrix.csv", to_csv(rows).encode())
+        write_output(folder / "matrix.md", to_markdown(rows).encode())
 
     with ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(one, cell) for cell in wanted]

@@ -21,17 +21,28 @@ def check_output(path, option="-o"):
     """Refuses a place for a file before anything is made for it: no name, or a folder that is not there."""
     if not str(path):
         raise InputError(f"{option} '': expected the name of a file")
+    _check_name(path, option)
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"{option} {path}: no such folder: {folder}")
+
+
+def _check_name(path, option):
+    if "\0" in str(path):
+        shown = str(path).replace("\0", "\\0")
+        raise InputError(f"{option} {shown}: the name holds a NUL")
 
 
 def check_folder(path, option="-o"):
     """Refuses a folder for results before anything is made for it: no name, or that of a file. (It need not be there.)"""
     if not str(path):
         raise InputError(f"{option} '': expected a folder")
-    if os.path.exists(path) and not os.path.isdir(path):
+    _check_name(path, option)
+    if os.path.lexists(path) and not os.path.isdir(path):
         raise InputError(f"{option} {path}: is a file; expected a folder")
+    for part in Path(path).parents:
+        if os.path.lexists(part) and not os.path.isdir(part):
+            raise InputError(f"{option} {path}: {part} is no folder")
 
 
 def write_output(path, data):

@@ -13,7 +13,7 @@ END = "<!-- end boards and cores -->"
 
 
 def rows():
-    """Lines of the table: the presets for each board's FPGA, the default one in bold, each with what became of its builds."""
+    """Lines of the table: the presets for each board, the default one in bold, each with what became of its builds."""
     built = read()
     rooms = [room for room in map(open_room, room_names()) if room.has_core]
     yield "| board | FPGA | memory | " + " | ".join(room.isa.ISA.title for room in rooms) + " | state |"
@@ -23,7 +23,7 @@ def rows():
         memory = f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
         cells = []
         for room in rooms:
-            presets = room.params.SPACE.presets_for(board.fpga)
+            presets = board.presets(room)
             marks = [mark(built, board.name, room.name, preset) for preset in presets]
             names = [f"**{preset}**" if preset == presets[0] else preset for preset in presets]
             cells.append(", ".join(f"{name} ({mark})" if mark else name for name, mark in zip(names, marks, strict=True)) or "-")

@@ -5,6 +5,7 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..gateware.isa.outcome import UndefinedResult
 from .arrays import encode
 from .errors import JobError
 from .outputs import place_below, write_places
@@ -74,6 +75,8 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
         The target cannot run the job.
     LinkError
         The link failed, or memory does not hold what was written.
+    UndefinedResult
+        A model found that the program's result is not defined; the message names file and line.
     """
     target.configure(job, like)
     info = target.info
@@ -91,7 +94,7 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
                 raise LinkError(f"{target.name}: {part.what} at {part.at:#x} does not read back as written (checksum "
                                 f"{found:08x}, expected {zlib.crc32(part.data):08x})")
     loaded = time.monotonic()
-    outcomes = _run_steps(image.steps, target, job.cycle_limit, trace, tick)
+    outcomes = _run_steps(job, image.steps, target, trace, tick)
     outcome = total(outcomes)
     result = JobResult(job, image, target.name, info, outcome, outcomes=outcomes, load_seconds=loaded - began,
                        run_seconds=time.monotonic() - loaded, loaded_bytes=sum(len(p.data) for p in image.parts))
@@ -104,17 +107,27 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
     return result
 
 
-def _run_steps(steps, target, limit, trace, tick):
-    """Outcomes of the programs one after another, up to one that does not end well; ``limit`` is for all together."""
-    outcomes = []
+def _run_steps(job, steps, target, trace, tick):
+    """Outcomes of the programs one after another, up to one that does not end well; the job's limit is for all together."""
+    outcomes, limit = [], job.cycle_limit
     for step in steps:
-        outcomes.append(target.run(step.registers, limit, trace, tick))
+        try:
+            outcomes.append(target.run(step.registers, limit, trace, tick))
+        except UndefinedResult as error:
+            raise _located(job, step, error) from None
         if outcomes[-1].status != "done":
             break
         if limit is not None:
             counters = outcomes[-1].counters
             limit -= counters.get("cycles", counters.get("instructions", 0))
     return outcomes
+
+
+def _located(job, step, error):
+    """``error`` with the place in the source, where it is known, and else in memory."""
+    found = None if error.pc is None else step.source(error.pc)
+    place = f"{found[0]} line {found[1]}" if found else step.what + (f" at pc {error.pc:#x}" if error.pc is not None else "")
+    return UndefinedResult(f"{job.origin}: {place}: the result is not defined: {error}; nothing was saved", error.pc)
 
 
 def check_outputs(job, folder=None, allow_outside=False):

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["BuildCache", "default_folder"]
+__all__ = ["BuildCache", "CacheError", "default_folder"]
 
 #: Entries not used for this long are dropped.
 KEEP_SECONDS = 60 * 24 * 3600
+
+
+class CacheError(RuntimeError):
+    """Build products cannot be kept; the message names the folder and says why."""
 
 
 def default_folder():
@@ -43,7 +47,19 @@ class BuildCache:
         """Folder of ``key``. ``build(folder)`` is called to fill it if it is not there; it may raise.
 
         Returns ``(folder, fresh)``.
+
+        Raises
+        ------
+        CacheError
+            The folder cannot be made or written.
         """
+        try:
+            return self._entry(key, build)
+        except OSError as error:
+            raise CacheError(f"cannot keep compiled designs in {self.folder}: {error.strerror or error} (QUINTET_CACHE names another "
+                             "folder)") from None
+
+    def _entry(self, key, build):
         self.folder.mkdir(parents=True, exist_ok=True)
         target = self.folder / key
         if self._use(target):

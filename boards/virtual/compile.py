@@ -131,6 +131,8 @@ def write_cxx(rtlil_text, folder, trace=False):
     (folder / "design.il").write_text(rtlil_text)
     _run([*find_yosys().command, "-q", "-p", _script(trace)], folder, "yosys")
     (folder / "design.il").unlink()
+    if not (folder / "design.cc").is_file():
+        raise CompileError("yosys wrote no C++")
 
 
 def _generate(rtlil_text, trace, cache):

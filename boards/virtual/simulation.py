@@ -8,7 +8,7 @@ import numpy as np
 from .compile import build_library, mangle
 from .fst import check_fst, write_fst
 
-__all__ = ["Simulation", "SimulationError"]
+__all__ = ["Simulation", "SimulationError", "TraceError"]
 
 _C = {
     "quintet_new": (ctypes.c_void_p, []),
@@ -28,6 +28,10 @@ _C = {
 
 class SimulationError(RuntimeError):
     """A rule was broken in simulation: an assertion of the gateware, a chip's timing, the memory port's contract."""
+
+
+class TraceError(SimulationError):
+    """A trace cannot be written."""
 
 
 class Simulation:
@@ -134,7 +138,7 @@ class Simulation:
 
         Raises
         ------
-        SimulationError
+        TraceError
             Built without traces, already tracing, or not writable.
         ToolMissing
             Nothing here can write an FST.
@@ -145,7 +149,7 @@ class Simulation:
             check_fst()
         vcd = path.with_suffix(".fst.vcd") if compressed else path
         if not self.c.quintet_trace(self.handle, str(vcd).encode(), from_cycle):
-            raise SimulationError(f"cannot trace to {path}: built without traces, already tracing, or not writable")
+            raise TraceError(f"cannot trace to {path}: built without traces, already tracing, or not writable")
         if compressed:
             self._compress = vcd, path
 
@@ -155,8 +159,11 @@ class Simulation:
             self._handle = None
             if self._compress is not None:
                 vcd, path = self._compress
-                write_fst(vcd, path)
-                vcd.unlink()
+                try:
+                    write_fst(vcd, path)
+                    vcd.unlink()
+                except OSError as error:
+                    raise TraceError(f"cannot write the trace {path}: {error.strerror or error}") from None
 
     def __enter__(self):
         return self

@@ -2,7 +2,7 @@
 """What a run gives, on every target alike. Pure Python."""
 from dataclasses import dataclass, field
 
-__all__ = ["FaultReport", "Outcome"]
+__all__ = ["FaultReport", "Outcome", "UndefinedResult"]
 
 
 @dataclass(frozen=True)
@@ -23,3 +23,13 @@ class Outcome:
     counters: dict = field(default_factory=dict)
     values: dict = field(default_factory=dict)
     notes: list = field(default_factory=list, compare=False)
+
+
+class UndefinedResult(Exception):
+    """A golden model has found that a program's result is not defined: no core need give the one that the model would.
+
+    ``pc``: byte address of what is to blame in the program, ``None`` until it is known.
+    """
+    def __init__(self, message, pc=None):
+        super().__init__(message)
+        self.pc = pc

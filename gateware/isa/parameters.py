@@ -62,13 +62,15 @@ class Parameter:
 @dataclass(frozen=True)
 class Preset:
     """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults. ``clock_mhz``: main clock that
-    a SoC with it is built for, where that is not the board's own. ``too_large``: FPGAs that were found not to hold such a SoC."""
+    a SoC with it is built for, where that is not the board's own. ``too_large``: FPGAs that were found not to hold such a SoC.
+    ``beats``: bytes of the memory's beats that its engine can have, where not any."""
     name: str
     values: dict = field(default_factory=dict)
     default: bool = False
     doc: str = ""
     clock_mhz: float | None = None
     too_large: tuple = ()
+    beats: tuple | None = None
 
     @property
     def fpga(self):
@@ -102,20 +104,17 @@ class ParameterSpace:
     def default_preset(self):
         return next(p.name for p in self.presets.values() if p.default)
 
-    def preset_for(self, fpga):
+    def preset_for(self, fpga, beats=None):
         """Name of the first preset of ``fpga``, else of the next smaller FPGA of its family, else ``None``."""
-        while fpga is not None:
-            for preset in self.presets.values():
-                if preset.fpga == fpga:
-                    return preset.name
-            fpga = FPGAS.get(fpga)
-        return None
+        return next(iter(self.presets_for(fpga, beats)), None)
 
-    def presets_for(self, fpga):
-        """Names of all presets meant for ``fpga``: its own first, then those of smaller ones of its family."""
+    def presets_for(self, fpga, beats=None):
+        """Names of all presets meant for ``fpga``: its own first, then those of smaller ones of its family; with ``beats``, the sizes
+        that a memory's beats can have, only those whose engine can have one of them."""
         names = []
         while fpga is not None:
-            names += [p.name for p in self.presets.values() if p.fpga == fpga]
+            names += [p.name for p in self.presets.values() if p.fpga == fpga
+                      and (beats is None or p.beats is None or set(beats) & set(p.beats))]
             fpga = FPGAS.get(fpga)
         return names
 

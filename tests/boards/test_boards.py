@@ -14,7 +14,7 @@ from tiny_core import ROOM
 from quintet.boards import BoardError, board_names, open_board
 from quintet.boards.board import SPRAM
 from quintet.boards.top import BoardTop, MainClock
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_room, room_names
 from quintet.gateware.isa.parameters import FPGAS, ParameterError
 from quintet.gateware.memory.sdram.parts import find_part
 from quintet.gateware.memory.sram.parts import find_sram
@@ -167,6 +167,35 @@ def test_sizes_that_a_board_cannot_have():
     """A core's own refusal of the board's memory is told as a wrong size is."""
     with pytest.raises(ParameterError, match="^opu up5k cannot be built for blackice-mx: The small engine needs beats of 4 bytes, not 2$"):
         open_board("blackice-mx").make_soc(room=open_room("opu"), preset="up5k")
+
+
+def test_sizes_that_a_family_cannot_have():
+    """Refused before anything is elaborated."""
+    with pytest.raises(ParameterError, match=r"^cherry 85f cannot be built for icebreaker: Parameter slots must be 1 where the chip has no "
+                                             r"true dual-port block RAM \(ice40\), not 2$"):
+        open_board("icebreaker").make_soc(room=open_room("cherry"), preset="85f")
+
+
+def test_presets_that_are_listed_can_be_built():
+    """Of each core and size of a board's memory; what they have in common is built once."""
+    seen = set()
+    for board in map(open_board, board_names()):
+        for room in map(open_room, room_names()):
+            for preset in board.presets(room) if room.has_core else ():
+                params = room.params.SPACE.resolve(preset)
+                memory = board.memory.usable(room, params)
+                # What a core can refuse: its sizes, the family, the beat; the size of a large memory is all one.
+                key = room.name, preset, board.family, board.memory.beats, memory % 65536
+                if key not in seen:
+                    seen.add(key)
+                    soc = board.make_soc(room=room, preset=preset)
+                    assert soc.backing.beat_bytes in board.memory.beats
+
+
+def test_presets_of_other_beats_are_not_listed():
+    opu = open_room("opu")
+    assert open_board("icebreaker").presets(opu) == ["up5k"] == open_board("blackice-ii").presets(opu)[1:]
+    assert open_board("blackice-mx").presets(opu) == ["hx8k"] and open_board("blackice-mx").preset_for(opu) == "hx8k"
 
 
 def test_reset_holds_until_lock_and_comes_on_request():

@@ -2,6 +2,7 @@
 """The matrix with builds that take no time: what is kept, what is built again, what an interrupted run leaves."""
 import csv
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -24,12 +25,15 @@ def builder(log, fail=()):
     return build
 
 
+def presets_of(fpga, room):
+    return room.params.SPACE.presets_for(fpga)
+
+
 def test_cells_are_the_presets_that_fit():
     space = ParameterSpace("x", [Parameter("n", int, range(1, 9), 4, "")],
                            [Preset("85f-a", default=True), Preset("25f"), Preset("up5k"), Preset("sim")])
     room = SimpleNamespace(name="x", params=SimpleNamespace(SPACE=space))
-    boards = [SimpleNamespace(name="big", fpga="85f"), SimpleNamespace(name="mid", fpga="45f"),
-              SimpleNamespace(name="ice", fpga="hx8k")]
+    boards = [SimpleNamespace(name=name, presets=partial(presets_of, fpga)) for name, fpga in (("big", "85f"), ("mid", "45f"), ("ice", "hx8k"))]
     assert [c.key for c in cells(boards, [room], (1, 2))] == [
         "big/x/85f-a/1", "big/x/85f-a/2", "big/x/25f/1", "big/x/25f/2", "mid/x/25f/1", "mid/x/25f/2",
         "ice/x/up5k/1", "ice/x/up5k/2"]
@@ -38,7 +42,8 @@ def test_cells_are_the_presets_that_fit():
 def test_cells_of_a_link():
     space = ParameterSpace("x", [Parameter("n", int, range(1, 9), 4, "")], [Preset("25f", default=True)])
     room = SimpleNamespace(name="x", params=SimpleNamespace(SPACE=space))
-    boards = [SimpleNamespace(name="one", fpga="25f", links=("uart", "usb")), SimpleNamespace(name="two", fpga="25f", links=("uart",))]
+    boards = [SimpleNamespace(name=name, presets=partial(presets_of, "25f"), links=links)
+              for name, links in (("one", ("uart", "usb")), ("two", ("uart",)))]
     assert [c.key for c in cells(boards, [room], link="usb")] == ["one/x/25f/1/usb"]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """boards, build and verilog on the command line; what the tools make of it is tested with the boards."""
+import subprocess
 import sys
 
 import pytest
@@ -28,6 +29,14 @@ def test_boards(quintet):
     assert boards["ulx3s-85f"]["links"] == ["uart", "uartbone", "usb"] and boards["fomu"]["links"] == ["usb"]
     assert boards["icebreaker"]["bridges"] == [{"usb": "0403:6010", "name": "FT2232H"}]
     refused(quintet("boards", "none"), 2, "no board named 'none'", "icebreaker")
+
+
+def test_a_core_that_a_board_cannot_have_is_one_line(tmp_path):
+    """In a process of its own: Amaranth tells of designs that are never used when it ends."""
+    done = subprocess.run([sys.executable, "-m", "quintet.tools.cli", "build", "icebreaker", "cherry", "--preset", "85f", "-o", str(tmp_path / "b")],
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("quintet: cherry 85f cannot be built for icebreaker: Parameter slots")
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "b").exists()
 
 
 def test_links_that_a_board_has_not_got(quintet):

@@ -273,6 +273,22 @@ def test_targets_refused(quintet, small, target, code, words):
     assert not (small.folder / "y.npy").exists()
 
 
+@pytest.mark.parametrize("name, words", [
+    ("none/x.vcd", ["trace", "no such folder"]), ("a\0b.vcd", ["the name holds a NUL"])])
+def test_traces_that_cannot_be_written_are_refused_before_anything_is_compiled(quintet, small, monkeypatch, name, words):
+    from quintet.boards.virtual import board
+    monkeypatch.setattr(board, "open_virtual", lambda *args, **options: pytest.fail("compiles"))
+    one_line(quintet("run", small, "--on", f"sim:ulx3s-85f/opentpu?trace={small.folder}/{name}"), 2, *words)
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npy/folder"])
+def test_a_cache_that_cannot_be_written(quintet, small, monkeypatch, name):
+    from quintet.boards.virtual import board, compile
+    monkeypatch.setenv("QUINTET_CACHE", str(small.folder / name))
+    monkeypatch.setattr(board, "open_virtual", lambda *args, **options: compile.build_library("attribute \\top 1\nmodule \\top\nend\n"))
+    one_line(quintet("run", small, "--on", "sim:icebreaker/opentpu"), 2, f"cannot keep compiled designs in {small.folder / name}", "QUINTET_CACHE")
+
+
 def test_out_is_a_file(quintet, small):
     one_line(quintet("run", small, "--out", small.folder / "x.npy"), 2, "--out", "is a file")
 

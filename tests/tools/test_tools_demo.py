@@ -53,6 +53,12 @@ def test_differences_are_said(quintet, board):
     assert ran.code == 1 and "DIFFERENT" in ran.out and "NO" in ran.out
 
 
+@pytest.mark.parametrize("isa", ["cherry", "imagine", "opu", "pim"])
+def test_other_cores(quintet, isa):
+    ran = quintet("demo", "--on", f"model:{isa}")
+    assert ran.code == 2 and ran.err.splitlines()[-1] == f"quintet: model:{isa} holds core {isa}; the demo needs opentpu"
+
+
 def test_other_targets(quintet):
     ran = quintet("demo", "--on", "model:none")
     assert ran.code == 2 and "no ISA named" in ran.err

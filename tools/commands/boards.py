@@ -29,10 +29,9 @@ def describe(board, rooms):
     cores = []
     for room in rooms:
         space = room.params.SPACE
-        preset = space.preset_for(board.fpga)
-        if preset is not None:
-            presets = space.presets_for(board.fpga)
-            cores.append({"core": room.name, "default": preset, "presets": presets,
+        presets = board.presets(room)
+        if presets:
+            cores.append({"core": room.name, "default": presets[0], "presets": presets,
                           "too_large": [name for name in presets if board.fpga in space.presets[name].too_large]})
     return {
         "name": board.name, "title": board.title, "fpga": board.fpga, "part": board.part, "family": board.family,

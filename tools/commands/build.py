@@ -37,7 +37,7 @@ def run(args, console):
     from ...boards import open_board
     from ...gateware.cores import open_room
     board, room = open_board(args.board), open_room(args.isa)
-    room.params.SPACE.resolve(args.preset or room.params.SPACE.preset_for(board.fpga), given)
+    room.params.SPACE.resolve(args.preset or board.preset_for(room), given)
     from ..build import build
     with console.progress() as progress:
         def say(text):

@@ -5,6 +5,9 @@ from pathlib import Path
 from ..errors import Exit, InputError
 from ..outputs import check_folder
 
+#: Placements of one cell; a thousand take weeks.
+MOST_SEEDS = 1000
+
 
 def arguments(parser):
     parser.add_argument("-o", dest="folder", metavar="DIR", default="out/matrix", help="where (default: out/matrix)")
@@ -27,8 +30,8 @@ def run(args, console):
     from ...gateware.cores import open_room, room_names
     from ..matrix import COLUMNS, build_cell, cells, run_matrix, source_digest
     check_folder(args.folder)
-    if args.seeds < 1:
-        raise InputError(f"--seeds must be at least 1, not {args.seeds}")
+    if not 1 <= args.seeds <= MOST_SEEDS:
+        raise InputError(f"--seeds must be 1 to {MOST_SEEDS:,}, not {args.seeds}")
     if args.limit is not None and not args.limit > 0:
         raise InputError(f"--limit {args.limit:g}: expected minutes, more than 0")
     chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]

@@ -50,7 +50,7 @@ def run(args, console):
                                       memory_size=memory_size)
     else:
         board = open_board(args.board)
-        preset = args.preset or room.params.SPACE.preset_for(board.fpga)
+        preset = args.preset or board.preset_for(room)
         room.params.SPACE.resolve(preset, given)
         with console.progress() as progress:
             progress(f"elaborate and convert {board.name} with {room.name}")

@@ -3,6 +3,7 @@
 import zlib
 
 from ..errors import TargetError
+from ..outputs import check_output
 from .link import LinkTarget
 
 __all__ = ["SimTarget", "open_board_of", "open_sim"]
@@ -80,15 +81,17 @@ def open_board_of(parsed, progress=None):
     from ...gateware.cores import open_room
     board, room = open_board(parsed.board), open_room(parsed.isa)
     space = room.params.SPACE
-    preset = parsed.preset or space.preset_for(board.fpga)
-    if preset is None:
-        raise TargetError(f"target {parsed.text}: {room.name} has no preset that fits {board.name} ({board.fpga})")
+    preset = parsed.preset or board.preset_for(room)
     space.resolve(preset, parsed.params)      # before anything that takes time
 
-    from ...boards.virtual.board import open_virtual
     trace = None
     if "trace" in parsed.options:
+        from ...boards.virtual.fst import check_fst
+        check_output(parsed.options["trace"], f"target {parsed.text}: trace")
+        if parsed.options["trace"].endswith(".fst"):
+            check_fst()
         trace = (parsed.options["trace"], int(parsed.options.get("trace_from", 0)))
+    from ...boards.virtual.board import open_virtual
     virtual = open_virtual(board, room, preset=preset, params=parsed.params, trace=trace,
                            link=parsed.options.get("link", "pipe").replace("pipe", "bytes"), progress=progress)
     # A host finds a board that has been on for a while.

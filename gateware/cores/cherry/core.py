@@ -60,6 +60,8 @@ def Engine(*, params, beat_bytes, memory_size, family=None):
         raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
     if not isinstance(memory_size, int) or isinstance(memory_size, bool) or memory_size < 1:
         raise ValueError(f"Memory size must be a positive number of bytes, not {memory_size!r}")
+    if family == "ice40" and params["slots"] != 1:
+        raise ValueError(f"Parameter slots must be 1 where the chip has no true dual-port block RAM (ice40), not {params['slots']}")
     kind = MicroEngine if microcoded(params) else PipelinedEngine
     return kind(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
 

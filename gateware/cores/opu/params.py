@@ -92,11 +92,11 @@ SPACE = ParameterSpace("opu", (
            doc="16 MACs a cycle; holds every kernel"),
     Preset("up5k", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
                     "engine": "small"},
-           doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
+           beats=(4,), doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
     Preset("hx8k", {"pi": 4, "po": 1, "ifm_lines": 256, "ofm_lines": 2048, "ker_rows": 1024, "ifm_banks": 1,
                     "ofm_banks": 1, "multiplier": "lut"}, too_large=("hx8k",), doc="4 MACs a cycle in logic"),
     Preset("sim", {"pi": 4, "po": 2, "ifm_lines": 256, "ofm_lines": 1024, "ker_rows": 576, "ifm_banks": 1,
                    "ofm_banks": 1}, doc="small, for tests"),
     Preset("sim-small", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
-                         "engine": "small"}, doc="the UP5K's engine, for tests"),
+                         "engine": "small"}, beats=(4,), doc="the UP5K's engine, for tests"),
 ), _check)

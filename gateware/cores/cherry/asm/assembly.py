@@ -3,8 +3,23 @@
 import math
 from dataclasses import dataclass, field
 
+from ....isa.asm.program import SourceLine
 from ....isa.software import Directive
-from ..image import FILL, FORMATS, IN, OUT, Descriptor, ProgramImage, Step, Unit, image_bytes, list_bytes, row_words
+from ..image import (
+    ENTRY_WORDS,
+    FILL,
+    FORMATS,
+    HEADER_WORDS,
+    IN,
+    OUT,
+    Descriptor,
+    ProgramImage,
+    Step,
+    Unit,
+    image_bytes,
+    list_bytes,
+    row_words,
+)
 from .banks import warn_of_banks
 from .decimals import element
 from .structure import Checker
@@ -308,7 +323,9 @@ def link(assembler):
             assembler.fail(source.place, "rebase and apus belong together", "both or none")
         entries.append((image_bytes(image), source.step, source.in_list, source.out_list))
     data = list_bytes(entries)
-    for source in steps:
+    for number, source in enumerate(steps):
+        if source.place is not None:        # a source may have DMA lines and no .step
+            assembler.lines[4 * (HEADER_WORDS + ENTRY_WORDS * number)] = SourceLine(source.place.file, source.place.line)
         _note_lines(assembler, programs[source.program or only], source.step.image)
     return data
 

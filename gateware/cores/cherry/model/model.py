@@ -8,9 +8,9 @@ from ..image import LIST_MAGIC, ImageError, Step, read_image, read_list_header, 
 from ..isa import ISA, LOOPS
 from ..params import cap_feature, cap_size
 from .memory import MainMemory
-from .overlap import Promises
+from .overlap import Overlap, Promises
 from .program import CherryFault, Limit, ProgramRun, Work
-from .races import Races
+from .races import Race, Races
 from .transfers import run_list
 
 __all__ = ["Model"]
@@ -67,7 +67,7 @@ class Model:
         ValueError
             A register that does not exist or cannot be written.
         Race, Overlap
-            The program's result is not defined.
+            The program's result is not defined; ``pc`` is that of the access, or of the step's entry in its list.
         """
         values = self._registers(registers)
         run = _Run(self, values, Work(limit=cycle_limit), trace)
@@ -79,6 +79,9 @@ class Model:
             status, fault = "fault", FaultReport(ISA.fault_codes[error.name], error.name, pc, error.detail)
         except Limit as limit:
             status, fault = "aborted", FaultReport(ISA.fault_codes["aborted"], "aborted", run.pc_of(limit.index), 0)
+        except Race as race:
+            race.pc = run.pc_of(race.index)
+            raise
         work = run.work
         return Outcome(status, fault, {"instructions": work.instructions, "operations": work.operations,
                                        "bytes_read": work.bytes_read, "bytes_written": work.bytes_written},
@@ -162,7 +165,11 @@ class _Run:
             if entry.image != before:
                 image = self._image(address + entry.image & _LOW32, entry_address, size - entry.image)
                 before = entry.image
-            self._step(entry, address, image, promises)
+            try:
+                self._step(entry, address, image, promises)
+            except Overlap as overlap:
+                overlap.pc = entry_address
+                raise
 
     def _step(self, entry: Step, base, image, promises):
         sequential = self.values["options"] & 1

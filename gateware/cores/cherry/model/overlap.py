@@ -2,12 +2,13 @@
 """Checks the promises of prefetched and deferred steps (specification, section 7.3): what runs beside a program must not touch it."""
 import numpy as np
 
+from ....isa.outcome import UndefinedResult
 from ..image import FILL, IN
 
 __all__ = ["Overlap", "Promises", "Touched"]
 
 
-class Overlap(Exception):
+class Overlap(UndefinedResult):
     """A step is marked prefetch or defer, and its transfers touch what runs beside them: a core's result would depend on timing."""
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..asm.structure import sources
 from ..isa import LOOPS
+from .races import Race
 from .tiles import OPERATIONS, Tiles, compute
 
 __all__ = ["CherryFault", "Limit", "ProgramRun", "Work"]
@@ -280,15 +281,24 @@ class ProgramRun:
             self._place(first + bad)
         return bad, CherryFault("mem_range", int(addresses[bad][wrong[bad]][0]), pc)
 
+    def _note_accesses(self, kind, pc, addresses, first):
+        """Tells :class:`Races` of an access in contexts from ``first`` on (``None``: once for all)."""
+        if self.races is None or not self.stack_is_independent:
+            return
+        try:
+            for k, of_one in enumerate(addresses):
+                getattr(self.races, kind)(of_one, None if first is None else self.stack[-1].iteration + first + k)
+        except Race as race:
+            race.index = pc
+            raise
+
     def _load(self, pc, values, first, last, copies):
         register, skip = values["reg"], values["skip"]
         addresses = self._addresses(values, first, last)
         _, fault = self._outside(pc, addresses, first)
         if fault is not None:
             raise fault
-        if self.races is not None and self.stack_is_independent:
-            for k, of_one in enumerate(addresses):
-                self.races.read(of_one, None if copies is None else self.stack[-1].iteration + first + k)
+        self._note_accesses("read", pc, addresses, None if copies is None else first)
         self.touched_read[addresses] = True
         if values["zero"]:
             tiles = np.zeros((last - first, 4, 4), np.int64)
@@ -301,9 +311,7 @@ class ProgramRun:
         register = values["reg"]
         addresses = self._addresses(values, first, last)
         good, fault = self._outside(pc, addresses, first)
-        if self.races is not None and self.stack_is_independent:
-            for k, of_one in enumerate(addresses[:good]):
-                self.races.write(of_one, self.stack[-1].iteration + first + k)
+        self._note_accesses("write", pc, addresses[:good], first)
         tiles = self.tiles.narrowed(register, self.tiles.read(register, first, last, copies or _SHARED))
         for of_one, tile in zip(addresses[:good], tiles, strict=False):
             # In row-major order: of equal addresses the last value stays.

@@ -2,24 +2,28 @@
 """Finds iterations of an independent loop that touch each other's elements (specification, section 4.6)."""
 import numpy as np
 
+from ....isa.outcome import UndefinedResult
+
 __all__ = ["Race", "Races"]
 
-#: Reader that stands for several iterations, or for all of them (a uniform load).
-_MANY = -1
+#: Reader or writer that stands for all iterations (a uniform load), and one that is none.
+_ALL, _NONE = -1, 0
 
 
-class Race(Exception):
+class Race(UndefinedResult):
     """Two iterations of an independent loop share an element of MEM, and one of them writes it: its result is not defined."""
 
 
 class Races:
     """Who wrote and read each element of MEM in the loop that runs.
 
-    Iterations are told apart by marks, which no later loop uses again, so that nothing need be cleared between loops.
+    Iterations are told apart by marks, which no later loop uses again, so that nothing need be cleared between loops. Of the readers two
+    are kept, the first and one other: whoever writes meets one of them, unless it is the only one.
     """
     def __init__(self, elements):
         self._writer = np.zeros(elements, np.int64)
         self._reader = np.zeros(elements, np.int64)
+        self._other_reader = np.zeros(elements, np.int64)
         self._reader_loop = np.zeros(elements, np.int64)
         self._base = 1
         self._loop = 0
@@ -32,23 +36,30 @@ class Races:
 
     def read(self, addresses, iteration):
         """``addresses`` are read by ``iteration``; ``None``: once for all."""
-        mark = _MANY if iteration is None else self._base + iteration
+        mark = _ALL if iteration is None else self._base + iteration
         writer = self._writer[addresses]
-        self._refuse(addresses, (writer >= self._base) & (writer != mark), iteration)
-        same = (self._reader_loop[addresses] == self._loop) & (self._reader[addresses] != mark)
-        self._reader[addresses] = np.where(same, _MANY, mark)
+        self._refuse(addresses, (writer >= self._base) & (writer != mark), mark, "reads", writer, "writes")
+        known = self._reader_loop[addresses] == self._loop
+        first = np.where(known, self._reader[addresses], mark)
+        self._other_reader[addresses] = np.where(first != mark, mark, np.where(known, self._other_reader[addresses], _NONE))
+        self._reader[addresses] = first
         self._reader_loop[addresses] = self._loop
 
     def write(self, addresses, iteration):
         """``addresses`` are written by ``iteration``."""
         mark = self._base + iteration
         writer = self._writer[addresses]
-        read = (self._reader_loop[addresses] == self._loop) & (self._reader[addresses] != mark)
-        self._refuse(addresses, ((writer >= self._base) & (writer != mark)) | read, iteration)
+        self._refuse(addresses, (writer >= self._base) & (writer != mark), mark, "writes", writer, "writes")
+        known = self._reader_loop[addresses] == self._loop
+        for readers in (self._reader[addresses], self._other_reader[addresses]):
+            self._refuse(addresses, known & (readers != mark) & (readers != _NONE), mark, "writes", readers, "reads")
         self._writer[addresses] = mark
 
-    def _refuse(self, addresses, wrong, iteration):
+    def _refuse(self, addresses, wrong, mark, does, others, did):
         if wrong.any():
             at = int(np.asarray(addresses)[wrong].flat[0])
-            who = "a load of all iterations" if iteration is None else f"iteration {iteration}"
-            raise Race(f"{who} and another one share element {at:#x} of MEM, and one of them writes it")
+            other = int(others[wrong].flat[0])
+            raise Race(f"{self._name(mark)} of an independent loop {does} element {at:#x} of MEM, which {self._name(other)} {did}")
+
+    def _name(self, mark):
+        return "every iteration" if mark == _ALL else f"iteration {mark - self._base}"

@@ -313,14 +313,23 @@ def test_operations_count_uniform_instructions_once():
 
 
 @pytest.mark.parametrize("code, racing", [
-    ("load A, INPUT\nstore B, INPUT", False), ("load B, INPUT\nstore S, INPUT", True), ("store S, INPUT\nload B, INPUT", True),
-    ("store U, INPUT", True), ("load U, INPUT\nstore B, INPUT", False), ("load U, INPUT\nstore V, INPUT", True),
-    ("load B, INPUT\nstore B, INPUT", False)])
+    ("load A, INPUT\nstore B, INPUT", None),
+    ("load B, INPUT\nstore S, INPUT", "iteration 0 of an independent loop writes element 0x810 of MEM, which iteration 1 reads"),
+    ("store S, INPUT\nload B, INPUT", "iteration 1 of an independent loop reads element 0x810 of MEM, which iteration 0 writes"),
+    ("store U, INPUT", "iteration 1 of an independent loop writes element 0x400 of MEM, which iteration 0 writes"),
+    ("load U, INPUT\nstore B, INPUT", None),
+    ("load U, INPUT\nstore V, INPUT", "iteration 1 of an independent loop writes element 0x400 of MEM, which every iteration reads"),
+    # The writer reads the element as well, first or last of all.
+    ("load V, INPUT\nload U, WEIGHTS\nstore V, INPUT", "iteration 1 of an independent loop writes element 0x400 of MEM, which every"),
+    ("load B, INPUT\nload S, INPUT\nstore B, INPUT", "iteration 1 of an independent loop writes element 0x810 of MEM, which iteration 0 reads"),
+    ("load B, INPUT\nload S, INPUT\nstore S, INPUT", "iteration 0 of an independent loop writes element 0x810 of MEM, which iteration 1 reads"),
+    ("load B, INPUT\nstore B, INPUT", None)])
 def test_races_are_found(code, racing):
     text = LOOP.format(n=6) + ".apu S 2064 1 4 n:16\n.apu U 1024 1 4\n.apu V 1008 1 4 n:16\nstart_independent_loop n\n" + code
     if racing:
-        with pytest.raises(Race, match="share element 0x"):
+        with pytest.raises(Race, match=racing) as caught:
             run(text + "\nend_loop n")
+        assert caught.value.pc is not None
         assert run(text + "\nend_loop n", races=False)[0].status == "done"
     else:
         assert run(text + "\nend_loop n")[0].status == "done"

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""No command line and no file makes a command end otherwise than it may: exit codes 0 to 5, one line that says what is wrong, no traceback, no hang, no
+file half-written or changed by a command that failed. ``python tests/tools/fuzz_worker.py SEED`` repeats a case."""
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+WORKER = Path(__file__).with_name("fuzz_worker.py")
+#: Seconds without a word after which a command is said to hang.
+HANGS = 120
+SHORT, LONG, BLOCK = 300, 3000, 500
+
+
+def cases(first, last):
+    """Results of the cases of seeds ``first`` to ``last`` - 1, in order; one that hangs or takes its process down has it said in ``troubles``."""
+    while first < last:
+        with subprocess.Popen([sys.executable, str(WORKER), str(first), str(last)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              encoding="utf-8", errors="backslashreplace") as process:
+            said, errors = queue.Queue(), []
+            readers = [threading.Thread(target=_read, args=(process.stdout, said)), threading.Thread(target=lambda p=process, e=errors: e.extend(p.stderr))]
+            for reader in readers:
+                reader.start()
+            running, trouble = None, ""
+            while True:
+                try:
+                    line = said.get(timeout=HANGS)
+                except queue.Empty:
+                    trouble = f"it hangs for {HANGS} s"
+                    process.kill()
+                    break
+                if line is None:
+                    break
+                if line.startswith("start "):
+                    running = int(line.split()[1])
+                else:
+                    yield json.loads(line)
+                    first, running = running + 1, None
+            process.wait()
+            for reader in readers:
+                reader.join()
+        if first < last:
+            assert running is not None, "".join(errors)[-3000:]
+            yield {"seed": running, "args": ["?"], "code": None, "troubles": [trouble or f"its process ended with {process.returncode}: {''.join(errors)[-2000:]}"], "err": ""}
+            first = running + 1
+
+
+def _read(stream, said):
+    for line in stream:
+        said.put(line)
+    said.put(None)
+
+
+def check(first, last):
+    """Runs cases and fails with all that went wrong; the number of cases with each exit code."""
+    found, codes = [], Counter()
+    for result in cases(first, last):
+        codes[result["code"]] += 1
+        if result["troubles"]:
+            found.append(f"python tests/tools/fuzz_worker.py {result['seed']}    # quintet {' '.join(map(repr, result['args']))}\n    "
+                         + "; ".join(result["troubles"]))
+    assert not found, f"{len(found)} of {last - first} cases\n" + "\n".join(found)
+    return codes
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_no_input_is_a_defect(block):
+    half = SHORT // 2
+    codes = check(block * half, (block + 1) * half)
+    # Commands that work and commands that do not, so that the fuzzer itself does not wither.
+    assert set(codes) >= {0, 2, 3} and codes[0] >= half // 10 and codes[2] >= half // 10, codes
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(LONG // BLOCK))
+def test_no_input_is_a_defect_long(block):
+    """``make test-long``, QUINTET_SEED."""
+    first = 1_000_000 * int(os.environ.get("QUINTET_SEED", "1")) + block * BLOCK
+    check(first, first + BLOCK)
