@@ -25,6 +25,7 @@ COMMANDS = {
     "flash": "load a bitstream into a board",
     "verilog": "write readable Verilog of a SoC or a core",
     "csr": "write the memory map of a SoC for other tools",
+    "measure": "measure performance figures",
     "matrix": "build every board and core that fit together",
     "doctor": "say what is missing on this machine, and how to get it",
 }

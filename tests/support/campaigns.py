@@ -6,9 +6,12 @@ import random
 import time
 from pathlib import Path
 
-from quintet.boards.virtual.bench import Behaviour
+import pytest
 
-__all__ = ["Campaign", "random_behaviour"]
+from quintet.boards.virtual.bench import Behaviour
+from quintet.boards.virtual.simulation import SimulationError
+
+__all__ = ["Campaign", "aborted", "bus_error", "campaign_test", "random_behaviour", "whole"]
 
 
 class Campaign:
@@ -54,3 +57,50 @@ class Campaign:
 def random_behaviour(seed):
     """How main memory answers in the run of ``seed``."""
     return Behaviour.random(random.Random(f"behaviour {seed}"))
+
+
+# Steps of a campaign's plan. ``draw(seed, params, rng)`` gives the case, so that a seed's random numbers come in one order.
+
+def whole(draw):
+    """The program as it is."""
+    def step(check, bench, seed, rng, behaviour):
+        return check(bench, draw(seed, bench.params, rng), behaviour, seed)[0]
+    return step
+
+
+def aborted(draw, check_aborted, cycles):
+    """The program, aborted within so many cycles."""
+    def step(check, bench, seed, rng, behaviour):
+        case = draw(seed, bench.params, rng)
+        return check_aborted(bench, case, rng.randrange(cycles), behaviour, seed)[0]
+    return step
+
+
+def bus_error(draw, check_bus_error, address):
+    """The program, while every access of a kind to the beat at ``address(case, rng)`` fails."""
+    def step(check, bench, seed, rng, behaviour):
+        case = draw(seed, bench.params, rng)
+        return check_bus_error(bench, case, address(case, rng), rng.choice((True, False, None)), behaviour, seed)[0]
+    return step
+
+
+def run_step(subject, bench, seed):
+    """Differences of the program of ``seed``."""
+    step = subject.plan[seed % len(subject.plan)]
+    try:
+        return step(subject.check, bench, seed, random.Random(f"campaign {seed}"), random_behaviour(seed))
+    except SimulationError as error:
+        return [str(error)]
+
+
+def campaign_test(subject):
+    """A test that runs a subject's campaign on each of its builds, each for its share of QUINTET_MINUTES."""
+    @pytest.mark.long
+    @pytest.mark.parametrize("build", subject.builds)
+    def test(build):
+        with subject.open_build(build) as bench:
+            campaign = Campaign(subject.name, 1 / len(subject.builds))      # its time begins when the compiler is done
+            for seed in campaign.seeds(build):
+                problems = run_step(subject, bench, seed)
+                assert not problems, (build, seed, problems)
+    return test

@@ -5,6 +5,8 @@ A *case* has ``name``, ``params``, ``memory`` (the image), ``registers``; what i
 """
 import pytest
 
+from quintet.tools.measure.case import registers_of
+
 __all__ = ["aborted_run", "bench_fixture", "class_problems", "compare_run", "failing_run", "first_difference", "registers_of",
            "run_differently", "shared_bench", "word_index"]
 
@@ -28,11 +30,6 @@ def bench_fixture(open_build, builds):
         yield bench
         bench.recover()
     return bench
-
-
-def registers_of(case):
-    """Registers of a run: a case's main memory ends with its image; the build's is larger."""
-    return {"window_limit": case.memory.size, **case.registers}
 
 
 def first_difference(got, expected):

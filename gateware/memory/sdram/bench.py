@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures the SDRAM controller against the chip model: ``python -m quintet.gateware.memory.sdram.bench``.
+"""SDRAM controller in front of the chip model, and how much of the pins' peak patterns of bursts reach (``quintet measure sdram``).
 
 Every figure is beats moved over cycles of the clock, refreshes and changes of row included, in a steady state.
 """
-import argparse
 from itertools import count
 
 from amaranth import ClockDomain, Module
@@ -131,19 +130,3 @@ def measure(*, pattern, part="W9825G6", clock_hz=100e6, cycles=8000):
     sim.add_testbench(measures)
     sim.run()
     return result["fraction"], result["refreshes"]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", default="W9825G6")
-    parser.add_argument("--mhz", type=float, nargs="*", default=[60, 80, 100])
-    parser.add_argument("--cycles", type=int, default=8000)
-    args = parser.parse_args()
-    print(f"{args.part}, per cent of the pins' peak at " + ", ".join(f"{mhz:g}" for mhz in args.mhz) + " MHz")
-    for pattern in PATTERNS:
-        figures = [measure(pattern=pattern, part=args.part, clock_hz=mhz * 1e6, cycles=args.cycles)[0] for mhz in args.mhz]
-        print(f"  {pattern:66}" + "".join(f"{100 * figure:7.1f}" for figure in figures), flush=True)
-
-
-if __name__ == "__main__":
-    main()

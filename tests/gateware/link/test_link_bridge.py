@@ -3,13 +3,13 @@ import random
 import zlib
 
 import pytest
-from link_bench import MEMORY, Bench
 
 from quintet.gateware.link.bridge import LinkBridge
 from quintet.gateware.link.microcode import PROGRAM, Step, When, assemble
 from quintet.gateware.link.protocol import Operation, Status
 from quintet.tools.link.device_model import DeviceModel, WordMemory
 from quintet.tools.link.frames import Answer, Decoder, Request, frame
+from quintet.tools.measure.link.bench import MEMORY, Bench
 
 SESSION = b"\x5a\x02"
 FIRST = 8                   # the number after those that filled the memory

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Host and board of the link against each other on a line that loses, damages, repeats and reorders."""
 import random
-import struct
 import time
 import zlib
 
 import pytest
 from campaigns import Campaign
-from link_bench import MEMORY, Bench, BenchPipe
 from link_faults import Faults, Interrupted, SpoiledPipe
 
 from quintet.tools.link.client import LinkClient
+from quintet.tools.measure.link.bench import MEMORY, Bench, BenchPipe
+from quintet.tools.measure.link.rates import HEADER
 
-HEADER = struct.pack("<4sHH4s9I16s", b"QNTT", 1, 16, b"", 0, 0, MEMORY, 0x8000_0000, 4096, 0, 0, 0, 24_000_000, b"bench")
 WORD = 0x8000_0100
 SECONDS = 1.0       # of the board's time, that a call may wait for any answer
 

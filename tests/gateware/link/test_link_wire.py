@@ -3,37 +3,17 @@
 import random
 
 import pytest
-from link_bench import Bench, BenchPipe
-from test_link_faults import HEADER
 
 from quintet.tools.link.client import LinkClient
-
-BAUD = 3_000_000
-
-
-def open_wire(clock_hz, **arguments):
-    bench = Bench(wire=(clock_hz, BAUD), header=HEADER, **arguments)
-    link = LinkClient(BenchPipe(bench, rate=BAUD / 10), seed=1)
-    link.identify()
-    return bench, link
+from quintet.tools.measure.link.bench import BenchPipe
+from quintet.tools.measure.link.rates import BAUD, HEADER, open_wire, wire_shares
 
 
 def check_bulk(bench, link, size):
-    """Payload over line rate, to the board and back; contents are checked."""
-    data = random.Random(size).randbytes(size)
-    shares = []
-    for address in range(0, size, 1 << 16):
-        piece = data[address:address + (1 << 16)]
-        started = link.pipe.now()
-        link.write(0, piece)
-        written = link.pipe.now()
-        assert link.read(0, len(piece)) == piece
-        shares.append([len(piece) * 10 / BAUD / seconds for seconds in (written - started, link.pipe.now() - written)])
-    assert link.repeats == 0
-    print(f"\n{size} bytes at {bench.clock_hz / 1e6:g} MHz: to the board {min(s[0] for s in shares):.1%}, "
-          f"back {min(s[1] for s in shares):.1%} of the line rate")
-    for to_board, back in shares:
-        assert to_board >= 0.95 and back >= 0.95
+    """Payload over line rate, to the board and back."""
+    to_board, back = wire_shares(link, size)
+    print(f"\n{size} bytes at {bench.clock_hz / 1e6:g} MHz: to the board {to_board:.1%}, back {back:.1%} of the line rate")
+    assert to_board >= 0.95 and back >= 0.95
 
 
 @pytest.mark.parametrize("clock_hz", [24_000_000, 80_000_000])

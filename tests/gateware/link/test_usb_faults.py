@@ -6,9 +6,9 @@ import zlib
 import pytest
 from campaigns import Campaign
 from link_faults import Faults, Interrupted, SpoiledPipe
-from usb_bench import MEMORY, TransferError, USBBench, USBPipe
 
 from quintet.tools.link.client import LinkClient
+from quintet.tools.measure.link.usb_bench import MEMORY, TransferError, USBBench, USBPipe
 
 SECONDS = 1.0       # of the board's time, that a call may wait for any answer
 SPACE = 1 << 14

@@ -3,14 +3,12 @@
 import random
 
 import pytest
-from usb_bench import TransferError, USBBench, USBPipe
 
 from quintet.gateware.link.usb.control import LINE_CODING
 from quintet.gateware.link.usb.identity import MANUFACTURER, PRODUCT_ID, VENDOR_ID
 from quintet.tools.link.client import LinkClient
-
-#: Bits for which the host leaves an IN endpoint alone that had nothing, in the second of the measurements.
-NAK_REST = 4000
+from quintet.tools.measure.link.rates import NAK_REST, open_usb, usb_rates
+from quintet.tools.measure.link.usb_bench import TransferError, USBBench, USBPipe
 
 
 @pytest.fixture
@@ -18,15 +16,6 @@ def looped():
     """The device alone: what is sent to it comes back."""
     with USBBench(loop=True) as bench:
         yield bench
-
-
-def opened(clock_hz=24_000_000, **arguments):
-    bench = USBBench(clock_hz=clock_hz)
-    bench.host(**arguments)
-    bench.configure()
-    link = LinkClient(USBPipe(bench), seed=1)
-    link.identify()
-    return bench, link
 
 
 def text_of(bench, index):
@@ -130,22 +119,11 @@ def test_a_reset_of_the_bus_begins_anew(looped):
     assert looped.counts["retries"] == 0
 
 
-def bulk(bench, link, size):
-    """Payload bytes a second, to the board and back; contents are checked."""
-    data = random.Random(size).randbytes(size)
-    times = [link.pipe.now()]
-    link.write(0, data)
-    times.append(link.pipe.now())
-    assert link.read(0, size) == data
-    times.append(link.pipe.now())
-    assert link.repeats == 0 and bench.counts["retries"] == 0
-    return [size / (b - a) for a, b in zip(times, times[1:], strict=False)]
-
-
 def check_bulk(clock_hz, size, nak_rest, required):
-    bench, link = opened(clock_hz, nak_rest=nak_rest)
+    bench, link = open_usb(clock_hz, nak_rest=nak_rest)
     with bench:
-        to_board, back = bulk(bench, link, size)
+        to_board, back = usb_rates(link, size)
+        assert bench.counts["retries"] == 0
         print(f"\nUSB, {size} bytes of payload, main clock {clock_hz / 1e6:g} MHz, "
               f"{f'IN asked again after {nak_rest} bits' if nak_rest else 'IN and OUT in turns'}: "
               f"{to_board / 1e3:.0f} kB/s to the board, {back / 1e3:.0f} kB/s back")
@@ -165,7 +143,7 @@ def test_bulk_64k(clock_hz, nak_rest):
 
 def test_link_on_damaged_packets():
     """Nothing of it is seen above USB: no request is repeated."""
-    bench, link = opened(spoil=20)
+    bench, link = open_usb(spoil=20)
     with bench:
         data = random.Random(3).randbytes(3000)
         link.write(100, data)
@@ -174,7 +152,7 @@ def test_link_on_damaged_packets():
 
 
 def test_dead_host_leaves_the_board_free_within_100_ms():
-    bench, link = opened()
+    bench, link = open_usb()
     with bench:
         def die(done):
             raise InterruptedError

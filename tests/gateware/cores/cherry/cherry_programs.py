@@ -11,8 +11,8 @@ from quintet.gateware.cores.cherry.image import FILL, IN, OUT, Descriptor, Progr
 from quintet.gateware.cores.cherry.image import image_bytes as bytes_of
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.isa.words import random_values
+from quintet.tools.measure.cherry.elements import random_element
 
-_SPECIAL = (0, 1 << 17, 0x1FE00, 0x3FE00, 0x1FF00, 0x1FE01, 0x00155, 0x20001, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200, 0x0FE00, 0x2FE00)
 #: Elements that a program may touch: the less, the more often results meet again.
 SPAN = 1024
 _ELEMENTWISE = ("add", "sub", "mul", "relu", "gtz", "copy", "zero", "max", "sum", "matmul", "mulacc", "nop")
@@ -28,15 +28,6 @@ class Case:
     memory: bytearray
     registers: dict
     result_at: int
-
-
-def random_element(rnd):
-    """Mixed: of unit scale, of the full range, special."""
-    kind = rnd.random()
-    if kind < 0.06:
-        return rnd.choice(_SPECIAL)
-    exponent = rnd.randrange(120, 134) if kind < 0.85 else rnd.randrange(1, 255)
-    return rnd.randrange(2) << 17 | exponent << 9 | rnd.choice((0, 511, rnd.randrange(512)))
 
 
 class _Maker:

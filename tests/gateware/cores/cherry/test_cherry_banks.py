@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from cherry_workloads import PRESETS, WORKLOADS, source
 
 from quintet.firmware.cherry import digits
 from quintet.gateware.cores.cherry.asm.banks import access_cycles, better_pitch
@@ -12,6 +11,7 @@ from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble, assemble_text
 from quintet.tools.kernels.cherry import Module
 from quintet.tools.kernels.cherry.module import Matrix
+from quintet.tools.measure.cherry.workloads import PRESETS, WORKLOADS, source
 
 SHIPPED = sorted((Path(__file__).resolve().parents[4] / "firmware" / "cherry").rglob("*.s"))
 BANKS = (1, 2, 4, 8, 16)

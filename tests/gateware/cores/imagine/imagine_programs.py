@@ -6,7 +6,6 @@ ends with an epilogue that shows all registers through shift-outs: a copy of eac
 room sums of all PEs under random odd weights.
 """
 import random
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.params import levels, registers_of
 from quintet.gateware.isa.words import random_word
+from quintet.tools.measure.imagine.case import Case, case_of
 
 __all__ = ["FAULTS", "WORD_FAULTS", "Case", "case_of", "random_case", "random_words", "state_words"]
 
@@ -24,44 +24,6 @@ WORD_FAULTS = ("illegal_submodule", "illegal_opcode", "reserved_bits", "register
 FAULTS = ("program_align", "program_window", *WORD_FAULTS, "output_full", "output_window", "bus_read", "bus_write")
 
 _WORD = 4
-
-
-@dataclass
-class Case:
-    """A program and everything around it.
-
-    Attributes
-    ----------
-    name : str
-    params : dict of build parameters
-    words : list of int
-    registers : dict, what ``Model.run`` takes
-    memory : uint8 image from address 0, program included; its size is a multiple of 64 and is the main memory's
-    fault : name of the fault that the program raises, or ``None``
-    cycles : estimate of the array cycles
-    """
-    name: str
-    params: dict
-    words: list
-    registers: dict
-    memory: np.ndarray
-    fault: str | None = None
-    cycles: int = 0
-    notes: dict = field(default_factory=dict)
-
-
-def case_of(name, params, words, *, program=0x400, gap=64, size=None, fault=None, registers=()):
-    """A case of ``words`` at ``program``, its results ``gap`` bytes behind them, in a memory that is just large enough."""
-    vectors = sum(word == 0x48000000 for word in words)
-    output = (program + _WORD * len(words) + gap + 63) // 64 * 64
-    limit = output + _WORD * params["rows"] * vectors
-    rng = np.random.default_rng(len(words))
-    memory = rng.integers(0, 256, size or (limit + 63) // 64 * 64 + 64).astype(np.uint8)
-    data = np.frombuffer(ISA.store(words), np.uint8)
-    memory[program:program + data.size] = data
-    given = {"program_address": program, "program_length": data.size, "output_at": output, "output_limit": limit,
-             **dict(registers)}
-    return Case(name, params, list(words), given, memory, fault, cycles.estimate(words, params))
 
 
 class _Writer:

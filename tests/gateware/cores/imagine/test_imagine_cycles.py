@@ -1,37 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cycles of instructions and kernels: never more than the published formulas where an instruction follows its like."""
 import pytest
-from dispatch_bench import run
 
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.model import cycles
-
-
-def add(rd, a, b):
-    return 0x14000000 | rd << 16 | b << 6 | a
-
-
-def fold(count, rd, rs):
-    return 0x10000000 | count << 16 | rd << 6 | rs
-
-
-def accumulate(level, reg):
-    return 0x10400000 | level << 16 | reg
-
-
-def step(reg, multiplicand, multiplier, bit):
-    return 0x0C000000 | bit << 22 | reg << 16 | multiplicand << 6 | multiplier
-
-
-def move(offset, rd, rs):
-    return 0x1C000000 | offset << 16 | rd << 6 | rs
-
-
-def kernel(width, levels):
-    """GEMV and bias: vv_serialEn to vv_parallelEn."""
-    return [0x44000000, 0x20000000, *(step(4, 1, 2, bit) for bit in range(width)), move(width // 4, 3, 4), fold(1, 6, 3),
-            *(fold(k, 6, 6) for k in (2, 3, 4)), *(accumulate(k, 6) for k in range(levels)), add(7, 6, 0), 0, 0, 0x48000000]
+from quintet.tools.measure.imagine.dispatch import run
+from quintet.tools.measure.imagine.words import accumulate, add, fold, kernel, move, step
 
 
 @pytest.mark.parametrize(("ram", "width", "depth", "most"), [("tdp", 16, 256, 1), ("tdp", 4, 64, 1.05), ("sdp1", 8, 128, 1)])

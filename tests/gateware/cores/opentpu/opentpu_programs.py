@@ -1,59 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs for comparing OpenTPU's gateware with its model: random ones, directed hazards, and NOP padding.
 
-Import it as ``import opentpu_programs`` (pytest puts this folder on the path); the workloads of section 10.3 are in
-``opentpu_workloads``. Everything here gives a :class:`Case`: a program, registers, a memory image, the ranges to compare.
+The workloads of section 10.3 are in ``quintet.tools.measure.opentpu``. Everything here gives a :class:`Case`: a program, registers, a memory image, the ranges to compare.
 """
 import math
 import random
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from quintet.firmware.opentpu.program import Program, Word
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model.arithmetic import conv_rows, pool_rows
+from quintet.tools.measure.opentpu.case import Case, align
 
 __all__ = ["FAULTS", "Case", "case_of", "hazard_cases", "pad", "random_case", "scatter"]
 
 OP = ISA.opcodes
-
-
-@dataclass
-class Case:
-    """A program and everything around it.
-
-    Attributes
-    ----------
-    name : str
-    params : dict of build parameters
-    program : bytes, as they lie at ``registers["program_address"]``
-    registers : dict, what ``Model.run`` takes
-    memory : uint8 image from address 0, program included; its size is a multiple of 64 and is the main memory's
-    ranges : list of (address, size): bytes that must be equal after the run (all others must be untouched)
-    words : list of Word
-    expected : address -> int8 array, results computed without the model; empty where there are none
-    t_a : array time of section 10.1, cycles
-    traffic : bytes of the program's meaning: T_m = traffic / (bytes a cycle)
-    bound : cycles required, or ``None``; ``kind`` the memory it holds for (``"ideal"``, ``"sdram16"``, ``"any"``)
-    """
-    name: str
-    params: dict
-    program: bytes
-    registers: dict
-    memory: np.ndarray
-    ranges: list
-    words: list = field(default_factory=list)
-    expected: dict = field(default_factory=dict)
-    t_a: int = 0
-    traffic: int = 0
-    bound: int | None = None
-    aim: int | None = None
-    kind: str = "any"
-
-
-def align(address, step):
-    return -(-address // step) * step
 
 
 def case_of(name, params, words, host, tiles, *, rng=None, weights_in_host=None, program_last=False, extra=None):

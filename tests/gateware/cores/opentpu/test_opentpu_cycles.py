@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The acceptance workloads on compiled gateware: exact, and within their bounds (specification, section 10.3)."""
 import pytest
-from measure_workloads import measure, open_board, open_ideal
-from opentpu_workloads import workload
+
+from quintet.tools.measure.opentpu.run import measure, open_board, open_ideal
+from quintet.tools.measure.opentpu.workloads import workload
 
 _machines = {}
 

@@ -4,12 +4,12 @@ import numpy as np
 import opentpu_slow
 import pytest
 from opentpu_programs import case_of, hazard_cases, pad, random_case, scatter
-from opentpu_workloads import SMALL_Y, workload
 
 from quintet.firmware.opentpu.program import Program
 from quintet.gateware.cores.opentpu.model.arithmetic import IntegerUnit, conv_rows, pool_rows, sigmoid_table
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.measure.opentpu.workloads import SMALL_Y, workload
 
 
 def run(case, **options):

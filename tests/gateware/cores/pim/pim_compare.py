@@ -3,12 +3,10 @@
 from dataclasses import replace
 
 from comparing import aborted_run, class_problems, failing_run, first_difference, registers_of, run_differently
-from pim_programs import MEMORY
-from pim_scratch import make_case
 
-from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.pim.isa import ISA, MACHINE
-from quintet.gateware.cores.pim.model.model import Model
+from quintet.tools.measure.pim.builds import BUILDS, open_build
+from quintet.tools.measure.pim.case import make_case, run_model
 
 __all__ = ["BUILDS", "CYCLES", "ISA", "QUICK", "check_aborted", "check_bus_error", "check_case", "core_pc", "open_build",
            "run_model", "with_words"]
@@ -16,18 +14,6 @@ __all__ = ["BUILDS", "CYCLES", "ISA", "QUICK", "check_aborted", "check_bus_error
 #: No case of these tests takes so many cycles unless it hangs.
 CYCLES = 2_000_000
 
-#: name -> (preset, overrides, beat bytes, ports).
-BUILDS = {
-    # Two cores as they stand in an SoC with 16-bit memory.
-    "sim": ("sim", {}, 2, "shell"),
-    # Four cores, memory of 8 bytes a cycle; groups of many arrays.
-    "four": ("sim", {"cores": 4, "lanes": 8, "arrays": 8, "lmem_bytes": 2048}, 8, "bare"),
-    # One core with the widest ports of the ULX3S.
-    "wide": ("85f", {"cores": 1, "arrays": 4, "lmem_bytes": 4096, "bias_words": 64, "prefetch_words": 64}, 4, "shell"),
-    # Small chips.
-    "up5k": ("up5k", {"arrays": 4, "lmem_bytes": 2048}, 2, "shell"),
-    "hx8k": ("hx8k", {}, 2, "bare"),
-}
 #: Those of `make test`.
 QUICK = ("sim",)
 
@@ -35,23 +21,10 @@ QUICK = ("sim",)
 _COMMON = ("instructions", "operations", "bytes_read", "bytes_written")
 
 
-def open_build(name):
-    """The bench of a build; compiled once per machine."""
-    preset, overrides, beat, ports = BUILDS[name]
-    return CoreBench("pim", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
-
-
 def with_words(case, words):
     """``case`` with other words (pairs of core and word) in place of its own."""
     image = replace(case.image, cores=[replace(c, code=b"", count=0) for c in case.image.cores])
     return make_case(case.name, case.params, image, words, case.memory, case.registers["program_address"], cycles=case.cycles)
-
-
-def run_model(case, **more):
-    """``(outcome, memory, model)`` of a case."""
-    memory = case.memory.copy()
-    model = Model(case.params, memory)
-    return model.run({**registers_of(case), **more}), memory, model
 
 
 def _select(bench, core, index=None):

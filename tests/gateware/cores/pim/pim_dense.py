@@ -2,7 +2,6 @@
 """Programs of text for the tests of ``densify``, and the proof that what it makes of one has the same effect."""
 import numpy as np
 from pim_compare import run_model
-from pim_scratch import make_case
 
 from quintet.gateware.cores.pim.asm.listing import core_lines, image_of
 from quintet.gateware.cores.pim.densify.densify import densify
@@ -11,6 +10,7 @@ from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
+from quintet.tools.measure.pim.case import make_case
 
 SIM = SPACE.resolve("sim")
 

@@ -8,12 +8,13 @@ accesses of different cores to a region of GMem, and an event register serves on
 import random
 
 import numpy as np
-from pim_scratch import Rejected, Scratch, make_case
+from pim_scratch import Rejected, Scratch
 from pim_writer import MEMORY, REGION, CoreWriter, small
 
 from quintet.gateware.cores.pim.image.fields import AUTO
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
+from quintet.tools.measure.pim.case import make_case
 
 __all__ = ["FAULTS", "MEMORY", "random_case", "random_image", "random_memory"]
 

@@ -2,9 +2,9 @@
 """Several runs on one core: what ``run_flags`` keep, images elsewhere, another GMem, runs after faults (sections 4.6, 7)."""
 import numpy as np
 from pim_programs import MEMORY
-from pim_scratch import make_case
 
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
+from quintet.tools.measure.pim.case import make_case
 
 __all__ = ["SEQUENCES", "sequence"]
 

@@ -4,51 +4,18 @@
 The order in which instructions are appended, whatever their cores, is one legal schedule; where it is made race-free, every
 schedule gives the same results and none deadlocks.
 """
-from dataclasses import dataclass, field, replace
-
 import numpy as np
 
-from quintet.gateware.cores.pim.image.codes import code_of
-from quintet.gateware.cores.pim.image.image import Image
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.model.core import _RUN, PimFault
 from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.storage import narrow
 
-__all__ = ["Case", "Rejected", "Scratch", "make_case"]
+__all__ = ["Rejected", "Scratch"]
 
 
 class Rejected(Exception):
     """An instruction that would fault, block, or has no form in its core's mode: it is not appended."""
-
-
-@dataclass
-class Case:
-    """A run: ``image`` lies in ``memory`` at ``registers["program_address"]``; ``words`` are pairs (core, word)."""
-    name: str
-    params: dict
-    image: Image
-    memory: np.ndarray
-    registers: dict
-    words: list
-    cycles: int = 0
-    notes: dict = field(default_factory=dict)
-
-
-def make_case(name, params, image, words, memory, at, registers=None, *, cycles=0, patch=(), **notes):
-    """A :class:`Case` of ``image`` (its cores' code is filled in from ``words``); ``patch``: pairs (offset, bytes)."""
-    cores = []
-    for number, core in enumerate(image.cores):
-        own = np.array([w for n, w in words if n == number], dtype=np.uint64)
-        cores.append(replace(core, code=code_of(own, core.mode), count=len(own)) if len(own) else core)
-    image = replace(image, cores=cores)
-    data = bytearray(image.data())
-    for offset, piece in patch:
-        data[offset:offset + len(piece)] = piece
-    memory = memory.copy()
-    memory[at:at + len(data)] = np.frombuffer(bytes(data), np.uint8)
-    registers = {"program_address": at, "program_length": len(data), **(registers or {})}
-    return Case(name, params, image, memory, registers, list(words), cycles, notes)
 
 
 class Scratch:
@@ -103,5 +70,3 @@ class Scratch:
         mode = self.image.cores[number].mode
         if mode == 1 and narrow(word) is None:
             raise Rejected("no 32-bit form")
-
-

@@ -4,11 +4,10 @@ import numpy as np
 from pim_scratch import Rejected
 
 from quintet.gateware.cores.pim.image.image import Group
+from quintet.tools.measure.pim.builds import MEMORY
 
 __all__ = ["LOW32", "MEMORY", "REGION", "CoreWriter", "small"]
 
-#: Bytes of main memory; the image lies in the lower half, GMem in the upper.
-MEMORY = 1 << 17
 #: Bytes of a region of GMem, which one core has at a time.
 REGION = 1024
 LOW32 = 0xFFFF_FFFF

@@ -13,13 +13,12 @@ from quintet.gateware.cores.pim.asm import quicktext
 from quintet.gateware.cores.pim.asm.listing import image_of
 from quintet.gateware.cores.pim.image.codes import code_of
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
-from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import AsmError, assemble_text, disassemble
 from quintet.gateware.isa.asm.assembler import assemble
-from quintet.gateware.isa.words import random_word
+from quintet.tools.measure.pim.files import canonical_words
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "pim.md").read_text(encoding="utf-8")
 WORKED = DOCUMENT.split("### Worked job")[1].split("```")[1].strip("\n")
@@ -204,18 +203,6 @@ def test_words_that_have_no_text():
             f".word {w if mode == '64' or w & 63 > 32 else w & 0xFFFFFFFF:#x}" for w in words)
         data = assembled(text)
         assert assembled(disassemble(SOFTWARE, data)) == data
-
-
-def canonical_words(count, seed=1):
-    """Legal words that the assembler takes in a program of one core with group 0."""
-    rng, words = random.Random(seed), []
-    while len(words) < count:
-        word = random_word(ISA, rng)
-        if word & 63 == 9:
-            word = 9 | word & 0x8000FFC0 | 8 << 16
-        if ISA.decode(word).fault is None and word & 63 not in (29, 30, 32):
-            words.append(word)
-    return np.array(words, np.uint64)
 
 
 @pytest.mark.parametrize("mode", [0, 2])

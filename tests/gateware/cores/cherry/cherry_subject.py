@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cherry: generators, builds and comparer of the campaigns."""
+import cherry_compare as compare
+from campaigns import whole
+from subjects import Subject
+
+__all__ = ["SUBJECT"]
+
+
+def _aborted(check, bench, seed, rng, behaviour):
+    return compare.check_aborted(bench, compare.program_case(seed, bench.params), rng.randrange(6000), behaviour, seed)
+
+
+#: Of ten cases six are programs, two lists, one a program with something wrong, one is aborted.
+PLAN = (*[whole(lambda seed, params, rng: compare.program_case(seed, params, words=rng.choice((12, 40, 80))))] * 6,
+        *[whole(lambda seed, params, rng: compare.list_case(seed, params))] * 2, whole(lambda seed, params, rng: compare.spoilt_case(seed, params)), _aborted)
+
+SUBJECT = Subject("cherry", tuple(compare.BUILDS), compare.open_build, compare.check_case, PLAN)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cherry's workloads (specification, section 10) on compiled gateware.
+
+The matrices lie in MEM. A workload runs as one step of a program list and as two, the second prepared beside the first; the difference is what
+its programs take, without image and DMA. After every run all of MEM that is in use is compared with the golden model's.
+"""
+import random
+
+import numpy as np
+
+from ....gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
+from ....gateware.cores.cherry.model.model import Model
+from ....gateware.cores.cherry.software import SOFTWARE
+from ....gateware.isa.asm import assemble_text
+from .. import Differs, Row
+from .elements import random_element
+from .workloads import PRESETS, WORKLOADS, source
+
+__all__ = ["Machine", "image_of", "measure", "workload_rows"]
+
+_MEMORY, _LIST_AT, _DATA_AT = 1 << 18, 0x1000, 0x10000
+#: Elements in use, a row of a descriptor, and rows.
+_ROW, _ROWS = 1024, 16
+
+
+class Machine:
+    """A build's bench and the golden model, the same elements in MEM of both."""
+    def __init__(self, preset):
+        from ....boards.virtual.bench import IDEAL, CoreBench
+        self.bench = CoreBench("cherry", preset=preset, beat_bytes=4 if preset == "25f" else 2, memory_size=_MEMORY, ports="shell")
+        self.bench.behave(IDEAL)
+        self.model = Model(self.bench.params, np.zeros(_MEMORY, np.uint8))
+        rnd = random.Random(preset)
+        self.elements = [random_element(rnd) for _ in range(_ROW * _ROWS)]
+
+    def _run(self, data):
+        """A program list on both; counters of the gateware."""
+        memory = np.zeros(_MEMORY, np.uint8)
+        memory[_LIST_AT:_LIST_AT + len(data)] = np.frombuffer(data, np.uint8)
+        memory[_DATA_AT:_DATA_AT + 4 * len(self.elements)] = np.array(self.elements, "<u4").view(np.uint8)
+        self.bench.load(memory)
+        self.model.memory = memory
+        registers = {"program_address": _LIST_AT, "window_limit": _MEMORY}
+        expected = self.model.run(registers)
+        got = self.bench.run(registers, 10_000_000)
+        if got.status != "done" or expected.status != "done" or (self.bench.memory != memory).any():
+            raise Differs(f"gateware and model differ: {got.status} {got.fault}, {expected.status} {expected.fault}")
+        for name, value in expected.counters.items():
+            if got.counters[name] != value:
+                raise Differs(f"counter {name} is {got.counters[name]}, expected {value}")
+        return got.counters
+
+    def _dma(self, op):
+        image = image_bytes(ProgramImage(wide=self.bench.params["acc_frac"] == 17))
+        transfer = [Descriptor(op, "raw", _DATA_AT, 0, _ROWS, _ROW, 4 * _ROW, _ROW)]
+        self._run(list_bytes([(image, Step(0), transfer if op == IN else [], transfer if op == OUT else [])]))
+
+    def run(self, images):
+        """Counters of a list of programs, from the same elements; the second and later ones are prepared ahead."""
+        self._dma(IN)
+        counters = self._run(list_bytes([(image, Step(0, prefetch=k > 0), [], []) for k, image in enumerate(images)]))
+        self._dma(OUT)
+        return counters
+
+
+def measure(machine, workload, preset):
+    """Cycles of a workload's programs, each in turn."""
+    text, names = source(workload, preset)
+    total = 0
+    for name in names:
+        one = image_of(text, name)
+        total += machine.run([one, one])["cycles"] - machine.run([one])["cycles"]
+    return total
+
+
+def image_of(text, name):
+    """The image of a program of ``text``."""
+    lines, keep = [], False
+    for line in text.splitlines():
+        if line.startswith(".program"):
+            keep = line.split()[1] == name
+        if keep:
+            lines.append(line)
+    return assemble_text(SOFTWARE, "\n".join(lines) + "\n").data
+
+
+def workload_rows(choice):
+    """Rows of the workloads on the presets; required is at most a tenth more than the estimate."""
+    for preset in choice.presets:
+        machine, column = Machine(preset), PRESETS.index(preset) if preset in PRESETS else None
+        for workload in WORKLOADS:
+            if choice.takes(workload.name):
+                yield row_of(workload, preset, measure(machine, workload, preset), column, machine.bench.params["macs"])
+
+
+def row_of(workload, preset, cycles, column, macs):
+    """Row of a workload's cycles; ``column`` of its bounds, ``None`` where the preset has none."""
+    estimate = None if column is None else workload.estimates[column]
+    more = {"preset": preset, "estimate": estimate, "of the estimate": "-" if estimate is None else f"{100 * cycles / estimate - 100:+.1f} %",
+            "limit": None if column is None else workload.bounds[column],
+            "of peak": f"{100 * workload.macs / macs / cycles:.1f} %" if workload.macs else ""}
+    return Row(workload.name, cycles, "cycles", None if estimate is None else int(1.1 * estimate), more=more)

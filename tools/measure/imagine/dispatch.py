@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The array's side of the core in pysim, FIFO-in never empty: when words start, and when results reach FIFO-out."""
+from amaranth.sim import Simulator
+
+from ....gateware.cores.imagine.engine.dispatch import Dispatch, Kind
+
+
+def run(mapping, words, limit=100_000):
+    """``(starts, results)``: the cycle in which each word was dispatched, and (cycle, value, kind) of every entry of FIFO-out."""
+    dut = Dispatch(mapping=mapping)
+    starts, results = [], []
+
+    async def drive(ctx):
+        for _ in range(limit):
+            if ctx.get(dut.swept):
+                break
+            await ctx.tick()
+        for name, value in (("room", 1), ("allowance", 1 << 28), ("run", 1)):
+            ctx.set(getattr(dut, name), value)
+        ctx.set(dut.items.ready, 1)
+        fed = 0
+        for cycle in range(limit):
+            ctx.set(dut.words.valid, fed <= len(words))
+            ctx.set(dut.words.payload.end, fed == len(words))
+            if fed < len(words):
+                ctx.set(dut.words.payload.word, words[fed])
+            if ctx.get(dut.words.ready) and fed <= len(words):
+                fed += 1
+            if ctx.get(dut.issue.go):
+                starts.append(cycle)
+            if ctx.get(dut.items.valid):
+                kind = Kind(ctx.get(dut.items.payload.kind))
+                if kind == Kind.END:
+                    break
+                results.append((cycle, ctx.get(dut.items.payload.value), kind))
+            await ctx.tick()
+        else:
+            raise AssertionError("the run does not end")
+        assert ctx.get(dut.code) == 0, f"fault {ctx.get(dut.code)}"
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-8)
+    sim.add_testbench(drive)
+    sim.run()
+    return starts, results

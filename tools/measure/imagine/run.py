@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""IMAGine's acceptance workloads (specification, section 10) on compiled gateware.
+
+Memory: one beat of 8 bytes a cycle, eight cycles of latency. Cycles are those of the array with FIFO-in not empty: the busy
+ones less those in which it waited for the program (start-up) and those after the last word, when results only drain. After
+every run the results and counters are compared with the golden model's.
+"""
+import numpy as np
+
+from ....gateware.cores.imagine.model.model import Model
+from .. import Differs, Row
+from .case import case_of
+from .workloads import ARRAYS, ROWS, instruction_rows, params_of
+
+__all__ = ["Machine", "instructions", "measure", "workloads"]
+
+_MEMORY = 1 << 19
+
+
+class Machine:
+    """The gateware of an array, and the golden model that goes with it; state stays from run to run."""
+    def __init__(self, array):
+        from ....boards.virtual.bench import CoreBench
+        self.bench = CoreBench("imagine", preset="sim", overrides=params_of(array), beat_bytes=8, memory_size=_MEMORY, ports="shell")
+        self.reset()
+
+    def reset(self):
+        self.bench.reset()
+        self.model = Model(self.bench.params, np.zeros(64, np.uint8))
+
+    def run(self, program):
+        """Counters of a run whose results are the golden model's."""
+        case = case_of("workload", self.bench.params, program.words(), program=0)
+        registers = {"window_limit": case.memory.size, **case.registers}
+        self.model.memory = case.memory.copy()
+        wanted = self.model.run(registers)
+        self.bench.load(case.memory)
+        outcome = self.bench.run(registers, 10_000_000)
+        if outcome.status != "done" or wanted.status != "done":
+            raise Differs(f"the run ended as {outcome.status}, {outcome.fault}")
+        if not np.array_equal(self.bench.memory[:case.memory.size], self.model.memory):
+            raise Differs("the results are not the golden model's")
+        for name, value in wanted.counters.items():
+            if outcome.counters[name] != value:
+                raise Differs(f"counter {name} is {outcome.counters[name]}, not {value}")
+        return outcome.counters
+
+
+def array_cycles(counters):
+    """Busy cycles less start-up (and whatever else waited for words) and drain."""
+    return counters["cycles"] - counters["stall_fetch"] - counters["stall_write"]
+
+
+def measure(row, machine):
+    """``(cycles as the bound counts them, counters)``."""
+    machine.reset()
+    if row.loader is not None:
+        machine.run(row.loader())
+    counters = machine.run(row.kernel())
+    count = counters["cycles"] - counters["stall_write"] if row.words_a_cycle else array_cycles(counters)
+    if row.without is not None:
+        count -= array_cycles(machine.run(row.without()))
+    return count / row.per, counters
+
+
+def _rows(rows):
+    """Measured rows, those of an array one after another on one machine."""
+    machine, built = None, None
+    for row in sorted(rows, key=lambda row: list(ARRAYS).index(row.array)):
+        if built != row.array:
+            machine, built = Machine(row.array), row.array
+        value, counters = measure(row, machine)
+        yield Row(row.title, value, "cycles", row.bound, more={"array": row.array, "formula": row.formula, "fetch": counters["stall_fetch"],
+                                                               "drain": counters["stall_write"]})
+
+
+def workloads(choice):
+    """Rows of the workloads on the arrays chosen."""
+    return _rows(row for row in ROWS if row.array in choice.presets and choice.takes(row.title))
+
+
+def instructions(choice):
+    """Rows of every instruction on the arrays chosen."""
+    return _rows(row for array in choice.presets for row in instruction_rows(array) if choice.takes(row.title))

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cycles of a NOP on the virtual boards: the difference between programs with many NOPs and with few."""
+from ....gateware.cores.opentpu.isa import ISA
+from .. import Differs, Row
+
+__all__ = ["BOARDS", "cycles_of_nops", "nop_rows"]
+
+#: Board -> bound: cycles of a word of 14 bytes on its memory.
+BOARDS = {"ulx3s-85f": 7, "orangecrab-85f": 3.5, "icebreaker": 3.5, "hx8k-breakout": 3.5}
+_FEW, _AT = 100, 0x100
+_WORD = 14
+
+
+def cycles_of_nops(target, count):
+    """Cycles of a program of ``count`` NOPs and HLT."""
+    data = bytes(_WORD * count) + bytes([ISA.opcodes["HLT"]]) + bytes(_WORD - 1)
+    target.write(_AT, data)
+    outcome = target.run({"program_address": _AT, "program_length": len(data)})
+    if outcome.status != "done":
+        raise Differs(f"the run ended as {outcome.status}, {outcome.fault}")
+    return outcome.counters["cycles"]
+
+
+def nop_rows(choice):
+    """Rows of the boards; the bounds are the memories' own, which nothing else shares, so nothing is required."""
+    from ...targets import open_target
+    for board, limit in BOARDS.items():
+        if not choice.takes(board):
+            continue
+        with open_target(f"sim:{board}/opentpu") as target:
+            room = (target.info.memory_size - _AT) // _WORD - 1 - _FEW
+            count = min(choice.settings["count"], room // 10 * 10)
+            cycles = cycles_of_nops(target, _FEW + count) - cycles_of_nops(target, _FEW)
+        yield Row(board, cycles / count, "cycles a NOP", more={"the memory's limit": limit})

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Program image for PIM with everything around it: registers and memory; what the golden model makes of it."""
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ....gateware.cores.pim.image.codes import code_of
+from ....gateware.cores.pim.image.image import Image
+from ....gateware.cores.pim.model.model import Model
+from ..case import registers_of
+
+__all__ = ["Case", "make_case", "run_model"]
+
+
+@dataclass
+class Case:
+    """A run: ``image`` lies in ``memory`` at ``registers["program_address"]``; ``words`` are pairs (core, word)."""
+    name: str
+    params: dict
+    image: Image
+    memory: np.ndarray
+    registers: dict
+    words: list
+    cycles: int = 0
+    notes: dict = field(default_factory=dict)
+
+
+def make_case(name, params, image, words, memory, at, registers=None, *, cycles=0, patch=(), **notes):
+    """A :class:`Case` of ``image`` (its cores' code is filled in from ``words``); ``patch``: pairs (offset, bytes)."""
+    cores = []
+    for number, core in enumerate(image.cores):
+        own = np.array([w for n, w in words if n == number], dtype=np.uint64)
+        cores.append(replace(core, code=code_of(own, core.mode), count=len(own)) if len(own) else core)
+    image = replace(image, cores=cores)
+    data = bytearray(image.data())
+    for offset, piece in patch:
+        data[offset:offset + len(piece)] = piece
+    memory = memory.copy()
+    memory[at:at + len(data)] = np.frombuffer(bytes(data), np.uint8)
+    registers = {"program_address": at, "program_length": len(data), **(registers or {})}
+    return Case(name, params, image, memory, registers, list(words), cycles, notes)
+
+
+def run_model(case, **more):
+    """``(outcome, memory, model)`` of a case."""
+    memory = case.memory.copy()
+    model = Model(case.params, memory)
+    return model.run({**registers_of(case), **more}), memory, model
