@@ -1,94 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs: a program, the memory to fill before it, the memory to keep after it (docs/jobs.md)."""
-import difflib
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-
-import numpy as np
 
 from ..gateware.cores import RoomError, open_room
 from ..gateware.isa.parameters import ParameterError
-from .arrays import MemoryFile, memory_bytes
-from .errors import JobError
+from .errors import JobError, suggestion
+from .jobfile import read_job
 from .registers import RegisterMap
 from .runs import Run, Step
+from .tensors import FileLoad, Load, Save
 
 __all__ = ["FileLoad", "Image", "Job", "Load", "Part", "Run", "Save"]
 
 ADDRESSES = 1 << 32
-
-
-@dataclass(frozen=True)
-class Load:
-    """Bytes put into main memory before the run. ``data`` may be given as an array; it is kept as memory holds it."""
-    at: int
-    data: bytes
-    name: str = "data"
-    what: str = ""
-
-    def __post_init__(self):
-        if not isinstance(self.data, (bytes, bytearray)):
-            data, what = memory_bytes(self.data, self.name)
-            object.__setattr__(self, "data", data)
-            object.__setattr__(self, "what", what)
-
-    @property
-    def size(self):
-        return len(self.data)
-
-
-class FileLoad:
-    """As :class:`Load`, of a file: its contents are read when they are first asked for, once their size is known to fit.
-
-    ``where`` is put in front of messages.
-    """
-    def __init__(self, at, folder, name, where=""):
-        self.at, self.name, self._where = at, name, where
-        self._file = self._checked(lambda: MemoryFile(folder, name))
-        self.size, self.what = self._file.size, self._file.what
-
-    @cached_property
-    def data(self):
-        return self._checked(self._file.read)
-
-    def _checked(self, read):
-        try:
-            return read()
-        except JobError as error:
-            raise JobError(f"{self._where}{error}") from None
-
-
-@dataclass(frozen=True)
-class Save:
-    """A tensor kept after the run: ``size`` raw bytes, or an array of ``dtype`` and ``shape``.
-
-    ``recognition`` (:class:`~.recognition.Recognition`) says which images its numbers classify, if they do.
-    """
-    at: int
-    name: str
-    dtype: str | None = None
-    shape: tuple | None = None
-    size: int | None = None
-    recognition: object = None
-
-    def __post_init__(self):
-        if self.dtype is not None:
-            object.__setattr__(self, "shape", tuple(self.shape))
-            object.__setattr__(self, "size", int(np.prod(self.shape, dtype=object)) * np.dtype(self.dtype).itemsize)
-
-    def decode(self, data):
-        """The tensor that ``data``, the bytes read from memory, stands for."""
-        if self.dtype is None:
-            return bytes(data)
-        return np.frombuffer(data, dtype=np.dtype(self.dtype).newbyteorder("<")).reshape(self.shape).copy()
-
-    def element(self, offset):
-        """Text for byte ``offset`` of this tensor: ``y.npy[2, 1]``."""
-        if self.dtype is None:
-            return f"{self.name} byte {offset}"
-        index = np.unravel_index(offset // np.dtype(self.dtype).itemsize, self.shape)
-        return f"{self.name}[{', '.join(str(int(i)) for i in index)}]"
 
 
 @dataclass(frozen=True)
@@ -183,7 +108,6 @@ class Job:
     @classmethod
     def load(cls, path):
         """Read the job file ``path``; every path inside is relative to it."""
-        from .jobfile import read_job
         return cls(**read_job(path))
 
     def _error(self, key, value, expected):
@@ -250,7 +174,7 @@ class Job:
         for name, value in params.items():
             if name not in space.parameters:
                 raise self._error(f"params.{name}", value, f"{self.core} has no such parameter"
-                                  + _suggest(name, space.parameters))
+                                  + suggestion(name, space.parameters))
             try:
                 checked[name] = space.parameters[name].parse(value)
             except ParameterError as error:
@@ -362,8 +286,3 @@ def _range(at, size):
 
 def _text(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _suggest(name, names):
-    close = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean {close[0]}?" if close else f"; it has {', '.join(names) or 'none'}"

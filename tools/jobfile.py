@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ..gateware.isa.files import FileError, read_bytes
-from .errors import JobError
-from .job import FileLoad, Run, Save, _suggest
+from .errors import JobError, suggestion
 from .recognition import read_recognition
+from .runs import Run
+from .tensors import FileLoad, Save
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -53,7 +54,7 @@ class _Table:
     def only(self, keys):
         for key in self.values:
             if key not in keys:
-                raise JobError(f"{self.origin}: {self.key(key)}: unknown key{_suggest(key, keys)}")
+                raise JobError(f"{self.origin}: {self.key(key)}: unknown key{suggestion(key, keys)}")
 
     def get(self, key, kind, default=None, required=False):
         if key not in self.values:
