@@ -9,10 +9,9 @@ from ....gateware.cores.cherry.model.numbers import FRAC
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble_text
 from ...recognition import job_lines
-from .errors import KernelError
+from ..inputs import KernelError, check_name, check_names, check_whole
 from .module import Module
 from .stored import Stored, from_array
-from .values import checked_name, whole_number
 
 __all__ = ["to_bf16", "write_job"]
 
@@ -58,13 +57,7 @@ def _array(key, given, matrix, fmt):
 
 
 def _check_arrays(module, arrays):
-    if not hasattr(arrays, "keys"):
-        raise KernelError(f"arrays must be a dict, name of an input -> array, not {type(arrays).__name__}")
-    missing, unknown = [key for key in module.inputs if key not in arrays], [key for key in arrays if key not in module.inputs]
-    if missing:
-        raise KernelError(f"no array for input {', '.join(missing)}")
-    if unknown:
-        raise KernelError(f"no input {', '.join(map(str, unknown))}; there are {', '.join(module.inputs) or 'none'}")
+    check_names(arrays, {key: f"an array of {matrix.rows}x{matrix.cols}" for key, (_, _, matrix) in module.inputs.items()})
     if not module.outputs:
         raise KernelError("the module has no output, a run would keep nothing")
     both = [key for key in module.outputs if key in module.inputs]
@@ -73,7 +66,7 @@ def _check_arrays(module, arrays):
 
 
 def _check_place(module, program_at, size):
-    if whole_number(program_at, "program_at", 0) % ISA.program_align:
+    if check_whole("program_at", program_at, 0) % ISA.program_align:
         raise KernelError(f"program_at must be a multiple of {ISA.program_align}, not {program_at:#x}")
     if program_at + size > module.base and program_at < module.end:
         raise KernelError(f"a program of {size} bytes at {program_at:#x} lies over the arrays, which are at {module.base:#x} to "
@@ -91,13 +84,13 @@ def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_00
     folder = Path(folder)
     if not isinstance(module, Module):
         raise KernelError(f"module must be a Module, not {type(module).__name__}")
-    checked_name(name, "a job")
+    check_name("job", name)
     _check_arrays(module, arrays)
     given = {key: _array(key, arrays[key], matrix, fmt) for key, (_, fmt, matrix) in module.inputs.items()}
     source = module.source()
     _check_place(module, program_at, len(assemble_text(SOFTWARE, source, f"{name}.s").data))
     lines = ['core = "cherry"', f'program = "{name}.s"', f"program_at = {program_at:#x}",
-             f"limits = {{ cycles = {whole_number(cycles, 'cycles')} }}",
+             f"limits = {{ cycles = {check_whole('cycles', cycles, 1)} }}",
              "[params]", f"contexts = {module.contexts}", f"log_mem = {module.elements.bit_length() - 1}"]
     lines += [f"acc_frac = {module.acc_frac}"] if module.acc_frac != FRAC else []
     lines += ["sfu_lanes = 1"] if module.special else []

@@ -2,7 +2,6 @@
 """Jobs of compiled networks (docs/jobs.md)."""
 import gzip
 import os
-import re
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy as np
 from quintet.gateware.cores.pim.params import SPACE
 
 from ...recognition import job_lines
-from .checks import check_params, input_values, whole
-from .errors import KernelError
+from ..inputs import KernelError, check_name, check_whole, integers
+from .checks import check_params
 
 __all__ = ["write_job"]
 
@@ -56,15 +55,14 @@ def write_job(folder, name, compiled, values, params, *, at=None, comment="", cy
     ------
     KernelError
     """
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name):
-        raise KernelError(f"the job's name is {name!r}, expected letters, digits, _ . -")
+    check_name("job", name)
     check_params(params)
     for key, has in (("xb_rows", compiled.image.xb_rows), ("xb_cols", compiled.image.xb_cols)):
         if params[key] != has:
             raise KernelError(f"params have {key} = {params[key]}, the program was compiled for {has}")
-    values = input_values(values, compiled.in_shape).astype(np.int8)
+    values = integers("inputs", values, compiled.in_shape, 8, floats=False).astype(np.int8)
     at = compiled.areas.check_program(compiled.areas.program_at if at is None else at)
-    whole(cycles, "cycles", 1)
+    check_whole("cycles", cycles, 1)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     notes = "".join(f"# {line}\n" for line in comment.splitlines())
