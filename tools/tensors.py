@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a job puts into memory before the run, and what it keeps after it."""
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,13 +13,19 @@ __all__ = ["FileLoad", "Load", "Save"]
 
 @dataclass(frozen=True)
 class Load:
-    """Bytes put into main memory before the run. ``data`` may be given as an array; it is kept as memory holds it."""
+    """Bytes put into main memory before the run. ``data`` may be given as an array; it is kept as memory holds it.
+
+    A job that is saved has a file of that ``name`` (``x.npy``, ``x.bin``, or ``x.npz:key``), any other name becomes part of the file's.
+    """
     at: int
     data: bytes
     name: str = "data"
     what: str = ""
+    #: As it was given: an array, or bytes.
+    given: object = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self):
+        object.__setattr__(self, "given", self.data)
         if not isinstance(self.data, (bytes, bytearray)):
             data, what = memory_bytes(self.data, self.name)
             object.__setattr__(self, "data", data)
@@ -36,7 +42,7 @@ class FileLoad:
     ``where`` is put in front of messages.
     """
     def __init__(self, at, folder, name, where=""):
-        self.at, self.name, self._where = at, name, where
+        self.at, self.name, self.folder, self._where = at, name, folder, where
         self._file = self._checked(lambda: MemoryFile(folder, name))
         self.size, self.what = self._file.size, self._file.what
 
