@@ -60,13 +60,14 @@ def network_job(folder, name, layers, inputs, params, *, batch=None, comment="",
     """The job that applies ``layers`` (of :class:`.network.Layer`) to int8 ``inputs`` [rows, K] on a core of ``params``.
 
     ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm. The npz also holds
-    ``batch`` and ``rows``: with them :meth:`.network.Network.unpack_outputs` reads the saved vectors. With ``labels`` of the inputs,
-    where the batches are of equal size, the job says how many of them it recognised.
+    ``batch`` and ``rows``: with them :meth:`.network.Network.unpack_outputs` reads the saved vectors. With ``labels`` of the inputs
+    the job says how many of them it recognised.
     """
     rows = len(inputs)
-    if batch is None:       # as few batches as fit, of equal size
-        batches = -(-rows // Network(layers, params).batch)
-        batch = -(-rows // batches)
+    if batch is None:
+        most = min(rows, Network(layers, params).batch)
+        # As few batches as fit; where there are labels they are of one size, so that it can be said how the scores lie.
+        batch = next(n for n in range(most, 0, -1) if rows % n == 0) if labels is not None else -(-rows // -(-rows // most))
     network = Network(layers, params, batch=batch)
     vectors = network.pack_inputs(inputs)
     wanted = {"n": params["n"], "ub_rows": params["ub_rows"], "acc_rows": params["acc_rows"]}
@@ -77,7 +78,7 @@ def network_job(folder, name, layers, inputs, params, *, batch=None, comment="",
     shape = np.array([network.batch, rows, layers[-1].weights.shape[1]], np.int32)
     count, n = layers[-1].weights.shape[1], params["n"]
     recognition = None
-    if labels is not None and rows % network.batch == 0:
+    if labels is not None:
         recognition = Recognition(np.asarray(labels), (rows // network.batch, blocks(count, n), network.batch, n), (0, 2, 1, 3), count)
     return write_job(folder, name, network.program(rows), wanted, vectors, network.tiles,
                      (len(vectors), network.output_vectors(rows)), comment=comment, cycles=cycles, memory=memory,
