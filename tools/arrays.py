@@ -83,9 +83,12 @@ def memory_bytes(array, path="array"):
 
 
 def encode(value):
-    """File contents of a saved tensor: ``.npy`` for an array, raw for bytes."""
-    if isinstance(value, bytes):
-        return value
+    """File contents: ``.npy`` for an array, ``.npz`` for several by name, UTF-8 for text, raw for bytes."""
+    if isinstance(value, (bytes, str)):
+        return value.encode() if isinstance(value, str) else value
     buffer = io.BytesIO()
-    np.save(buffer, value, allow_pickle=False)
+    if isinstance(value, dict):
+        np.savez_compressed(buffer, **value)
+    else:
+        np.save(buffer, value, allow_pickle=False)
     return buffer.getvalue()

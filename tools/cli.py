@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line, ``quintet``. Each subcommand is a module of ``tools/commands``, imported when it is asked for."""
+"""The command line, ``quintet``. Each subcommand is a module of its own, imported when it is asked for."""
 import argparse
 import importlib
 import os
@@ -11,7 +11,7 @@ from .errors import Exit, exit_code
 
 __all__ = ["COMMANDS", "main"]
 
-#: Subcommand -> one line of help. The module has the same name and exports ``arguments(parser)`` and ``run(args, console)``.
+#: Subcommand -> one line of help. Its module, of the same name, exports ``arguments(parser)`` and ``run(args, console)``.
 COMMANDS = {
     "demo": "the first minute: handwritten digits on a virtual board",
     "boards": "list the boards, and which core fits which",
@@ -29,6 +29,9 @@ COMMANDS = {
     "matrix": "build every board and core that fit together",
     "doctor": "say what is missing on this machine, and how to get it",
 }
+
+#: Modules of commands that do not lie in ``tools/commands``: the demo runs firmware, which tools know nothing of.
+_PLACES = {"demo": "..firmware.demo.command"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -71,7 +74,7 @@ def _parse(argv):
         import difflib
         close = difflib.get_close_matches(argv[0], COMMANDS, 1)
         raise _Usage(f"no command {argv[0]!r}" + (f"; did you mean {close[0]}?" if close else "") + " (see quintet --help)")
-    module = importlib.import_module(f".commands.{argv[0]}", __package__)
+    module = importlib.import_module(_PLACES.get(argv[0], f".commands.{argv[0]}"), __package__)
     parser = _Parser(prog=f"quintet {argv[0]}", description=module.__doc__, allow_abbrev=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)
     module.arguments(parser)

@@ -2,7 +2,7 @@
 """Errors a user can cause, each with the exit code of the command that meets it (docs/command-line.md)."""
 import sys
 
-__all__ = ["Exit", "InputError", "JobError", "NoDeviceError", "QuintetError", "TargetError", "exit_code"]
+__all__ = ["Exit", "InputError", "JobError", "NoDeviceError", "QuintetError", "TargetError", "exit_code", "suggestion"]
 
 
 class Exit:
@@ -54,6 +54,13 @@ _FOREIGN = (
     ("quintet.gateware.isa.outcome", "UndefinedResult", Exit.FAULT),
     ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),
 )
+
+
+def suggestion(name, names):
+    """What the message about the unknown ``name`` ends with: the one of ``names`` that was meant, or all of them."""
+    import difflib
+    close = difflib.get_close_matches(name, list(names), 1)
+    return f"; did you mean {close[0]}?" if close else f"; it has {', '.join(names) or 'none'}"
 
 
 def exit_code(error):

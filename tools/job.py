@@ -1,94 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs: a program, the memory to fill before it, the memory to keep after it (docs/jobs.md)."""
-import difflib
+import tempfile
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-
-import numpy as np
 
 from ..gateware.cores import RoomError, open_room
 from ..gateware.isa.parameters import ParameterError
-from .arrays import MemoryFile, memory_bytes
-from .errors import JobError
+from .arrays import encode
+from .errors import JobError, suggestion
+from .jobfile import read_job
+from .jobwriting import write_job
 from .registers import RegisterMap
-from .runs import Run, Step
+from .runs import Run, Source, Step
+from .tensors import FileLoad, Load, Save
 
-__all__ = ["FileLoad", "Image", "Job", "Load", "Part", "Run", "Save"]
+__all__ = ["FileLoad", "Image", "Job", "Load", "Part", "Run", "Save", "Source"]
 
 ADDRESSES = 1 << 32
-
-
-@dataclass(frozen=True)
-class Load:
-    """Bytes put into main memory before the run. ``data`` may be given as an array; it is kept as memory holds it."""
-    at: int
-    data: bytes
-    name: str = "data"
-    what: str = ""
-
-    def __post_init__(self):
-        if not isinstance(self.data, (bytes, bytearray)):
-            data, what = memory_bytes(self.data, self.name)
-            object.__setattr__(self, "data", data)
-            object.__setattr__(self, "what", what)
-
-    @property
-    def size(self):
-        return len(self.data)
-
-
-class FileLoad:
-    """As :class:`Load`, of a file: its contents are read when they are first asked for, once their size is known to fit.
-
-    ``where`` is put in front of messages.
-    """
-    def __init__(self, at, folder, name, where=""):
-        self.at, self.name, self._where = at, name, where
-        self._file = self._checked(lambda: MemoryFile(folder, name))
-        self.size, self.what = self._file.size, self._file.what
-
-    @cached_property
-    def data(self):
-        return self._checked(self._file.read)
-
-    def _checked(self, read):
-        try:
-            return read()
-        except JobError as error:
-            raise JobError(f"{self._where}{error}") from None
-
-
-@dataclass(frozen=True)
-class Save:
-    """A tensor kept after the run: ``size`` raw bytes, or an array of ``dtype`` and ``shape``.
-
-    ``recognition`` (:class:`~.recognition.Recognition`) says which images its numbers classify, if they do.
-    """
-    at: int
-    name: str
-    dtype: str | None = None
-    shape: tuple | None = None
-    size: int | None = None
-    recognition: object = None
-
-    def __post_init__(self):
-        if self.dtype is not None:
-            object.__setattr__(self, "shape", tuple(self.shape))
-            object.__setattr__(self, "size", int(np.prod(self.shape, dtype=object)) * np.dtype(self.dtype).itemsize)
-
-    def decode(self, data):
-        """The tensor that ``data``, the bytes read from memory, stands for."""
-        if self.dtype is None:
-            return bytes(data)
-        return np.frombuffer(data, dtype=np.dtype(self.dtype).newbyteorder("<")).reshape(self.shape).copy()
-
-    def element(self, offset):
-        """Text for byte ``offset`` of this tensor: ``y.npy[2, 1]``."""
-        if self.dtype is None:
-            return f"{self.name} byte {offset}"
-        index = np.unravel_index(offset // np.dtype(self.dtype).itemsize, self.shape)
-        return f"{self.name}[{', '.join(str(int(i)) for i in index)}]"
 
 
 @dataclass(frozen=True)
@@ -134,12 +62,12 @@ class Image:
 class Job:
     """One run of one program, or of several one after another.
 
-    :meth:`load` reads a TOML file; from Python the same things are given as arguments.
+    :meth:`load` reads a TOML file, :meth:`save` writes one; from Python the same things are given as arguments.
 
     Parameters
     ----------
     core : str, name of the ISA
-    program : path of a program in any form of the ISA, or bytes in its binary form
+    program : path of a program in any form of the ISA, :class:`~.runs.Source`, or bytes in its binary form
     program_at : int, byte address in main memory
     runs : iterable of Run, in place of ``program`` and ``program_at``: the programs, in order
     params : dict, build parameters that the job needs
@@ -183,8 +111,28 @@ class Job:
     @classmethod
     def load(cls, path):
         """Read the job file ``path``; every path inside is relative to it."""
-        from .jobfile import read_job
         return cls(**read_job(path))
+
+    def save(self, path, *, comment="", extra=None):
+        """Write the job file ``path``, which :meth:`load` reads as the same job, and beside it what lies in no file yet; all files or none.
+
+        Parameters
+        ----------
+        comment : first lines of the file
+        extra : further arrays for the archives of loads, ``"x.npz:key"`` -> array
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        JobError
+            What a file cannot say: an empty load, a name that is no file's or another one's.
+        InputError
+            The files cannot be written.
+        """
+        return write_job(self, Path(path), comment, extra or {})
 
     def _error(self, key, value, expected):
         shown = f'"{value}"' if isinstance(value, str) and not value.startswith("0x") else value
@@ -211,12 +159,12 @@ class Job:
 
     def _check_runs(self, program, program_at, runs):
         """The programs: they are there, at legal addresses."""
-        self._several = runs is not None
-        if self._several and (program is not None or program_at is not None):
+        self.several = runs is not None
+        if self.several and (program is not None or program_at is not None):
             raise JobError(f"{self.origin}: program and program_at stand in [[run]] where a job has several programs")
-        if not self._several and program is None:
+        if not self.several and program is None:
             raise JobError(f"{self.origin}: program is missing; expected a path, or bytes in binary form")
-        runs = list(runs) if self._several else [Run(program, program_at)]
+        runs = list(runs) if self.several else [Run(program, program_at)]
         if not runs:
             raise JobError(f"{self.origin}: run: no program; expected at least one [[run]]")
         align = self.isa.program_align
@@ -229,7 +177,7 @@ class Job:
         return runs
 
     def _run_key(self, index):
-        return f"run[{index}]." if self._several else ""
+        return f"run[{index}]." if self.several else ""
 
     def _check_run_registers(self):
         """Registers of each program, and the window that is in force then."""
@@ -250,7 +198,7 @@ class Job:
         for name, value in params.items():
             if name not in space.parameters:
                 raise self._error(f"params.{name}", value, f"{self.core} has no such parameter"
-                                  + _suggest(name, space.parameters))
+                                  + suggestion(name, space.parameters))
             try:
                 checked[name] = space.parameters[name].parse(value)
             except ParameterError as error:
@@ -317,13 +265,13 @@ class Job:
         """A :class:`Step` for every program; one that runs more than once is assembled once."""
         steps, made = [], {}
         for index, run in enumerate(self.runs):
-            key = run.program if isinstance(run.program, Path) else bytes(run.program)
+            key = run.program if isinstance(run.program, (Path, Source)) else bytes(run.program)
             if key not in made:
                 made[key] = self._program(run, params, memory_size, f"{self._run_key(index)}program")
             program = made[key]
             registers = {**(self.registers if index == 0 else {}), **run.registers, "program_address": run.at,
                          "program_length": len(program.data)}
-            what = f"run[{index}] ({run.name})" if self._several else "the program"
+            what = f"run[{index}] ({run.name})" if self.several else "the program"
             steps.append(Step(run.name, what, program, run.at, registers))
         return steps
 
@@ -331,7 +279,7 @@ class Job:
         """What the build and the ISA itself refuse of registers and programs, with the registers that are in force."""
         in_force = {"window_base": 0, "window_limit": memory_size}
         for index, step in enumerate(steps):
-            origin = f"{self.origin}: {self._run_key(index)[:-1]}" if self._several else self.origin
+            origin = f"{self.origin}: {self._run_key(index)[:-1]}" if self.several else self.origin
             for name, value in step.registers.items():
                 if name not in ("program_address", "program_length"):
                     self.register_map.check_build(name, value, params, memory_size, origin, target)
@@ -349,11 +297,19 @@ class Job:
             from types import SimpleNamespace
             program = SimpleNamespace(data=bytes(run.program), warnings=[], lines={})
         else:
-            from ..gateware.isa.asm import load_program
-            program = load_program(self.software, run.program, params, most=memory_size)
+            program = self._load_program(run.program, params, memory_size)
         if not program.data:
-            raise self._error(key, str(run.program), "is empty")
+            raise self._error(key, run.name, "is empty")
         return program
+
+    def _load_program(self, program, params, memory_size):
+        from ..gateware.isa.asm import load_program
+        if not isinstance(program, Source):
+            return load_program(self.software, program, params, most=memory_size)
+        with tempfile.TemporaryDirectory(prefix="quintet-") as folder:
+            for name, contents in program.files.items():
+                Path(folder, name).write_bytes(encode(contents))
+            return load_program(self.software, Path(folder, program.name), params, most=memory_size)
 
 
 def _range(at, size):
@@ -362,8 +318,3 @@ def _range(at, size):
 
 def _text(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _suggest(name, names):
-    close = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean {close[0]}?" if close else f"; it has {', '.join(names) or 'none'}"

@@ -7,16 +7,17 @@ from pathlib import Path
 import numpy as np
 
 from ..gateware.isa.files import FileError, read_bytes
-from .errors import JobError
-from .job import FileLoad, Run, Save, _suggest
+from .errors import JobError, suggestion
 from .recognition import read_recognition
+from .runs import Run
+from .tensors import FileLoad, Save
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["read_job"]
+__all__ = ["Table", "read_job", "read_save"]
 
 _MOST_JOB = 1 << 20
 _MOST_DIMENSIONS = 32
@@ -33,7 +34,7 @@ def _typed(value, kind):
     return type(value) is kind
 
 
-class _Table:
+class Table:
     """A TOML table that knows where it stands, for messages."""
     def __init__(self, origin, name, values):
         self.origin = origin
@@ -53,7 +54,7 @@ class _Table:
     def only(self, keys):
         for key in self.values:
             if key not in keys:
-                raise JobError(f"{self.origin}: {self.key(key)}: unknown key{_suggest(key, keys)}")
+                raise JobError(f"{self.origin}: {self.key(key)}: unknown key{suggestion(key, keys)}")
 
     def get(self, key, kind, default=None, required=False):
         if key not in self.values:
@@ -73,13 +74,13 @@ class _Table:
 
     def table(self, key):
         """The table under ``key``; an empty one if there is none."""
-        return _Table(self.origin, self.key(key), self.get(key, dict, {}))
+        return Table(self.origin, self.key(key), self.get(key, dict, {}))
 
     def tables(self, key):
         for i, entry in enumerate(self.get(key, list, [])):
             if not isinstance(entry, dict):
                 raise JobError(f"{self.origin}: {key}[{i}] = {entry!r}: expected a table ([[{key}]])")
-            yield _Table(self.origin, f"{key}[{i}]", entry)
+            yield Table(self.origin, f"{key}[{i}]", entry)
 
 
 def read_job(path):
@@ -102,7 +103,7 @@ def read_job(path):
         values = tomllib.loads(text.replace("\r\n", "\n").removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:       # a number of too many digits is a ValueError of another kind
         raise JobError(f"{path}: not TOML: {error}") from None
-    top = _Table(path, "", values)
+    top = Table(path, "", values)
     top.only(_TOP)
     folder = path.parent
     core = top.get("core", str, required=True)
@@ -143,7 +144,7 @@ def _saves(top, folder, runs):
         inputs[_place(folder, table.values["file"].split(".npz:")[0])] = "a load"
     saves, names = [], {}
     for table in top.tables("save"):
-        save = _save(folder, table)
+        save = read_save(table, folder)
         place = _place(folder, save.name)
         if place in inputs:
             raise table.error("file", f"another name: this is the file of {inputs[place]}")
@@ -158,7 +159,8 @@ def _place(folder, name):
     return os.path.realpath(folder / name)
 
 
-def _save(folder, table):
+def read_save(table, folder):
+    """The :class:`~.tensors.Save` of a ``[[save]]``."""
     name = table.path("file")
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..gateware.isa.files import write_whole
-from .arrays import MemoryFile, encode
+from .arrays import MemoryFile
 from .errors import JobError
 
-__all__ = ["Recognition", "job_lines", "read_recognition", "recognised_text"]
+__all__ = ["Recognition", "read_recognition", "recognised_text"]
 
 
 @dataclass(frozen=True)
@@ -22,11 +21,13 @@ class Recognition:
     labels : integers [images], the class of each image
     shape, order : the tensor is taken as of ``shape``, and its axes in ``order``; ``None``: as it was saved
     classes : the first so many numbers of each image are its scores; ``None``: all
+    file : path of the labels, ``.npy`` or ``file.npz:key``; ``None``: a job that is saved has them beside it
     """
     labels: np.ndarray
     shape: tuple | None = None
     order: tuple | None = None
     classes: int | None = None
+    file: str | None = None
 
     def scores(self, tensor):
         """[images, classes] of the saved ``tensor``."""
@@ -72,7 +73,7 @@ def read_recognition(table, folder, dtype, shape):
         raise unpack.error("classes", f"1 to {row}, the numbers of each of {len(labels)} images")
     if labels.min() < 0 or labels.max() >= (classes or row):
         raise table.error("labels", f"classes from 0 to {(classes or row) - 1}, not {labels.min()} to {labels.max()}")
-    return Recognition(labels, taken if "shape" in unpack.values else None, order, classes)
+    return Recognition(labels, taken if "shape" in unpack.values else None, order, classes, str(Path(folder, table.values["labels"])))
 
 
 def _sizes(table, key, least=1):
@@ -96,12 +97,3 @@ def _labels(table, folder, elements):
         text = str(error)
         raise error if text.startswith(str(table.origin)) else JobError(
             f'{table.origin}: {table.key("labels")} = "{name}": {text}') from None
-
-
-def job_lines(folder, name, labels, *, shape=None, order=None, classes=None):
-    """Writes ``NAME_labels.npy`` into ``folder``, and gives the lines of a ``[[save]]`` that names it."""
-    file = f"{name}_labels.npy"
-    write_whole(Path(folder) / file, encode(np.asarray(labels)))
-    given = {"shape": shape and list(shape), "order": order and list(order), "classes": classes}
-    text = ", ".join(f"{key} = {value}" for key, value in given.items() if value is not None)
-    return [f'labels = "{file}"', *([f"unpack = {{ {text} }}"] if text else [])]

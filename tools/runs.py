@@ -5,7 +5,27 @@ from pathlib import Path
 
 from ..gateware.isa.outcome import Outcome
 
-__all__ = ["Run", "Step", "total"]
+__all__ = ["Run", "Source", "Step", "total"]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A program in any form of the ISA that lies in no file yet; a job that is saved has it beside it.
+
+    Attributes
+    ----------
+    name : str, of the file, its suffix that of the form
+    text : str or bytes
+    beside : dict, name -> contents of the files that the program names, as :func:`~.arrays.encode` takes them
+    """
+    name: str
+    text: object
+    beside: dict = field(default_factory=dict)
+
+    @property
+    def files(self):
+        """name -> contents of all files."""
+        return {**self.beside, self.name: self.text}
 
 
 @dataclass(frozen=True)
@@ -14,7 +34,7 @@ class Run:
 
     Attributes
     ----------
-    program : path of a program in any form of the ISA, or bytes in its binary form
+    program : path of a program in any form of the ISA, :class:`Source`, or bytes in its binary form
     at : int, byte address in main memory
     registers : dict, written before this program starts; they stay for those after it
     """
@@ -23,7 +43,7 @@ class Run:
     registers: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        if not isinstance(self.program, (bytes, bytearray)):
+        if not isinstance(self.program, (bytes, bytearray, Source)):
             object.__setattr__(self, "program", Path(self.program))
 
     @property

@@ -2,15 +2,14 @@
 """Trains the digits CNN: ``python -m quintet.firmware.opu.train_digits``. Needs the extra ``train``; takes a minute.
 
 A network in the manner of LeNet on the 8x8 images of the UCI handwritten digits: 3x3 1->16, ReLU, 2x2 max-pool; 3x3 16->32, ReLU, 2x2
-max-pool; 128->64, ReLU; 64->10. The split is that of the OpenTPU's networks: 540 of the 1,797 images are held out, nothing but
-the other 1,257 decides about weights and fixed-point positions.
+max-pool; 128->64, ReLU; 64->10. The split is that of ``firmware/digits``: images that are held out decide about nothing.
 """
 import argparse
 from pathlib import Path
 
 import numpy as np
 
-from ..opentpu.train_digits import augment, split
+from ..digits.training import augment, load
 from .digits import inputs_of, network_of
 from .float_network import LAYERS, as_matrix, forward
 
@@ -122,13 +121,8 @@ def main(argv=None):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=60)
     options = parser.parse_args(argv)
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        parser.error("needs scikit-learn: pip install 'quintet[train]'")
     from quintet.tools.kernels.opu import run_network
-    data = load_digits()
-    (images, labels), (test, answers), _ = split(data.data.astype(np.int64), data.target)
+    (images, labels), (test, answers), _ = load(parser)
     model = train(images, labels, seed=options.seed, epochs=options.epochs)
     whole = quantise(model, images)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Quantises the digits networks for PIM: ``python -m quintet.firmware.pim.quantise_digits``. Needs the extra ``train``.
 
-The float networks are the project's own: the MLP 64-32-10 of ``firmware/opentpu/train_digits.py``, the CNN of
+The float networks are the project's own: the MLP 64-32-10 of ``firmware/digits``, the CNN of
 ``firmware/opu/train_digits.py``. Weights become int8, biases int32 in the scale of the sums, every layer a shift; only the
 training images decide about the shifts.
 """
@@ -12,7 +12,8 @@ import numpy as np
 
 from quintet.gateware.isa.files import load_archive
 
-from ..opentpu.train_digits import prepare, split
+from ..digits import float_weights, with_bias
+from ..digits.training import load
 from ..opu.digits import FOLDER as CNN_FOLDER
 from ..opu.train_digits import LAYERS, forward
 
@@ -40,7 +41,7 @@ def _layer(result, name, weights, bias, reach, given, last):
 
 def quantise_mlp(weights, images):
     """Arrays ``mlp1_w`` .. of float ``weights`` (two matrices); ``images`` [count, 64] of 0 to 16."""
-    values, result, given = prepare(images, norm=True).astype(np.float64), {}, 0
+    values, result, given = with_bias(images).astype(np.float64), {}, 0
     for k, w in enumerate(weights):
         sums = values @ w
         values = np.maximum(sums, 0)
@@ -65,17 +66,11 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="quantise_digits", description="Quantise the digits networks (extra `train`).")
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "digits" / "weights.npz")
     options = parser.parse_args(argv)
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        parser.error("needs scikit-learn: pip install 'quintet[train]'")
-    from ..opentpu import digits as mlp
     from .digits import accuracy_of
-    data = load_digits()
-    (images, _), (test, answers), _ = split(data.data.astype(np.int64), data.target)
-    cnn, dense = load_archive(CNN_FOLDER / "weights.npz"), load_archive(Path(mlp.__file__).parent / "digits.npz")
+    (images, _), (test, answers), _ = load(parser)
+    cnn = load_archive(CNN_FOLDER / "weights.npz")
     model = {name: (cnn[f"{name}_float"], cnn[f"{name}_float_b"]) for name in LAYERS}
-    result = quantise_mlp([dense["float_w1"], dense["float_w2"]], images)
+    result = quantise_mlp(float_weights(), images)
     result |= quantise_cnn(model, images)
     for name in ("mlp", "cnn"):
         print(f"{name}, held out: {accuracy_of(result, name, test, answers):.4f}")

@@ -64,7 +64,9 @@ def test_whole_numbers_refused(value):
 
 
 def test_whole_numbers():
-    assert check_whole("n", np.int16(5), 1, 9) == 5
+    assert check_whole("n", np.int16(5), 1, 9) == check_whole("n", 5, 1) == 5
+    with pytest.raises(KernelError, match="^n is 0, expected an integer of at least 1$"):
+        check_whole("n", 0, 1)
 
 
 @pytest.mark.parametrize("given, message", [
@@ -80,6 +82,6 @@ def test_names_of_inputs(given, message):
 
 def test_names():
     check_name("layer", "conv2d-3.x+y")
-    for name in ("", "a b", "a/b", "a\n", None):
-        with pytest.raises(KernelError, match="^layer .*: the name must be of letters, digits and _ . [+] - alone$"):
+    for name in ("", "a b", "a/b", "a\n", ".x", "-x", None):
+        with pytest.raises(KernelError, match="^layer .*: the name must be of letters, digits and _ . [+] - alone, and begin with"):
             check_name("layer", name)

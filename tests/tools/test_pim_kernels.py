@@ -256,7 +256,7 @@ def test_refusals():
     refuse("dense3: weights are float64, expected int8", Network, (4,), [Dense("dense3", np.zeros((4, 3)))])
     refuse("d: bias is int64 (3,), expected int32 (3,)", Network, (4,),
            [Dense("d", one.weights, np.zeros(3, np.int64))])
-    refuse("d: shift is 48, expected 0 to 47", Network, (4,), [Dense("d", one.weights, None, 48)])
+    refuse("d: shift is 48, expected an integer from 0 to 47", Network, (4,), [Dense("d", one.weights, None, 48)])
     refuse("dense3: results of 16 bits, expected 8 in front of another layer", Network, (4,),
            [dense(rng, 4, 3, bits=16), dense(rng, 3, 3)])
     refuse("dense3: results of 12 bits, expected 8, 16 or 32", Network, (4,), [dense(rng, 4, 3, bits=12)])
@@ -296,7 +296,7 @@ def test_refused_layers():
     refuse("d: weights are (4, 0), there are none", *one(Dense("d", eye[:, :0])))
     refuse("d: weights are (), there are none", *one(Dense("d", np.array(1, np.int8))))
     for shift in (-1, 1.0, True, "3", None):
-        refuse(f"d: shift is {shift}, expected 0 to 47", *one(Dense("d", eye, None, shift)))
+        refuse(f"d: shift is {shift!r}, expected an integer from 0 to 47", *one(Dense("d", eye, None, shift)))
     refuse("d: relu is 2, expected True or False", *one(Dense("d", eye, relu=2)))
     sides = "(top, left, bottom, right)"
     for what, value, names in (("padding", -1, sides), ("padding", (1, 1), sides), ("padding", 0.5, sides), ("stride", 0, "(rows, columns)"),
@@ -314,13 +314,13 @@ def test_refused_builds_and_places():
         refuse("params must be a dict of build parameters, not str", function, network, "85f")
         refuse("params lack arrays, lanes", function, network, {k: v for k, v in BIG.items() if k not in ("arrays", "lanes")})
         refuse("params have an unknown core", function, network, {**BIG, "core": 4})
-        refuse("images is 0, expected a whole number from 1 on", function, network, BIG, images=0)
-        refuse("images is 2.0, expected a whole number from 1 on", function, network, BIG, images=2.0)
-        refuse("cores is 0, expected a whole number from 1 on", function, network, BIG, cores=0)
+        refuse("images is 0, expected an integer of at least 1", function, network, BIG, images=0)
+        refuse("images is 2.0, expected an integer of at least 1", function, network, BIG, images=2.0)
+        refuse("cores is 0, expected an integer of at least 1", function, network, BIG, cores=0)
         refuse("mode 64, expected 64, 32, packed", function, network, BIG, mode=64)
-        refuse("gmem is -1, expected 0 to 4294967295", function, network, BIG, gmem=-1)
-        refuse("inputs is 4294967296, expected 0 to 4294967295", function, network, BIG, inputs=1 << 32)
-        refuse("outputs is 0.5, expected 0 to 4294967295", function, network, BIG, outputs=0.5)
+        refuse("gmem is -1, expected an integer from 0 to 4294967295", function, network, BIG, gmem=-1)
+        refuse("inputs is 4294967296, expected an integer from 0 to 4294967295", function, network, BIG, inputs=1 << 32)
+        refuse("outputs is 0.5, expected an integer from 0 to 4294967295", function, network, BIG, outputs=0.5)
         refuse("program_at is 0x20, expected a multiple of 64", function, network, BIG, program_at=0x20)
         refuse("the inputs, 0x0 to 0x8, and the outputs, 0x4 to 0xa, overlap", function, network, BIG, images=2, outputs=4)
         refuse("the outputs, 0xfffffffe to 0x100000001, lie past the end of 4 GiB", function, network, BIG, gmem=0xFFFF_FF00,
@@ -329,7 +329,7 @@ def test_refused_builds_and_places():
         refuse(f"the program, 0x0 to {size:#x}, and the inputs, 0x0 to 0x4, overlap", function, network, BIG, gmem=0)
         refuse(f"the program, 0x40 to {size + 64:#x}, and the outputs, 0x42 to 0x45, overlap", function, network, BIG, gmem=2,
                outputs=64, program_at=64)
-    refuse("chunk is 0, expected a whole number from 1 on", compile_network, network, BIG, chunk=0)
+    refuse("chunk is 0, expected an integer of at least 1", compile_network, network, BIG, chunk=0)
     refuse("3 images do not share out among 1 cores in chunks of 2", compile_network, network, BIG, images=3, chunk=2)
     one = Network((1,), [Dense("one", np.ones((1, 1), np.int8))])
     refuse("core 0: 3200000004 instructions do not fit 4 GiB", compile_network, one, BIG, images=4 * 10**8, cores=1, mode="64")
@@ -343,38 +343,38 @@ def test_refused_builds_and_places():
 
 
 BAD_INPUTS = [
-    (np.zeros((2, 4)), "the inputs are float64, expected whole numbers"),
-    (np.zeros((2, 4), bool), "the inputs are bool, expected whole numbers"),
-    ({"x": 1}, "the inputs are object, expected whole numbers"),
-    ([[1, 2, 3, 4], [1, 2, 3, 1 << 70]], "the inputs are object, expected whole numbers"),
-    ([[1, 2, 3, 4], [1, 2, 3]], "the inputs are no array: their rows differ in length"),
-    ([[1, 2, 3, 4], [1, 2, 300, 4]], "the inputs have 300 at (1, 2), expected -128 to 127"),
-    (np.full((2, 4), 128, np.uint8), "the inputs have 128 at (0, 0), expected -128 to 127"),
-    ([[1, 2, 3, -129], [1, 2, 3, 4]], "the inputs have -129 at (0, 3), expected -128 to 127"),
+    (np.zeros((2, 4)), "inputs: float64 [2, 4], expected integers [{}, 4]"),
+    (np.zeros((2, 4), bool), "inputs: bool [2, 4], expected integers [{}, 4]"),
+    ({"x": 1}, "inputs: object [], expected integers [{}, 4]"),
+    ([[1, 2, 3, 4], [1, 2, 3, 1 << 70]], "inputs[1, 3] is 1180591620717411303424, expected an integer from -128 to 127"),
+    ([[1, 2, 3, 4], [1, 2, 3]], "inputs: rows of several lengths, expected integers [{}, 4]"),
+    ([[1, 2, 3, 4], [1, 2, 300, 4]], "inputs[1, 2] is 300, expected an integer from -128 to 127"),
+    (np.full((2, 4), 128, np.uint8), "inputs[0, 0] is 128, expected an integer from -128 to 127"),
+    ([[1, 2, 3, -129], [1, 2, 3, 4]], "inputs[0, 3] is -129, expected an integer from -128 to 127"),
 ]
 
 
 @pytest.mark.parametrize("values, message", BAD_INPUTS)
 def test_refused_inputs(tmp_path, values, message):
     network = Network((4,), [dense(np.random.default_rng(17), 4, 3)])
-    refuse(message, run_network, network, values)
-    refuse(message, write_job, tmp_path, "bad", compile_network(network, BIG, images=2), values, BIG)
+    refuse(message.format("images"), run_network, network, values)
+    refuse(message.format(2), write_job, tmp_path, "bad", compile_network(network, BIG, images=2), values, BIG)
     assert not any(tmp_path.iterdir())
 
 
 def test_refused_jobs(tmp_path):
     network = Network((4,), [dense(np.random.default_rng(18), 4, 3)])
     compiled, values = compile_network(network, BIG, images=2), np.zeros((2, 4), np.int8)
-    refuse("the inputs are (8,), expected (2, 4)", write_job, tmp_path, "x", compiled, values.ravel(), BIG)
-    refuse("the inputs are (1, 4), expected (2, 4)", write_job, tmp_path, "x", compiled, values[:1], BIG)
-    refuse("the inputs are (4,), expected (images, 4)", run_network, network, values[0])
-    refuse("the inputs are (2, 5), expected (images, 4)", run_network, network, np.zeros((2, 5), np.int8))
+    refuse("inputs: int8 [8], expected integers [2, 4]", write_job, tmp_path, "x", compiled, values.ravel(), BIG)
+    refuse("inputs: int8 [1, 4], expected integers [2, 4]", write_job, tmp_path, "x", compiled, values[:1], BIG)
+    refuse("inputs: int8 [4], expected integers [images, 4]", run_network, network, values[0])
+    refuse("inputs: int8 [2, 5], expected integers [images, 4]", run_network, network, np.zeros((2, 5), np.int8))
     for name in ("", "a/b", 'a"', "a\n", ".x", None):
-        refuse(f"the job's name is {name!r}, expected letters, digits, _ . -", write_job, tmp_path, name, compiled, values, BIG)
+        refuse(f"job {name!r}: the name must be of letters, digits and _ . + - alone, and begin with a letter, a digit or _", write_job, tmp_path, name, compiled, values, BIG)
     refuse("params have xb_rows = 32, the program was compiled for 64", write_job, tmp_path, "x", compiled, values,
            SPACE.resolve("hx8k"))
     refuse("params lack lanes", write_job, tmp_path, "x", compiled, values, {k: v for k, v in BIG.items() if k != "lanes"})
-    refuse("cycles is 0, expected a whole number from 1 on", write_job, tmp_path, "x", compiled, values, BIG, cycles=0)
+    refuse("cycles is 0, expected an integer of at least 1", write_job, tmp_path, "x", compiled, values, BIG, cycles=0)
     refuse("program_at is 0x8, expected a multiple of 64", write_job, tmp_path, "x", compiled, values, BIG, at=8)
     at, size = compiled.inputs - 64, len(compiled.data)
     refuse(f"the program, {at:#x} to {at + size:#x}, and the inputs, {at + 64:#x} to {at + 72:#x}, overlap", write_job, tmp_path,

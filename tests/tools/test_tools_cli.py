@@ -249,7 +249,7 @@ def test_illegal_opcode(quintet, small):
 
 
 def test_limit(quintet, small):
-    ran = quintet("run", small.edit("cycles = 10_000", "cycles = 5"), "--json")
+    ran = quintet("run", small.edit("cycles = 10000", "cycles = 5"), "--json")
     assert ran.code == 5 and ran.json["status"] == "aborted" and ran.json["fault"]["name"] == "aborted"
     assert "limit of 5 instructions" in ran.err and not (small.folder / "y.npy").exists()
 

@@ -3,7 +3,7 @@
 import pytest
 from tools_fake_board import FakeBoard
 
-from quintet.tools import demo
+from quintet.firmware import demo
 from quintet.tools.targets.link import LinkTarget
 
 

@@ -23,7 +23,7 @@ from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import LinkError, RefusedError
 from quintet.tools.link.frames import Answer, Decoder, Request
 from quintet.tools.link.notices import Notice, decode_notice, encode_notice
-from quintet.tools.link.pipe import open_pipe
+from quintet.tools.link.ports import open_pipe
 from quintet.tools.link.served import ServedPipe
 from quintet.tools.serve import ServeError, SocketEndpoint, listener, server
 

@@ -6,27 +6,33 @@ from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["KernelError", "check_name", "check_names", "check_whole", "integers"]
+__all__ = ["KernelError", "check_name", "check_names", "check_whole", "integers", "is_whole"]
 
 #: Names become those of files and of arrays in them.
-_NAME = re.compile(r"[\w.+-]+")
+_NAME = re.compile(r"\w[\w.+-]*")
 
 
 class KernelError(ValueError):
-    """What a kernel library, or a build, cannot run. The message names the layer or input, the value, and what was expected."""
+    """What a kernel library, or a build, cannot run, and a job that cannot be written. The message names the layer or input, the value, and
+    what was expected."""
 
 
-def check_whole(what, value, low, high):
-    """``value`` as an int from ``low`` to ``high``, Python's or numpy's; raises :class:`KernelError`."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and low <= value <= high:
+def is_whole(value, low, high=None):
+    """Whether ``value`` is an integer, Python's or numpy's, from ``low`` to ``high`` (``None``: no upper end)."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and low <= value and (high is None or value <= high)
+
+
+def check_whole(what, value, low, high=None):
+    """``value`` as an int from ``low`` to ``high``; raises :class:`KernelError`."""
+    if is_whole(value, low, high):
         return int(value)
-    raise KernelError(f"{what} is {value!r}, expected an integer from {low} to {high}")
+    raise KernelError(f"{what} is {value!r}, expected an integer " + (f"of at least {low}" if high is None else f"from {low} to {high}"))
 
 
 def check_name(what, name):
     """Refuses a name that cannot be part of a file's; raises :class:`KernelError`."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise KernelError(f"{what} {name!r}: the name must be of letters, digits and _ . + - alone")
+        raise KernelError(f"{what} {name!r}: the name must be of letters, digits and _ . + - alone, and begin with a letter, a digit or _")
 
 
 def check_names(given, expected, what="input"):

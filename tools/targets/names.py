@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
-import re
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from ..errors import TargetError
+from .serial_port import open_port, port_options, public_name
 
 __all__ = ["TargetName", "open_target", "parse_target", "public_name"]
 
@@ -44,14 +44,8 @@ def parse_target(text):
             raise TargetError(f"target {text}: expected an ISA behind model:, as in model:opentpu")
         preset, params, _ = _query(text, query, ())
         return TargetName(text, "model", isa=_known_isa(text, isa), preset=preset, params=params)
-    from .serial_port import port_options
     port_options(text)
     return TargetName(text, "board", port=text)
-
-
-def public_name(text):
-    """A target's name as messages and reports have it: a token is nobody's business."""
-    return re.sub(r"(?<=[?&]token=)[^&]*", "..", text)
 
 
 def _split(text):
@@ -129,5 +123,4 @@ def open_target(name, progress=None):
     if parsed.kind == "sim":
         from .sim import open_sim
         return open_sim(parsed, progress)
-    from .serial_port import open_port
     return open_port(parsed.port)

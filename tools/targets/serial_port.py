@@ -7,7 +7,8 @@ from functools import cache
 
 from ..errors import NoDeviceError, TargetError
 
-__all__ = ["Identity", "candidates", "identities", "open_port"]
+__all__ = ["Identity", "candidates", "identities", "open_port", "port_options", "public_name"]
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -47,6 +48,11 @@ def candidates():
     return sorted(found, key=lambda port: port.device)
 
 
+def public_name(text):
+    """A target's name as messages and reports have it: a token is nobody's business."""
+    return re.sub(r"(?<=[?&]token=)[^&]*", "..", text)
+
+
 def open_port(port):
     """A :class:`~.link.LinkTarget` on ``port``.
 
@@ -65,10 +71,9 @@ def open_port(port):
 def _open(port):
     from ..link.client import LinkClient
     from ..link.errors import RefusedError
-    from ..link.pipe import open_pipe
+    from ..link.ports import open_pipe
     from ..link.served import ServedPipe
     from .link import LinkTarget
-    from .names import public_name
     place, rate, deadline, token = port_options(port)
     try:
         pipe = open_pipe(place, **rate)
@@ -94,7 +99,6 @@ def port_options(port):
     from ..link.address import parse_address
     from ..link.notices import TOKEN
     from ..link.socket_pipe import SCHEME
-    from .names import public_name
     shown = public_name(port)
     place, mark, query = port.rpartition("?")
     if not mark or "=" not in query:
@@ -147,7 +151,7 @@ def _ask(port):
         It does not answer at any; that of the first rate.
     """
     from ..link.errors import LinkError
-    from ..link.pipe import BAUD
+    from ..link.serial_pipe import BAUD
     identity = identities().get((port.vid, port.pid))
     silent = None
     for rate in (identity.rates if identity else ()) or (BAUD,):

@@ -1,47 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Handwritten digits on Cherry, in floating point: the network 64-32-10 on the 540 held-out images of the UCI set, and a step of its training.
 
-* ``JOB``: the job that ships, all images in one program list; ``inputs()`` its arrays; ``evaluate(logits)`` -> :class:`Result`.
+* ``JOB``: the job that ships, all images in one program list; ``inputs()`` its arrays; ``evaluate(job, saved)``: predictions and accuracy.
 * ``network(params)`` -> the module it is made of; ``training_step(params)`` -> forward, backward and the new weights of one batch;
   ``step_inputs()`` its arrays, ``exact_step()`` the same in float64.
 
-The weights are the float network of OpenTPU's digits (``firmware/opentpu/train_digits.py``), before any quantisation.
+The images, and the weights before any quantisation, are those of ``firmware/digits``.
 ``python -m quintet.firmware.cherry.digits`` writes the job again.
 """
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from quintet.firmware.opentpu.digits import FOLDER as FLOATS
-from quintet.firmware.opentpu.digits import images, labels
-from quintet.firmware.opentpu.train_digits import prepare
-from quintet.gateware.isa.files import load_array
+from quintet.firmware.digits import CLASSES, IMAGES, evaluate, float_weights, images, labels, with_bias
 from quintet.tools.kernels.cherry import Module, write_job
 
-__all__ = ["BATCH", "CLASSES", "FOLDER", "JOB", "RATE", "Result", "evaluate", "exact_step", "inputs", "network", "step_inputs",
+__all__ = ["BATCH", "CLASSES", "FOLDER", "JOB", "RATE", "evaluate", "exact_step", "inputs", "network", "step_inputs",
            "training_step", "write_shipped"]
 
 FOLDER = Path(__file__).resolve().parent
 JOB = FOLDER / "digits.toml"
-CLASSES = 10
 #: Images of a training step, and its rate of learning.
 BATCH, RATE = 64, 0.05
 #: Columns of the classes, whole tiles.
 _COLUMNS = 12
 
 
-@dataclass(frozen=True)
-class Result:
-    """``predictions`` [images], ``correct`` of ``total``."""
-    predictions: np.ndarray
-    correct: int
-    total: int
-
-
 def _weights():
     """64 x 32 and 32 x 12, the two columns of no class zero."""
-    w1, w2 = (load_array(FLOATS / "digits.npz", name).astype(np.float64) for name in ("float_w1", "float_w2"))
+    w1, w2 = (w.astype(np.float64) for w in float_weights())
     # The training's temperature divides the logits by ten.
     return w1, np.pad(w2 / 10, ((0, 0), (0, _COLUMNS - CLASSES)))
 
@@ -49,10 +36,10 @@ def _weights():
 def inputs():
     """Arrays of the job by name."""
     w1, w2 = _weights()
-    return {"x": prepare(images(), norm=True).astype(np.float64), "w1": w1, "w2": w2}
+    return {"x": with_bias(images()).astype(np.float64), "w1": w1, "w2": w2}
 
 
-def network(params, count=540):
+def network(params, count=IMAGES):
     """The module of the forward pass for ``count`` images: inputs x, w1, w2, output logits."""
     m = Module(params)
     # Pixels are whole numbers of five bits: bfloat16 holds them.
@@ -62,17 +49,11 @@ def network(params, count=540):
     return m
 
 
-def evaluate(logits):
-    """:class:`Result` of saved logits."""
-    predictions = np.asarray(logits)[:, :CLASSES].argmax(axis=1)
-    return Result(predictions, int((predictions == labels()).sum()), len(predictions))
-
-
 def step_inputs():
     """Arrays of :func:`training_step` by name: a batch, its classes as ones, the weights, and -inf in the columns of no class."""
     arrays = inputs()
     truth = np.zeros((BATCH, _COLUMNS))
-    truth[np.arange(BATCH), labels()[:BATCH]] = 1
+    truth[np.arange(BATCH), labels(BATCH)] = 1
     mask = np.zeros((1, _COLUMNS))
     mask[0, CLASSES:] = -np.inf
     return {"x": arrays["x"][:BATCH], "w1": arrays["w1"], "w2": arrays["w2"], "truth": truth, "mask": mask}

@@ -2,29 +2,26 @@
 """Handwritten digits on IMAGine: the network 64-32-10 on the 540 held-out images of the UCI set, ReLU on the host.
 
 * ``layers()`` -> the two layers in Q7.8; ``inputs()`` -> the images as they take them; ``logits()`` -> results in integers.
-* ``classify(target)`` -> :class:`Result`: all images on a target, through the Python interface: the weights once (where they
+* ``classify(target)``: all images on a target, through the Python interface: the weights once (where they
   fit), then two small programs an image, the activation between them.
 * ``job(preset, part)`` -> Path of a job that ships: ``"hidden"`` and ``"logits"``, one a layer, for the first 20 images. The
   second one's inputs are the first one's results after the activation.
-* ``make_jobs(folder, params, name, images)`` -> the same for any build; ``evaluate(saved, params)`` -> :class:`Result`.
+* ``make_jobs(folder, params, name, images)`` -> the same for any build; ``evaluate(job, saved)``: predictions and
+  accuracy; with images and labels of :mod:`quintet.firmware.digits`.
 
-The float network is that of OpenTPU's digits (``firmware/opentpu/train_digits.py``); here it is quantised to 16 bits, 8 of them
+The float network is that of ``firmware/digits``; here it is quantised to 16 bits, 8 of them
 fraction: no sum of the first layer can leave 16 bits, and none of the second does on these images.
 """
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from quintet.firmware.opentpu.digits import FOLDER as FLOATS
-from quintet.firmware.opentpu.digits import images, labels
-from quintet.firmware.opentpu.train_digits import NORM_BIAS
+from quintet.firmware.digits import BIAS, IMAGES, evaluate, float_weights, images, labels, result
 from quintet.gateware.cores.imagine.params import SPACE
-from quintet.gateware.isa.files import load_array
 from quintet.tools.kernels.imagine import Layer, Session, streamed, to_fixed, write_job
 
-__all__ = ["FRACTION", "PARTS", "SHIPPED", "Result", "activate", "classify", "evaluate", "inputs", "job", "labels", "layers", "logits",
+__all__ = ["FRACTION", "PARTS", "SHIPPED", "activate", "classify", "evaluate", "inputs", "job", "labels", "layers", "logits",
            "make_jobs", "program", "write_shipped"]
 
 FOLDER = Path(__file__).resolve().parent
@@ -35,25 +32,12 @@ PARTS = ("hidden", "logits")
 SHIPPED = {"25f": 20, "up5k": 20}
 
 
-@dataclass(frozen=True)
-class Result:
-    """``predictions`` uint8 [images], ``logits`` int64 [images, 10], ``correct`` of ``total``."""
-    predictions: np.ndarray
-    logits: np.ndarray
-    correct: int
-    total: int
-
-    @property
-    def accuracy(self):
-        return self.correct / self.total
-
-
 @cache
 def layers():
     """The two layers."""
-    w1, w2 = (load_array(FLOATS / "digits.npz", name).astype(np.float64).T for name in ("float_w1", "float_w2"))
+    w1, w2 = (w.astype(np.float64).T for w in float_weights())
     # Pixels of 0 to 16 become 0 to 1; the constant that stood in place of pixel 0 becomes a bias.
-    bias, w1 = NORM_BIAS * w1[:, 0], 16 * w1
+    bias, w1 = BIAS * w1[:, 0], 16 * w1
     w1[:, 0] = 0
     return (Layer(to_fixed(w1, FRACTION, 16), to_fixed(bias, FRACTION, 16), fraction=FRACTION, name="hidden"),
             Layer(to_fixed(w2, FRACTION, 16), fraction=FRACTION, name="logits"))
@@ -69,18 +53,13 @@ def activate(values):
     return np.maximum(values, 0)
 
 
-def logits(count=540):
+def logits(count=IMAGES):
     """Results of the first images in integers, int64 [count, 10]."""
     first, second = layers()
     return np.stack([second.reference(activate(first.reference(x))) for x in inputs()[:count]])
 
 
-def _result(values):
-    predictions = values.argmax(axis=1).astype(np.uint8)
-    return Result(predictions, values, int((predictions == labels()[:len(values)]).sum()), len(values))
-
-
-def classify(target, *, count=540, batch=None, progress=None):
+def classify(target, *, count=IMAGES, batch=None, progress=None):
     """Classifies the first ``count`` images on a target (``quintet.tools.open_target``).
 
     Where the weights do not stay in the array, ``batch`` images (default 20) share each load of them.
@@ -97,7 +76,7 @@ def classify(target, *, count=540, batch=None, progress=None):
     for at in range(0, count, batch):
         hidden = activate(session.batch(0, list(x[at:at + batch])))
         found.append(session.batch(1, list(hidden)))
-    return _result(np.concatenate(found)), session
+    return result(np.concatenate(found)), session
 
 
 def program(params, part, count):
@@ -117,15 +96,10 @@ def make_jobs(folder, params, name, count=20):
     for part in PARTS:
         layer = program(params, part, count)
         unpack = layer.unpack() if part == "logits" else None
-        made.append(write_job(folder, f"{name}_{part}", layer.program, unpack=unpack, labels=None if unpack is None else labels()[:count],
+        made.append(write_job(folder, f"{name}_{part}", layer.program, unpack=unpack, labels=None if unpack is None else labels(count),
                               comment=f"Handwritten digits, layer {part} of 64-32-10, {count} images, {params['rows']} x "
                               f"{params['cols']} blocks.\nWritten by python -m quintet.firmware.imagine.digits"))
     return made
-
-
-def evaluate(saved, params, count=20):
-    """Predictions of a run of the second job, from the array that it saved (int16 [vectors, rows, 2])."""
-    return _result(program(params, "logits", count).results(saved[..., 0]))
 
 
 def job(preset="25f", part="logits"):

@@ -5,11 +5,8 @@ What a demo or a test calls:
 
 * ``job(n=8, norm=False)`` -> Path of the job's TOML that ships for arrays of side ``n`` (4 and 8, with and without norm).
 * ``make_job(folder, params, norm=False)`` -> the same, written for any sizes (``SPACE.resolve(...)``) into ``folder``.
-* ``labels()`` -> uint8 [540]; ``images()`` -> uint8 [540, 64], pixels 0 to 16.
-* ``evaluate(job, outputs)`` -> :class:`Result`: predictions and accuracy from the int8 vectors that the job saved
-  (``outputs`` is the array, or the path of its .npy).
+* ``evaluate(job, saved)``: predictions and accuracy; with images and labels of :mod:`quintet.firmware.digits`.
 * ``logits(norm=False)`` -> int8 [540, 10], the networks in plain numpy, without model and core.
-* ``float_accuracy()`` -> accuracy of the float network on the same images.
 
 Jobs that ship, and the smallest sizes they run on:
 
@@ -19,20 +16,20 @@ Jobs that ship, and the smallest sizes they run on:
 | ``digits_plain_n8`` | 4096, 1024 | unmodified instruction set |
 | ``digits_norm_n4``, ``digits_norm_n8`` | 4096, 1024 | with ext_norm |
 """
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from quintet.firmware.digits import evaluate, float_accuracy, images, labels
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.gateware.isa.files import load_archive, load_array
+from quintet.gateware.isa.files import load_archive
 
 from ..jobs import network_job
 from ..network import Layer
 from ..train_digits import prepare
 
-__all__ = ["Result", "evaluate", "float_accuracy", "images", "inputs", "job", "labels", "layers", "logits", "make_job"]
+__all__ = ["evaluate", "float_accuracy", "images", "inputs", "job", "labels", "layers", "logits", "make_job"]
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -41,37 +38,14 @@ SHIPPED = {(4, False): ("up5k-4x4", 128 << 10), (8, False): ("45f-8x8", None),
            (4, True): ("25f-4x4", None), (8, True): ("45f-8x8", None)}
 
 
-@dataclass(frozen=True)
-class Result:
-    """``predictions`` uint8 [540], ``correct`` and ``total`` images, ``logits`` int8 [540, 10]."""
-    predictions: np.ndarray
-    logits: np.ndarray
-    correct: int
-    total: int
-
-    @property
-    def accuracy(self):
-        return self.correct / self.total
-
-
 @cache
 def _data():
-    return load_archive(FOLDER / "digits.npz")
-
-
-def images():
-    """The held-out images, uint8 [540, 64], pixels 0 to 16."""
-    return _data()["images"].copy()
-
-
-def labels():
-    """What they show, uint8 [540]."""
-    return _data()["labels"].copy()
+    return load_archive(FOLDER / "weights.npz")
 
 
 def inputs(norm=False):
     """The networks' inputs, int8 [540, 64]."""
-    return prepare(_data()["images"], norm=norm)
+    return prepare(images(), norm=norm)
 
 
 def layers(norm=False):
@@ -98,13 +72,6 @@ def logits(norm=False):
     return values.astype(np.int8)
 
 
-def float_accuracy():
-    """Accuracy of the float32 network on the held-out images."""
-    data = _data()
-    hidden = np.maximum(inputs(norm=True).astype(np.float32) @ data["float_w1"], 0)
-    return float(((hidden @ data["float_w2"]).argmax(axis=1) == data["labels"]).mean())
-
-
 def job(n=8, norm=False):
     """Path of the shipped job for arrays of side ``n``.
 
@@ -118,7 +85,7 @@ def job(n=8, norm=False):
     return FOLDER / f"digits_{'norm' if norm else 'plain'}_n{n}.toml"
 
 
-def make_job(folder, params, *, norm=False, name=None, memory=None, batch=None):
+def make_job(folder, params, *, norm=False, name=None, memory=None):
     """Write the job for a core of ``params`` into ``folder`` and return its path; ``memory``: bytes it must fit."""
     if norm and not params["ext_norm"]:
         raise ValueError("this build has no ext_norm; use the network for the unmodified instruction set")
@@ -126,34 +93,7 @@ def make_job(folder, params, *, norm=False, name=None, memory=None, batch=None):
     kind = "with normalisation" if norm else "for the unmodified instruction set"
     comment = (f"Handwritten digits, network 64-32-10 {kind}: all 540 held-out images, N = {params['n']}.\n"
                "Written by python -m quintet.firmware.opentpu.digits")
-    return network_job(folder, name, layers(norm), inputs(norm), params, comment=comment, memory=memory, batch=batch,
-                       labels=labels())
-
-
-def evaluate(job, outputs):
-    """Predictions of a run.
-
-    Parameters
-    ----------
-    job : path of the job that ran (its .npz says how the results lie)
-    outputs : int8 [vectors, n] as the job saved them, or the path of that .npy
-
-    Returns
-    -------
-    Result
-    """
-    from ..layout import blocks, unpack_matrix
-    batch, rows, width = (int(v) for v in load_array(Path(job).with_suffix(".npz"), "batch_rows_outputs"))
-    if not isinstance(outputs, np.ndarray):
-        outputs = load_array(outputs)
-    per_row = blocks(width, outputs.shape[1])
-    parts = []
-    for start in range(0, rows, batch):
-        count = min(batch, rows - start)
-        parts.append(unpack_matrix(outputs[start * per_row:(start + count) * per_row], count, width))
-    values = np.concatenate(parts)
-    predictions = values.argmax(axis=1).astype(np.uint8)
-    return Result(predictions, values, int((predictions == _data()["labels"]).sum()), rows)
+    return network_job(folder, name, layers(norm), inputs(norm), params, comment=comment, memory=memory, labels=labels())
 
 
 def write_shipped(folder=FOLDER):

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.job import Job, Load, Save, Source
 
 from .. import gen_one_hot, simple_nn
-from ..jobs import network_job, write_text
+from ..jobs import network_job
 from ..layout import pack_matrix, pack_weights
 from ..network import Layer
 
@@ -41,33 +42,6 @@ WHM 12, 7, 3
 HLT
 """
 
-_SMALL_JOB = """\
-core = "opentpu"
-program = "small.a"
-program_at = 0x0000_1000
-[params]
-n = 4
-norm_reset = 0
-[registers]
-hostmem_base = 0x2000
-hostmem_limit = 0x2040
-weights_base = 0x3000
-weights_limit = 0x3020
-[[load]]
-file = "small_x.npy"
-at = 0x2000
-[[load]]
-file = "small_w.npy"
-at = 0x3000
-[[save]]
-file = "small_y.npy"
-at = 0x2010
-dtype = "int8"
-shape = [6, 4]
-[limits]
-cycles = 10_000
-"""
-
 SMALL_X = np.array([[1, 2, 3, 4], [-1, 0, 5, -2], [10, -20, 30, -40]], np.int8)
 SMALL_W = np.array([[[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
                     [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]]], np.int8)
@@ -83,11 +57,11 @@ def job(name):
 
 def small(folder=FOLDER):
     """Write the small job of section 7.4."""
-    folder.mkdir(parents=True, exist_ok=True)
-    np.save(folder / "small_x.npy", SMALL_X)
-    np.save(folder / "small_w.npy", SMALL_W)
-    write_text(folder / "small.a", _SMALL)
-    return write_text(folder / "small.toml", _SMALL_JOB)
+    job = Job(core="opentpu", program=Source("small.a", _SMALL), program_at=0x1000, params={"n": 4, "norm_reset": 0},
+              registers={"hostmem_base": 0x2000, "hostmem_limit": 0x2040, "weights_base": 0x3000, "weights_limit": 0x3020},
+              loads=[Load(0x2000, SMALL_X, "small_x.npy"), Load(0x3000, SMALL_W, "small_w.npy")],
+              saves=[Save(0x2010, "small_y.npy", dtype="int8", shape=(6, 4))], cycle_limit=10_000)
+    return job.save(folder / "small.toml")
 
 
 def matmul(n, folder=FOLDER):

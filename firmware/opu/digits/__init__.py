@@ -4,31 +4,31 @@
 * ``job(name)`` -> Path of a job that ships: ``"digits"``, all 540 images, for every ECP5 build; ``"digits_up5k"``, the first
   images in 64 KiB.
 * ``make_job(folder, params, name=..., images=..., group=..., memory=...)`` -> the same for any build.
-* ``evaluate(saved)`` -> :class:`Result`: predictions and accuracy from what the job saved.
+* ``evaluate(job, saved)``: predictions and accuracy; with images and labels of :mod:`quintet.firmware.digits`.
 * ``classify(target, batch=10)`` -> the same for all images on a target with little memory, in several runs.
 * ``network(images)`` -> the network for the kernel library; ``inputs(images)`` -> what it is given; ``logits(images)`` -> its
   results by plain numpy; ``float_accuracy()``.
 
 The first layer's 3x3 taps are folded into channels (``fold_input``): every pixel's slot holds its neighbourhood.
 """
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from quintet.firmware.opentpu.digits import images as held_out
-from quintet.firmware.opentpu.digits import labels
+from quintet.firmware.digits import CLASSES, IMAGES, evaluate, labels, result
+from quintet.firmware.digits import images as held_out
 from quintet.firmware.opu.float_network import LAYERS, forward
 from quintet.gateware.cores.opu.params import SPACE
-from quintet.gateware.isa.files import load_archive, load_array
+from quintet.gateware.isa.files import load_archive
+from quintet.tools.job import Job, Load, Save
 from quintet.tools.kernels.opu import Network, compile_network, fold_input, fold_weights, run_network, write_job
+from quintet.tools.runner import run_job
 
-__all__ = ["IMAGES", "Result", "SHIPPED", "classify", "evaluate", "float_accuracy", "inputs", "inputs_of", "job", "labels", "logits",
+__all__ = ["IMAGES", "SHIPPED", "classify", "evaluate", "float_accuracy", "inputs", "inputs_of", "job", "labels", "logits",
            "make_job", "network", "network_of", "program", "write_shipped"]
 
 FOLDER = Path(__file__).resolve().parent
-IMAGES, CLASSES = 540, 10
 
 #: Name of a shipped job -> (preset, overrides, images, images at a time, memory that it must fit). The first is for the sizes that
 #: all ECP5 presets have, in the order that suits two banks.
@@ -36,19 +36,6 @@ SHIPPED = {
     "digits": ("85f", {"ifm_lines": 1536, "ofm_lines": 2048}, IMAGES, 60, None),
     "digits_up5k": ("up5k", {}, 10, 2, 64 << 10),
 }
-
-
-@dataclass(frozen=True)
-class Result:
-    """``predictions`` uint8 [images], ``logits`` int8 [images, 10], ``correct`` of ``total``."""
-    predictions: np.ndarray
-    logits: np.ndarray
-    correct: int
-    total: int
-
-    @property
-    def accuracy(self):
-        return self.correct / self.total
 
 
 @cache
@@ -85,7 +72,7 @@ def inputs_of(images):
 
 def inputs(images=IMAGES):
     """The first ``images`` of the held-out images as the network takes them."""
-    return inputs_of(held_out()[:images])
+    return inputs_of(held_out(images))
 
 
 def logits(images=IMAGES):
@@ -99,7 +86,7 @@ def float_accuracy():
     data = _data()
     model = {name: (data[f"{name}_float"], data[f"{name}_float_b"]) for name in LAYERS}
     values = forward(model, (held_out() / 16).astype(np.float32).reshape(-1, 8, 8, 1))["dense2"]
-    return float((values.argmax(axis=1) == labels()).mean())
+    return result(values).accuracy
 
 
 def program(params, *, images=IMAGES, group=None, memory=None):
@@ -120,7 +107,7 @@ def make_job(folder, params, *, name="digits", images=IMAGES, group=60, memory=N
                "Written by python -m quintet.firmware.opu.digits")
     compiled = program(params, images=images, group=min(group, images), memory=memory)
     return write_job(folder, name, compiled, {"image": inputs(images)}, comment=comment, cycles=200_000_000,
-                     labels=labels()[:images], classes=CLASSES)
+                     labels=labels(images), classes=CLASSES)
 
 
 def job(name="digits"):
@@ -130,20 +117,6 @@ def job(name="digits"):
     return FOLDER / f"{name}.toml"
 
 
-def evaluate(saved):
-    """Predictions of a run, from the array that the job saved (int8 [images, 1, 1, 1, 64]) or the path of its .npy.
-
-    Returns
-    -------
-    Result
-    """
-    if not isinstance(saved, np.ndarray):
-        saved = load_array(saved)
-    values = saved.reshape(len(saved), -1)[:, :CLASSES]
-    predictions = values.argmax(axis=1).astype(np.uint8)
-    return Result(predictions, values, int((predictions == labels()[:len(values)]).sum()), len(values))
-
-
 def classify(target, *, images=IMAGES, batch=10, group=2, memory=None):
     """Run the network on a target (``quintet.tools.open_target``), ``batch`` images a run.
 
@@ -151,8 +124,6 @@ def classify(target, *, images=IMAGES, batch=10, group=2, memory=None):
     -------
     Result
     """
-    from quintet.tools import Job, run_job
-    from quintet.tools.job import Load, Save
     compiled = program(target.info.params, images=batch, group=group, memory=memory)
     out = compiled.outputs["dense2"]
     given, parts = inputs(images), []
@@ -163,7 +134,7 @@ def classify(target, *, images=IMAGES, batch=10, group=2, memory=None):
                   loads=[Load(address, data, name) for address, data, name in compiled.loads({"image": values})],
                   saves=[Save(out.address, "dense2", dtype="int8", shape=out.array_shape)])
         parts.append(run_job(job, target).tensors["dense2"][:len(some)])
-    return evaluate(np.concatenate(parts))
+    return result(np.concatenate(parts).reshape(images, -1)[:, :CLASSES])
 
 
 def write_shipped(folder=FOLDER):

@@ -5,27 +5,24 @@
   ``"mlp_up5k"``, the first images in 32 KiB.
 * ``make_job(folder, params, network=..., images=..., cores=...)`` -> the same for any build.
 * ``program(params, network, images=..., cores=...)`` -> the compiled program.
-* ``evaluate(saved)`` -> :class:`Result`: predictions and accuracy from what the job saved.
+* ``evaluate(job, saved)``: predictions and accuracy; with images and labels of :mod:`quintet.firmware.digits`.
 * ``network(name)`` -> the network for the kernel library; ``inputs(name, images)``; ``logits(name, images)`` by plain numpy.
 """
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from quintet.firmware.opentpu.digits import images as held_out
-from quintet.firmware.opentpu.digits import labels
-from quintet.firmware.opentpu.train_digits import prepare
+from quintet.firmware.digits import IMAGES, evaluate, labels, with_bias
+from quintet.firmware.digits import images as held_out
 from quintet.gateware.cores.pim.params import SPACE
-from quintet.gateware.isa.files import load_archive, load_array
+from quintet.gateware.isa.files import load_archive
 from quintet.tools.kernels.pim import Conv, Dense, Network, Pool, compile_network, run_network, write_job
 
-__all__ = ["IMAGES", "NETWORKS", "Result", "SHIPPED", "accuracy_of", "evaluate", "inputs", "job", "labels", "logits", "make_job",
+__all__ = ["IMAGES", "NETWORKS", "SHIPPED", "accuracy_of", "evaluate", "inputs", "job", "labels", "logits", "make_job",
            "network", "program", "write_shipped"]
 
 FOLDER = Path(__file__).resolve().parent
-IMAGES = 540
 NETWORKS = ("mlp", "cnn")
 #: Main-memory addresses: the program image, and GMem.
 PROGRAM, GMEM = 0, 0x0100_0000
@@ -34,19 +31,6 @@ PROGRAM, GMEM = 0, 0x0100_0000
 SHIPPED = {"mlp1": ("mlp", 1, "up5k", IMAGES, GMEM), "mlp4": ("mlp", 4, "85f", IMAGES, GMEM),
            "cnn1": ("cnn", 1, "25f", IMAGES, GMEM), "cnn4": ("cnn", 4, "85f", IMAGES, GMEM),
            "mlp_up5k": ("mlp", 1, "up5k", 90, 0x3000)}
-
-
-@dataclass(frozen=True)
-class Result:
-    """``predictions`` uint8 [images], ``logits`` int16 [images, 10], ``correct`` of ``total``."""
-    predictions: np.ndarray
-    logits: np.ndarray
-    correct: int
-    total: int
-
-    @property
-    def accuracy(self):
-        return self.correct / self.total
 
 
 @cache
@@ -75,13 +59,13 @@ def network(name):
 def inputs_of(name, images):
     """uint8 [images, 64] of 0 to 16 -> int8 inputs of a network; the MLP's pixel 0 is the constant that its bias hangs on."""
     if name == "mlp":
-        return prepare(images, norm=True)
+        return with_bias(images)
     return np.asarray(images).astype(np.int8).reshape(-1, 8, 8, 1)
 
 
 def inputs(name, images=IMAGES):
     """The first ``images`` of the held-out images as the network takes them."""
-    return inputs_of(name, held_out()[:images])
+    return inputs_of(name, held_out(images))
 
 
 def logits(name, images=IMAGES):
@@ -120,7 +104,7 @@ def make_job(folder, params, *, network="mlp", name=None, images=IMAGES, cores=1
                "Written by python -m quintet.firmware.pim.digits")
     compiled = program(params, network, images=images, cores=cores, gmem=gmem)
     return write_job(folder, name or f"{network}{cores}", compiled, inputs(network, images), params, comment=comment,
-                     labels=labels()[:images])
+                     labels=labels(images))
 
 
 def job(name="mlp1"):
@@ -128,18 +112,6 @@ def job(name="mlp1"):
     if name not in SHIPPED:
         raise ValueError(f"no digits job {name!r} ships, only {', '.join(SHIPPED)}; make_job() writes one for any build")
     return FOLDER / f"{name}.toml"
-
-
-def evaluate(saved):
-    """Predictions of a run, from the array that the job saved (int16 [images, 10]) or the path of its .npy.
-
-    Returns
-    -------
-    Result
-    """
-    values = saved if isinstance(saved, np.ndarray) else load_array(saved)
-    predictions = values.argmax(axis=1).astype(np.uint8)
-    return Result(predictions, values, int((predictions == labels()[:len(values)]).sum()), len(values))
 
 
 def write_shipped(folder=FOLDER):

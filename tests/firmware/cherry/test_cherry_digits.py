@@ -14,7 +14,7 @@ from quintet.tools.cli import main
 
 def test_the_job(tmp_path, capsys):
     assert main(["run", str(digits.JOB), "--on", "model", "--out", str(tmp_path), "--json"]) == 0
-    result = digits.evaluate(np.load(tmp_path / "digits_logits.npy"))
+    result = digits.evaluate(digits.JOB, tmp_path / "digits_logits.npy")
     # What the network reaches in float32.
     assert (result.correct, result.total) == (531, 540)
     assert json.loads(capsys.readouterr().out)["recognised"] == {"digits_logits.npy": {"correct": 531, "images": 540}}

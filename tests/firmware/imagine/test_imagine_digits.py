@@ -43,7 +43,7 @@ def test_shipped_jobs(preset):
             found = digits.program(params, part, count).results(saved[..., 0])
             assert (found == [first.reference(x) for x in digits.inputs()[:count]]).all()
         else:
-            assert (digits.evaluate(saved, params, count).logits == digits.logits(count)).all()
+            assert (digits.evaluate(job, saved).logits == digits.logits(count)).all()
 
 
 def test_what_ships_is_current(tmp_path):

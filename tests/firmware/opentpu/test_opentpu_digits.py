@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The digits networks: accuracy, the shipped jobs on the golden model, and that what ships is current."""
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from quintet.firmware.opentpu import digits, train_digits
 from quintet.firmware.opentpu.network import Network
-from quintet.firmware.opentpu.train_digits import prepare, split
+from quintet.firmware.opentpu.train_digits import prepare
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 
@@ -58,12 +56,6 @@ def test_plain_accumulators_fit_a_byte():
         values = np.maximum(sums, 0)
 
 
-def test_at_least_thirty_percent_held_out():
-    assert len(digits.labels()) >= 0.3 * 1797
-    assert digits.images().shape == (540, 64) and digits.images().max() == 16
-    assert (digits.images()[:, 0] == 0).all()       # the pixel that carries the constant
-
-
 def test_shipped_files_are_current(tmp_path):
     for path in digits.write_shipped(tmp_path):
         for suffix in (".toml", ".a"):
@@ -71,19 +63,6 @@ def test_shipped_files_are_current(tmp_path):
             assert shipped.read_text() == path.with_suffix(suffix).read_text(), f"{shipped.name}: write it again"
         with np.load(path.with_suffix(".npz")) as new, np.load(digits.FOLDER / f"{path.stem}.npz") as old:
             assert new.files == old.files and all(np.array_equal(new[k], old[k]) for k in new.files)
-
-
-def test_held_out_images_are_those_of_the_split():
-    sklearn = pytest.importorskip("sklearn.datasets")
-    data = sklearn.load_digits()
-    (images, _), (test, answers), held = split(data.data.astype(np.int64), data.target)
-    assert np.array_equal(test, digits.images()) and np.array_equal(answers, digits.labels())
-    assert len(images) + len(held) == 1797
-
-
-def test_source_and_licence_stand_beside():
-    text = (Path(digits.__file__).parent / "SOURCE.md").read_text()
-    assert "CC BY 4.0" in text and "UCI" in text
 
 
 def test_no_such_job():
@@ -110,13 +89,13 @@ def test_prepare():
 def test_training_script(tmp_path, capsys):
     """A short training already gives usable networks, in the form that ships."""
     pytest.importorskip("sklearn")
-    out = tmp_path / "digits.npz"
+    out = tmp_path / "weights.npz"
     train_digits.main(["--out", str(out), "--seeds", "1", "--epochs", "45"])
     report = capsys.readouterr().out
-    accuracies = {kind: float(report.split(f"{kind}:")[1].split("held out ")[1][:6]) for kind in ("plain", "float", "norm")}
-    assert accuracies["plain"] > 0.85 and accuracies["float"] > 0.9 and accuracies["norm"] > accuracies["float"] - 0.05
-    with np.load(out) as new, np.load(digits.FOLDER / "digits.npz") as shipped:
+    accuracies = {kind: float(report.split(f"{kind}:")[1].split("held out ")[1][:6]) for kind in ("plain", "norm")}
+    assert accuracies["plain"] > 0.85 and accuracies["norm"] > digits.float_accuracy() - 0.05
+    with np.load(out) as new, np.load(digits.FOLDER / "weights.npz") as shipped:
         assert new.files == shipped.files
         assert all(new[k].shape == shipped[k].shape and new[k].dtype == shipped[k].dtype for k in new.files)
         assert np.abs(new["plain_w1"]).max() <= 3 and np.abs(new["plain_w2"]).max() <= 1
-        assert np.array_equal(new["images"], shipped["images"])
+        assert all(np.array_equal(new[k], shipped[k]) for k in new.files if k.startswith("norm"))

@@ -12,7 +12,9 @@ from test_link_client import Board, header
 
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import LinkError
-from quintet.tools.link.pipe import Pipe, SerialPipe, open_pipe
+from quintet.tools.link.pipe import Pipe
+from quintet.tools.link.ports import open_pipe
+from quintet.tools.link.serial_pipe import SerialPipe
 
 
 class Server(threading.Thread):

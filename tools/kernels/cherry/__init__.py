@@ -6,7 +6,7 @@
 * its methods add operations: element by element with broadcasting, products, convolutions, reductions, softmax, layer normalisation;
 * ``source()`` is the assembly source, ``write_job`` a job for ``quintet run``.
 """
-from .errors import KernelError
+from ..inputs import KernelError
 from .jobs import write_job
 from .module import Matrix, Module
 from .stored import Stored

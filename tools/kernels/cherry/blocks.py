@@ -3,7 +3,7 @@
 the last one's results away (specification, section 7.3)."""
 from dataclasses import dataclass, replace
 
-from .errors import KernelError
+from ..inputs import KernelError
 from .matrix import Matrix, divisor
 from .padding import clearing
 from .stored import FORMATS, Stored

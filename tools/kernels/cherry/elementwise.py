@@ -4,12 +4,11 @@ from functools import partial
 
 from ....gateware.cores.cherry.isa import SPECIAL, UNITS
 from ....gateware.cores.cherry.operands import TILES
-from .errors import KernelError
+from ..inputs import KernelError, check_whole
 from .matrix import TILE, Matrix, check_repeats, divisor, tiles
 from .operands import operands
 from .padding import left_by, read_part
 from .stored import Stored
-from .values import whole_number
 
 __all__ = ["ElementwiseOps"]
 
@@ -41,7 +40,7 @@ class ElementwiseOps:
         ``parts``: pairs (register, matrix) are loads, broadcast to ``rows`` x ``cols``; text is an instruction. What is the same for
         all tiles of a row of tiles is loaded once. With a matrix in main memory among them the result is one, too.
         """
-        rows, cols = whole_number(rows, "rows"), whole_number(cols, "cols")
+        rows, cols = check_whole("rows", rows, 1), check_whole("cols", cols, 1)
         matrices = self._loads_of(parts)
         operands(self, "a chain", *matrices)
         operands(self, "the result of a chain", *[out] * (out is not None))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs of a module: source, arrays and the file that ``quintet run`` takes."""
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +9,11 @@ from ....gateware.cores.cherry.isa import ISA
 from ....gateware.cores.cherry.model.numbers import FRAC
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble_text
-from ...recognition import job_lines
-from .errors import KernelError
+from ...job import Job, Load, Save, Source
+from ...recognition import Recognition
+from ..inputs import KernelError, check_name, check_names, check_whole
 from .module import Module
 from .stored import Stored, from_array
-from .values import checked_name, whole_number
 
 __all__ = ["to_bf16", "write_job"]
 
@@ -58,13 +59,7 @@ def _array(key, given, matrix, fmt):
 
 
 def _check_arrays(module, arrays):
-    if not hasattr(arrays, "keys"):
-        raise KernelError(f"arrays must be a dict, name of an input -> array, not {type(arrays).__name__}")
-    missing, unknown = [key for key in module.inputs if key not in arrays], [key for key in arrays if key not in module.inputs]
-    if missing:
-        raise KernelError(f"no array for input {', '.join(missing)}")
-    if unknown:
-        raise KernelError(f"no input {', '.join(map(str, unknown))}; there are {', '.join(module.inputs) or 'none'}")
+    check_names(arrays, {key: f"an array of {matrix.rows}x{matrix.cols}" for key, (_, _, matrix) in module.inputs.items()})
     if not module.outputs:
         raise KernelError("the module has no output, a run would keep nothing")
     both = [key for key in module.outputs if key in module.inputs]
@@ -73,7 +68,7 @@ def _check_arrays(module, arrays):
 
 
 def _check_place(module, program_at, size):
-    if whole_number(program_at, "program_at", 0) % ISA.program_align:
+    if check_whole("program_at", program_at, 0) % ISA.program_align:
         raise KernelError(f"program_at must be a multiple of {ISA.program_align}, not {program_at:#x}")
     if program_at + size > module.base and program_at < module.end:
         raise KernelError(f"a program of {size} bytes at {program_at:#x} lies over the arrays, which are at {module.base:#x} to "
@@ -88,30 +83,24 @@ def write_job(module, arrays, folder, name, program_at=0x1000, cycles=100_000_00
     ``arrays``: name -> array of real numbers for every input of ``module``, of its shape. ``labels``, ``classes``: of the rows of the last output,
     whose first ``classes`` columns are scores.
     """
-    folder = Path(folder)
     if not isinstance(module, Module):
         raise KernelError(f"module must be a Module, not {type(module).__name__}")
-    checked_name(name, "a job")
+    check_name("job", name)
     _check_arrays(module, arrays)
     given = {key: _array(key, arrays[key], matrix, fmt) for key, (_, fmt, matrix) in module.inputs.items()}
     source = module.source()
     _check_place(module, program_at, len(assemble_text(SOFTWARE, source, f"{name}.s").data))
-    lines = ['core = "cherry"', f'program = "{name}.s"', f"program_at = {program_at:#x}",
-             f"limits = {{ cycles = {whole_number(cycles, 'cycles')} }}",
-             "[params]", f"contexts = {module.contexts}", f"log_mem = {module.elements.bit_length() - 1}"]
-    lines += [f"acc_frac = {module.acc_frac}"] if module.acc_frac != FRAC else []
-    lines += ["sfu_lanes = 1"] if module.special else []
-    folder.mkdir(parents=True, exist_ok=True)
-    for key, (address, fmt, matrix) in module.inputs.items():
-        array = given[key]
-        np.save(folder / f"{name}_{key}.npy", _words_as(from_array(array, fmt), matrix) if isinstance(matrix, Stored) else
-                to_bf16(array) if fmt == "bf16" else array)
-        lines += ["[[load]]", f'file = "{name}_{key}.npy"', f"at = {address:#x}"]
+    params = {"contexts": module.contexts, "log_mem": module.elements.bit_length() - 1}
+    params |= {"acc_frac": module.acc_frac} if module.acc_frac != FRAC else {}
+    params |= {"sfu_lanes": 1} if module.special else {}
+    loads = [Load(address, _words_as(from_array(given[key], fmt), matrix) if isinstance(matrix, Stored) else
+                  to_bf16(given[key]) if fmt == "bf16" else given[key], f"{name}_{key}.npy") for key, (address, fmt, matrix) in module.inputs.items()]
+    saves = []
     for key, (address, fmt, matrix) in module.outputs.items():
         dtype, columns = _dtype(matrix, fmt)
-        lines += ["[[save]]", f'file = "{name}_{key}.npy"', f"at = {address:#x}", f'dtype = "{dtype}"', f"shape = [{matrix.rows}, {columns}]"]
+        saves.append(Save(address, f"{name}_{key}.npy", dtype=dtype, shape=(matrix.rows, columns)))
     if labels is not None:
-        lines += job_lines(folder, name, labels, classes=classes)
-    (folder / f"{name}.s").write_text(source)
-    (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
-    return folder / f"{name}.toml"
+        saves[-1] = replace(saves[-1], recognition=Recognition(np.asarray(labels), classes=classes))
+    job = Job(core="cherry", program=Source(f"{name}.s", source), program_at=int(program_at), params=params, loads=loads, saves=saves,
+              cycle_limit=check_whole("cycles", cycles, 1), origin=f"job {name}")
+    return job.save(Path(folder, f"{name}.toml"))

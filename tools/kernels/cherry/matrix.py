@@ -2,7 +2,7 @@
 """Matrices in the scratchpad and what is known of their padding."""
 from dataclasses import dataclass, field, replace
 
-from .errors import KernelError
+from ..inputs import KernelError
 from .padding import Area
 
 __all__ = ["TILE", "Matrix", "check_repeats", "divisor", "tiles"]

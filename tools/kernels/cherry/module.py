@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from ....gateware.cores.cherry.asm.decimals import element
 from ....gateware.cores.cherry.model.numbers import INF, NAN
+from ..inputs import KernelError, check_name, check_whole
 from .blocks import BlockOps
 from .elementwise import ElementwiseOps
-from .errors import KernelError
 from .matrix import TILE, Matrix, tiles
 from .normalise import NormaliseOps
 from .operands import operands
@@ -15,7 +15,7 @@ from .products import ProductOps
 from .program import Program
 from .reduce import ReduceOps
 from .stored import FORMATS, Stored
-from .values import checked_name, value_text, whole_number
+from .values import value_text
 
 __all__ = ["Matrix", "Module"]
 
@@ -61,7 +61,7 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         missing = [name for name in _PARAMS if not isinstance(params, dict) or name not in params]
         if missing:
             raise KernelError(f"params must be those of a build of Cherry; {', '.join(missing)} is not there")
-        if whole_number(base, "base", 0) % 4:
+        if check_whole("base", base, 0) % 4:
             raise KernelError(f"base must be a multiple of 4, not {base:#x}")
         self.elements, self.contexts = 1 << params["log_mem"], params["contexts"]
         self.macs, self.banks = params["macs"], params["banks"]
@@ -95,7 +95,7 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
 
     @staticmethod
     def _shape(rows, cols):
-        rows, cols = whole_number(rows, "rows", 0), whole_number(cols, "cols", 0)
+        rows, cols = check_whole("rows", rows, 0), check_whole("cols", cols, 0)
         if rows < 1 or cols < 1:
             raise KernelError(f"a matrix of {rows}x{cols} has no elements")
         return rows, cols
@@ -127,12 +127,14 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         self._fills.setdefault(self._epoch, []).append(line)
 
     def _new_input(self, name):
-        if checked_name(name, "an input") in self.inputs:
+        check_name("input", name)
+        if name in self.inputs:
             raise KernelError(f"input {name}: there is one of this name")
 
     def output(self, name, matrix, fmt=None):
         """Keeps ``matrix`` as an array of main memory after the run (fp32, or ``fmt``); one that lies there keeps its format."""
-        if checked_name(name, "an output") in self.outputs:
+        check_name("output", name)
+        if name in self.outputs:
             raise KernelError(f"output {name}: there is one of this name")
         operands(self, f"output {name}", matrix)
         self.holding((matrix, None))

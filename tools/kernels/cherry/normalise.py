@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Softmax and layer normalisation of rows."""
-from .errors import KernelError
+from ..inputs import KernelError
 from .operands import operands
 from .values import value_text
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What operations take: matrices of their own module, where they can work on them."""
-from .errors import KernelError
+from ..inputs import KernelError
 from .matrix import Matrix
 from .stored import Stored
 

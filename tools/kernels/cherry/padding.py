@@ -8,7 +8,7 @@ from ....gateware.cores.cherry.model.numbers import FRAC
 from ....gateware.cores.cherry.model.tiles import Tiles, compute
 from ....gateware.cores.cherry.operands import TILE as TILE_NAMES
 from ....gateware.cores.cherry.operands import TILES
-from .errors import KernelError
+from ..inputs import KernelError
 
 __all__ = ["LOWEST", "ZERO", "Area", "clearing", "left_by", "read_part"]
 

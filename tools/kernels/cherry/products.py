@@ -3,12 +3,11 @@
 from dataclasses import replace
 from functools import partial
 
-from .errors import KernelError
+from ..inputs import KernelError, check_whole
 from .matrix import TILE, divisor, tiles
 from .operands import operands
 from .padding import ZERO
 from .stored import Stored
-from .values import whole_number
 
 __all__ = ["ProductOps"]
 
@@ -96,7 +95,7 @@ class ProductOps:
         """
         operands(self, "a convolution", x, weights, stored=False)
         for what, size in (("channels", channels), ("height", height), ("width", width), ("filters", filters)):
-            whole_number(size, what)
+            check_whole(what, size, 1)
         if channels % 4 or width % 4 or filters % 4:
             raise KernelError(f"channels, width and filters must be multiples of 4, not {channels}, {width}, {filters}")
         if height > self.contexts:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sums and maxima of rows and columns."""
-from .errors import KernelError
+from ..inputs import KernelError
 from .matrix import TILE, divisor, tiles
 from .operands import operands
 from .padding import LOWEST, ZERO

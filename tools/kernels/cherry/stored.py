@@ -6,7 +6,7 @@ import numpy as np
 
 from ....gateware.cores.cherry.image import row_words
 from ....gateware.cores.cherry.model.transfers import from_words, to_words
-from .errors import KernelError
+from ..inputs import KernelError
 from .padding import Area
 
 __all__ = ["FORMATS", "Stored", "from_array", "to_array"]

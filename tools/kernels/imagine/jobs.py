@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs of programs (docs/jobs.md)."""
-import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from quintet.gateware.isa.files import write_whole
-
-from ...recognition import job_lines
+from ...job import Job, Run, Save, Source
+from ...recognition import Recognition
 from ..inputs import KernelError, check_name, check_whole
 from .program import Program
 
@@ -38,7 +37,7 @@ def write_job(folder, name, programs, *, comment="", program_at=0x1000, cycles=1
     """
     check_name("job", name)
     cycles = check_whole(f"job {name}: cycles", cycles, 1, 1 << 63)
-    folder, several = Path(folder), not isinstance(programs, Program)
+    several = not isinstance(programs, Program)
     programs = list(programs) if several else [programs]
     if not programs:
         raise KernelError(f"job {name}: no program, expected at least one")
@@ -46,30 +45,21 @@ def write_job(folder, name, programs, *, comment="", program_at=0x1000, cycles=1
     for index, program in enumerate(programs):
         if program.params != params:
             raise KernelError(f"job {name}: program {index} is for another build than program 0")
-    folder.mkdir(parents=True, exist_ok=True)
     names = [f"{name}_{index}" if several else name for index in range(len(programs))]
     places = _places(program_at, [len(program.data) for program in programs])
     output_at = _places(places.pop(), [program.output_bytes for program in programs])[:-1]
-    notes = "".join(f"# {line}\n" for line in comment.splitlines())
-    build = ", ".join(f"{key} = {params[key]}" for key in ("rows", "cols", "reg_width", "depth"))
     runs, saves = [], []
     for one, at, out, program in zip(names, places, output_at, programs, strict=True):
-        runs += ["[[run]]"] * several
-        runs += [f'program = "{one}.s"', f"program_at = {at:#x}",
-                 f"registers = {{ output_at = {out:#x}, output_limit = {out + program.output_bytes:#x} }}"]
+        source = Source(f"{one}.s", program.text(f"{one}.npz", comment), {f"{one}.npz": program.saved_arrays()})
+        runs.append(Run(source, at, {"output_at": out, "output_limit": out + program.output_bytes}))
         if program.vectors:
-            saves += ["[[save]]", f'file = "{one}_y.npy"', f"at = {out:#x}", 'dtype = "int16"',
-                      f"shape = [{program.vectors}, {params['rows']}, 2]"]
-        packed = io.BytesIO()
-        np.savez_compressed(packed, **program.saved_arrays())
-        write_whole(folder / f"{one}.npz", packed.getvalue())
-        write_whole(folder / f"{one}.s", program.text(f"{one}.npz", comment))
+            saves.append(Save(out, f"{one}_y.npy", dtype="int16", shape=(program.vectors, params["rows"], 2)))
     if labels is not None:
-        saves += job_lines(folder, name, labels, **unpack)
-    build = [f"params = {{ {build} }}", f"limits = {{ cycles = {cycles} }}"]
-    lines = ['core = "imagine"', *(build + runs if several else runs + build), *saves, ""]
-    write_whole(folder / f"{name}.toml", notes + "\n".join(lines))
-    return folder / f"{name}.toml"
+        saves[-1] = replace(saves[-1], recognition=Recognition(np.asarray(labels), **(unpack or {})))
+    given = {"runs": runs} if several else {"program": runs[0].program, "program_at": runs[0].at, "registers": runs[0].registers}
+    job = Job(core="imagine", **given, params={key: params[key] for key in ("rows", "cols", "reg_width", "depth")}, saves=saves,
+              cycle_limit=cycles, origin=f"job {name}")
+    return job.save(Path(folder, f"{name}.toml"), comment=comment)
 
 
 def _places(at, sizes):

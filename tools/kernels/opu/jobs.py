@@ -1,29 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs of compiled networks (docs/jobs.md)."""
-import os
 from pathlib import Path
 
 import numpy as np
 
-from ...recognition import job_lines
+from ...job import Job, Load, Save, Source
+from ...recognition import Recognition
 from ..inputs import check_name, check_whole
 
 __all__ = ["write_job"]
-
-
-def _write(path, data):
-    """Whole or not at all: a reader never sees half a file."""
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(data)
-    os.replace(part, path)
-    return path
-
-
-def _archive(path, arrays):
-    part = path.with_name(path.name + ".part")
-    with open(part, "wb") as file:
-        np.savez_compressed(file, **arrays)
-    os.replace(part, path)
 
 
 def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_000, binary=False, labels=None,
@@ -52,24 +37,13 @@ def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_00
     """
     check_name("job", name)
     cycles = check_whole(f"job {name}: cycles", cycles, 1, 1 << 63)
-    loads = compiled.loads(values)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     notes = "".join(f"# {line}\n" for line in comment.splitlines())
-    program = f"{name}.{'bin' if binary else 's'}"
-    lines = ['core = "opu"', f'program = "{program}"', f"program_at = {compiled.program_at:#x}", "[params]",
-             f'types = "{compiled.params["types"]}"', "[registers]"]
-    lines += [f'"{register}" = {value:#x}' for register, value in compiled.registers.items()]
-    arrays = {}
-    for address, data, what in loads:
-        arrays[what] = data
-        lines += ["[[load]]", f'file = "{name}.npz:{what}"', f"at = {address:#x}"]
-    for output, placed in compiled.outputs.items():
-        lines += ["[[save]]", f'file = "{name}_{output}.npy"', f"at = {placed.address:#x}",
-                  f'dtype = "int{placed.bits}"', f"shape = {list(placed.array_shape)}"]
-    if labels is not None:
-        lines += job_lines(folder, name, labels, classes=classes)
-    lines += ["[limits]", f"cycles = {cycles}", ""]
-    _archive(folder / f"{name}.npz", arrays)
-    _write(folder / program, compiled.data if binary else (notes + compiled.text).encode())
-    return _write(folder / f"{name}.toml", (notes + "\n".join(lines)).encode())
+    program = Source(f"{name}.bin", compiled.data) if binary else Source(f"{name}.s", notes + compiled.text)
+    last = list(compiled.outputs)[-1]
+    found = {} if labels is None else {last: Recognition(np.asarray(labels), classes=classes)}
+    job = Job(core="opu", program=program, program_at=compiled.program_at, params={"types": compiled.params["types"]},
+              registers=compiled.registers, loads=[Load(at, data, f"{name}.npz:{what}") for at, data, what in compiled.loads(values)],
+              saves=[Save(placed.address, f"{name}_{output}.npy", dtype=f"int{placed.bits}", shape=placed.array_shape,
+                          recognition=found.get(output)) for output, placed in compiled.outputs.items()],
+              cycle_limit=cycles, origin=f"job {name}")
+    return job.save(Path(folder, f"{name}.toml"), comment=comment)

@@ -6,9 +6,9 @@
 * :func:`run_network` says in plain numpy what the program must give;
 * :func:`write_job` writes a job for ``quintet run``.
 """
+from ..inputs import KernelError
 from .builder import CoreBuilder
 from .compiler import Compiled, compile_columns, compile_network
-from .errors import KernelError
 from .jobs import write_job
 from .network import Conv, Dense, Network, Pool
 from .reference import run_layer, run_network

@@ -2,8 +2,7 @@
 """Where a program, its inputs and its results lie in main memory."""
 from quintet.gateware.cores.pim.isa import ISA
 
-from .checks import whole
-from .errors import KernelError
+from ..inputs import KernelError, check_whole
 
 __all__ = ["Areas"]
 
@@ -31,16 +30,16 @@ class Areas:
         Areas that overlap, or do not lie in 4 GiB.
     """
     def __init__(self, program_at, gmem, inputs, outputs, input_bytes, output_bytes):
-        self.gmem = None if gmem is None else whole(gmem, "gmem", 0, _END - 1)
-        inputs = whole(inputs, "inputs", 0, _END - 1)
-        outputs = (inputs + input_bytes + 63) & -64 if outputs is None else whole(outputs, "outputs", 0, _END - 1)
+        self.gmem = None if gmem is None else check_whole("gmem", gmem, 0, _END - 1)
+        inputs = check_whole("inputs", inputs, 0, _END - 1)
+        outputs = (inputs + input_bytes + 63) & -64 if outputs is None else check_whole("outputs", outputs, 0, _END - 1)
         self.offsets, self.program_at, self._program_bytes = (inputs, outputs), self._program(program_at), 0
         self._sizes = input_bytes, output_bytes
         self._check(self.gmem or 0, self._arrays(self.gmem or 0))
 
     @staticmethod
     def _program(at):
-        whole(at, "program_at", 0, _END - 1)
+        check_whole("program_at", at, 0, _END - 1)
         if at % ISA.program_align:
             raise KernelError(f"program_at is {at:#x}, expected a multiple of {ISA.program_align}")
         return int(at)

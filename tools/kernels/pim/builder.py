@@ -7,7 +7,7 @@ import numpy as np
 from quintet.gateware.cores.pim.image.image import Group
 from quintet.gateware.cores.pim.isa import ISA, LENGTH_MOST
 
-from .errors import KernelError
+from ..inputs import KernelError
 
 __all__ = ["CoreBuilder"]
 

@@ -10,10 +10,10 @@ from quintet.gateware.cores.pim.image.codes import CodeError, code_of
 from quintet.gateware.cores.pim.image.image import CoreProgram, Image
 from quintet.gateware.cores.pim.storage import MODE_NAMES, MODES, STORAGES
 
+from ..inputs import KernelError, check_whole
 from .areas import Areas
 from .builder import CoreBuilder
-from .checks import check_params, whole
-from .errors import KernelError
+from .checks import check_params
 from .layers import DenseParts, Place, lower, place
 from .network import Conv, Dense, Network
 
@@ -118,7 +118,7 @@ def _check(network, params, cores, mode):
     if not isinstance(network, Network):
         raise KernelError(f"network must be a Network, not {type(network).__name__}")
     check_params(params)
-    if cores is not None and whole(cores, "cores", 1) > params["cores"]:
+    if cores is not None and check_whole("cores", cores, 1) > params["cores"]:
         raise KernelError(f"{cores} cores, expected 1 to {params['cores']} (cores)")
     if not isinstance(mode, str) or mode not in MODES:
         raise KernelError(f"mode {mode!r}, expected {', '.join(MODES)}")
@@ -188,7 +188,7 @@ def compile_network(network, params, *, images=1, cores=None, chunk=1, inputs=0,
     KernelError
     """
     _check(network, params, cores, mode)
-    images, chunk = whole(images, "images", 1), whole(chunk, "chunk", 1)
+    images, chunk = check_whole("images", images, 1), check_whole("chunk", chunk, 1)
     cores = next((n for n in range(params["cores"], 1, -1) if images % (n * chunk) == 0), 1) if cores is None else int(cores)
     if images % (cores * chunk):
         raise KernelError(f"{images} images do not share out among {cores} cores in chunks of {chunk}")
@@ -212,7 +212,7 @@ def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=
         A layer that is not dense, or what does not fit.
     """
     _check(network, params, cores, mode)
-    images, cores = whole(images, "images", 1), params["cores"] if cores is None else int(cores)
+    images, cores = check_whole("images", images, 1), params["cores"] if cores is None else int(cores)
     for layer in network.layers:
         if not isinstance(layer, Dense):
             raise KernelError(f"{layer.name}: only dense layers are cut by columns")

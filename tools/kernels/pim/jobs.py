@@ -1,27 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs of compiled networks (docs/jobs.md)."""
 import gzip
-import os
-import re
 from pathlib import Path
 
 import numpy as np
 
 from quintet.gateware.cores.pim.params import SPACE
 
-from ...recognition import job_lines
-from .checks import check_params, input_values, whole
-from .errors import KernelError
+from ...job import Job, Load, Save, Source
+from ...recognition import Recognition
+from ..inputs import KernelError, check_name, check_whole, integers
+from .checks import check_params
 
 __all__ = ["write_job"]
-
-
-def _write(path, data):
-    """Whole or not at all: a reader never sees half a file."""
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(data)
-    os.replace(part, path)
-    return path
 
 
 def needs(compiled):
@@ -56,25 +47,19 @@ def write_job(folder, name, compiled, values, params, *, at=None, comment="", cy
     ------
     KernelError
     """
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name):
-        raise KernelError(f"the job's name is {name!r}, expected letters, digits, _ . -")
+    check_name("job", name)
     check_params(params)
     for key, has in (("xb_rows", compiled.image.xb_rows), ("xb_cols", compiled.image.xb_cols)):
         if params[key] != has:
             raise KernelError(f"params have {key} = {params[key]}, the program was compiled for {has}")
-    values = input_values(values, compiled.in_shape).astype(np.int8)
+    values = integers("inputs", values, compiled.in_shape, 8, floats=False).astype(np.int8)
     at = compiled.areas.check_program(compiled.areas.program_at if at is None else at)
-    whole(cycles, "cycles", 1)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    cycles = check_whole("cycles", cycles, 1)
     notes = "".join(f"# {line}\n" for line in comment.splitlines())
-    lines = ['core = "pim"', f'program = "{name}.s"', f"program_at = {at:#x}", "[params]",
-             *(f"{key} = {value}" for key, value in needs(compiled).items()),
-             "[[load]]", f'file = "{name}_x.npy"', f"at = {compiled.inputs:#x}",
-             "[[save]]", f'file = "{name}_y.npy"', f"at = {compiled.outputs:#x}", f'dtype = "int{compiled.bits}"',
-             f"shape = {list(compiled.out_shape)}", *([] if labels is None else job_lines(folder, name, labels)), "[limits]",
-             f"cycles = {cycles}", ""]
-    np.save(folder / f"{name}_x.npy", values)
-    _write(folder / f"{name}_groups.json.gz", gzip.compress(compiled.groups().encode(), 9, mtime=0))
-    _write(folder / f"{name}.s", (notes + compiled.text(f"{name}_groups.json.gz")).encode())
-    return _write(folder / f"{name}.toml", (notes + "\n".join(lines)).encode())
+    groups = f"{name}_groups.json.gz"
+    program = Source(f"{name}.s", notes + compiled.text(groups), {groups: gzip.compress(compiled.groups().encode(), 9, mtime=0)})
+    job = Job(core="pim", program=program, program_at=at, params=needs(compiled), loads=[Load(compiled.inputs, values, f"{name}_x.npy")],
+              saves=[Save(compiled.outputs, f"{name}_y.npy", dtype=f"int{compiled.bits}", shape=compiled.out_shape,
+                          recognition=None if labels is None else Recognition(np.asarray(labels)))],
+              cycle_limit=cycles, origin=f"job {name}")
+    return job.save(Path(folder, f"{name}.toml"), comment=comment)

@@ -2,7 +2,7 @@
 """Layers as instructions of one core: dense, convolution by rows or by neighbourhoods, pooling. Weights stay in the arrays."""
 import numpy as np
 
-from .errors import KernelError
+from ..inputs import KernelError
 from .network import Conv, Dense, Pool
 
 __all__ = ["DenseParts", "Place", "lower", "place"]

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .checks import is_whole, whole
-from .errors import KernelError
+from ..inputs import KernelError, check_whole, is_whole
 
 __all__ = ["Conv", "Dense", "Network", "Pool"]
 
@@ -147,7 +146,7 @@ class Network:
             raise KernelError(f"{name}: weights are {layer.weights.shape}, there are none")
         if layer.bias is not None and (layer.bias.shape != (layer.outputs,) or layer.bias.dtype != np.int32):
             raise KernelError(f"{name}: bias is {layer.bias.dtype} {layer.bias.shape}, expected int32 ({layer.outputs},)")
-        shift = whole(layer.shift, f"{name}: shift", 0, 47)
+        shift = check_whole(f"{name}: shift", layer.shift, 0, 47)
         if layer.relu not in (False, True):
             raise KernelError(f"{name}: relu is {layer.relu}, expected True or False")
         if layer.bits not in ((8, 16, 32) if last else (8,)):

@@ -2,7 +2,7 @@
 """What a network must give, in plain numpy integers."""
 import numpy as np
 
-from .checks import input_values
+from ..inputs import integers
 from .network import Conv, Dense
 
 __all__ = ["run_layer", "run_network"]
@@ -47,7 +47,7 @@ def run_network(network, values):
     KernelError
         Values of another kind, range or shape.
     """
-    values = input_values(values, (None, *network.shapes[0]))
+    values = integers("inputs", values, ("images", *network.shapes[0]), 8, floats=False)
     for layer in network.layers:
         values = run_layer(layer, values)
     return values

@@ -113,7 +113,7 @@ def test_digits(bench):
     problems, outcome = check_case(bench, case, NEAR)
     assert not problems, problems
     saved = job.saves[0]
-    result = digits.evaluate(saved.decode(bench.memory[saved.at:saved.at + saved.size].tobytes()))
+    result = digits.evaluate(job, saved.decode(bench.memory[saved.at:saved.at + saved.size].tobytes()))
     assert np.array_equal(result.logits, digits.logits(10)) and result.correct >= 9
     assert outcome.counters["cycles"] <= 265_000
 

@@ -4,7 +4,13 @@
 The program is assembled; program, weights and images are streamed over the host link into the board's memory; the core runs; its
 results are read back and compared bit for bit with the golden model.
 """
-from ..errors import Exit
+import time
+
+from quintet.tools.errors import Exit
+from quintet.tools.report import time_text
+from quintet.tools.targets.names import public_name
+
+from . import run_demo
 
 DEMO_TARGET = "sim:ulx3s-85f/opentpu"
 
@@ -35,10 +41,6 @@ def arguments(parser):
 
 
 def run(args, console):
-    import time
-
-    from ..demo import run_demo
-    from ..targets.names import public_name
     began = time.monotonic()
     with console.progress() as progress:
         info, runs = run_demo(args.on, lambda text: console.note(f"[{time.monotonic() - began:6.1f} s] {text}"), progress)
@@ -72,7 +74,6 @@ def _count(r, name):
 
 
 def _time(r):
-    from ..report import time_text
     cycles, clock = _counters(r).get("cycles"), r.result.info.clock_hz
     return time_text(cycles / clock) if cycles and clock else "-"
 

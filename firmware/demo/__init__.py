@@ -7,12 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import TargetError
-from .job import Job
-from .runner import run_job
-from .targets import open_target
-from .targets.names import public_name
-from .verify import compare
+from quintet.tools.errors import TargetError
+from quintet.tools.job import Job
+from quintet.tools.report import describe_outcome, run_object
+from quintet.tools.runner import run_job
+from quintet.tools.targets import open_target
+from quintet.tools.targets.model import ModelTarget
+from quintet.tools.targets.names import public_name
+from quintet.tools.verify import compare
+
+from ..opentpu import digits
 
 __all__ = ["NetworkRun", "run_demo"]
 
@@ -40,7 +44,6 @@ class NetworkRun:
         return self.correct / self.images
 
     def as_dict(self):
-        from .report import run_object
         return {"network": self.title, "images": self.images, "correct": self.correct, "accuracy": self.accuracy,
                 "float_accuracy": self.float_accuracy, "equals_model": self.equal, "troubles": self.troubles, "run": run_object(self.result)}
 
@@ -63,7 +66,6 @@ def run_demo(name, say=lambda text: None, progress=None):
     TargetError
         The target has another core than OpenTPU, or none.
     """
-    from ..firmware.opentpu import digits
     virtual = name.startswith("sim:")
     say(f"switching on the virtual board {name}" if virtual else f"opening {public_name(name)}")
 
@@ -73,7 +75,6 @@ def run_demo(name, say=lambda text: None, progress=None):
             progress(what)
     with open_target(name, progress=opening) as target, tempfile.TemporaryDirectory(prefix="quintet-demo-") as folder:
         if target.info.isa is None and target.info.kind == "model":
-            from .targets.model import ModelTarget
             target = ModelTarget(name=name, isa="opentpu")
         info = target.info
         if info.isa != "opentpu":
@@ -81,12 +82,12 @@ def run_demo(name, say=lambda text: None, progress=None):
         clock = f", {info.clock_hz / 1e6:g} MHz" if info.clock_hz else ""
         say(f"found {info.board or 'the golden model'}: core {info.isa}, preset {info.preset or 'of your own'}, "
             f"{info.memory_size >> 10:,} KiB of memory{clock}")
-        runs = [_run(digits, norm, target, Path(folder), say, progress)
+        runs = [_run(norm, target, Path(folder), say, progress)
                 for norm in ((False, True) if info.params["ext_norm"] else (False,))]
     return info, runs
 
 
-def _run(digits, norm, target, folder, say, progress):
+def _run(norm, target, folder, say, progress):
     title = "with normalisation" if norm else "unmodified instruction set"
     say(f"network for {'the core with normalisation' if norm else 'the unmodified instruction set'}: assembling its program")
     path = digits.make_job(folder, target.info.params, norm=norm, memory=target.info.memory_size)
@@ -108,7 +109,6 @@ def _run(digits, norm, target, folder, say, progress):
             comparison.troubles.append("the results are not those of the network in plain numpy")
     else:
         images = len(digits.labels())
-        from .report import describe_outcome
         comparison.troubles.append(describe_outcome(result))
     say(f"{correct} of {images} images recognised; "
         + ("every result equals the golden model's" if comparison.equal else f"DIFFERENT: {comparison.troubles[0]}"))

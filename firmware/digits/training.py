@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which images train and which are held out, and how networks are trained: ``python -m quintet.firmware.digits.training`` makes ``digits.npz``.
+
+Needs the extra ``train``. Nothing but the 1,257 images that are not held out decides about any weight.
+"""
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from . import FOLDER, IMAGES, with_bias
+
+__all__ = ["HIDDEN", "accuracy", "augment", "load", "main", "margin", "split", "train"]
+
+HIDDEN = 32
+_SEED = 2026
+
+
+def split(images, labels):
+    """(training images, labels), (held-out images, labels), and the indices of the held-out ones: fixed by a seed."""
+    order = np.random.default_rng(_SEED).permutation(len(images))
+    held, rest = np.sort(order[:IMAGES]), np.sort(order[IMAGES:])
+    return (images[rest], labels[rest]), (images[held], labels[held]), held
+
+
+def load(parser):
+    """:func:`split` of the whole set, which scikit-learn carries; without it an error of ``parser``."""
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        parser.error("needs scikit-learn: pip install 'quintet[train]'")
+    data = load_digits()
+    return split(data.data.astype(np.int64), data.target)
+
+
+def _shift(images, distance, axis):
+    """Images [count, 8, 8] moved by a fraction of a pixel, linearly interpolated."""
+    padding = [(0, 0), (0, 0), (0, 0)]
+    padding[axis] = (1, 1)
+    padded = np.pad(images, padding)
+    first, last = [slice(None)] * 3, [slice(None)] * 3
+    first[axis], last[axis] = slice(None, -2), slice(2, None)
+    moved = np.where((distance > 0)[:, None, None], padded[tuple(first)], padded[tuple(last)])
+    part = np.abs(distance)[:, None, None]
+    return images * (1 - part) + moved * part
+
+
+def augment(images, rng, amount):
+    """Random shifts up to ``amount`` pixels, brightness and noise; the result is pixels again."""
+    count = len(images)
+    result = images.reshape(-1, 8, 8).astype(np.float32)
+    result = _shift(_shift(result, rng.uniform(-amount, amount, count), 2), rng.uniform(-amount, amount, count), 1)
+    result = result * rng.uniform(0.85, 1.1, (count, 1, 1)) + rng.normal(0, 0.5, result.shape)
+    return np.clip(np.rint(result), 0, 16).astype(np.int64).reshape(-1, 64)
+
+
+def train(images, labels, *, prepare, seed, limits=None, epochs=300, rate=0.005, temperature=10.0, shift=0.3):
+    """Adam on the cross-entropy of ``logits / temperature``.
+
+    ``prepare``: callable, pixels [count, 64] -> inputs. ``limits``: largest weights of the two layers, which are rounded to integers in the forward pass and whose sums are kept
+    small; ``None``: a float network. Returns the list of two float32 weight matrices (integers where there are limits).
+    """
+    rng = np.random.default_rng(seed)
+    plain = limits is not None
+    scale = limits if plain else (1 / 16, 1.0)
+    weights = [rng.normal(0, scale[0] * 0.35, (64, HIDDEN)), rng.normal(0, scale[1] * 0.5, (HIDDEN, 10))]
+    weights = [w.astype(np.float32) for w in weights]
+    first = [np.zeros_like(w) for w in weights]
+    second = [np.zeros_like(w) for w in weights]
+    size, step = 64, 0
+    steps = epochs * (len(images) // size)
+    temperature = temperature if plain else 1.0
+
+    def used():
+        return [np.clip(np.rint(w), -m, m) for w, m in zip(weights, limits, strict=True)] if plain else weights
+
+    for _ in range(epochs):
+        order = rng.permutation(len(images))
+        inputs = prepare(augment(images, rng, shift)).astype(np.float32)
+        for at in range(0, len(images) - size + 1, size):
+            index = order[at:at + size]
+            w1, w2 = used()
+            sums = inputs[index] @ w1
+            hidden = np.maximum(sums, 0)
+            logits = hidden @ w2
+            grad = np.exp((logits - logits.max(axis=1, keepdims=True)) / temperature)
+            grad /= grad.sum(axis=1, keepdims=True)
+            grad[np.arange(size), labels[index]] -= 1
+            grad /= temperature
+            if plain:       # keep well inside a byte
+                grad += 0.01 * (np.maximum(logits - 80, 0) + np.minimum(logits + 80, 0))
+            back = (grad @ w2.T) * (sums > 0)
+            if plain:
+                back += 0.01 * (np.maximum(sums - 108, 0) + np.minimum(sums + 108, 0))
+            step += 1
+            speed = rate * 0.5 * (1 + np.cos(np.pi * step / steps)) + 1e-4
+            for k, slope in enumerate((inputs[index].T @ back, hidden.T @ grad)):
+                first[k] = 0.9 * first[k] + 0.1 * slope
+                second[k] = 0.99 * second[k] + 0.01 * slope * slope
+                move = first[k] / (1 - 0.9 ** step) / (np.sqrt(second[k] / (1 - 0.99 ** step)) + 1e-8)
+                weights[k] -= speed * scale[k] * move
+                if plain:
+                    weights[k] = np.clip(weights[k], -limits[k] - 0.49, limits[k] + 0.49)
+                else:
+                    weights[k] *= 1 - 0.02 * speed
+    return used()
+
+
+def accuracy(logits, labels):
+    """Share of the images whose largest score is that of their label."""
+    return float((logits.argmax(axis=1) == labels).mean())
+
+
+def margin(logits, labels):
+    """Mean distance of the right logit from the best wrong one, cut at +-30: what is left to gain on training data."""
+    rows = np.arange(len(labels))
+    others = logits.astype(np.float64).copy()
+    others[rows, labels] = -np.inf
+    return float(np.clip(logits[rows, labels] - others.max(axis=1), -30, 30).mean())
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="training", description="Train the float network of the digits (extra `train`).")
+    parser.add_argument("--out", type=Path, default=FOLDER / "digits.npz")
+    parser.add_argument("--seeds", type=int, default=3, help="networks, the best on training data is kept")
+    parser.add_argument("--epochs", type=int, default=100)
+    options = parser.parse_args(argv)
+    (images, labels), (test, answers), held = load(parser)
+    best = None
+    for seed in range(options.seeds):
+        weights = train(images, labels, prepare=with_bias, seed=seed, epochs=options.epochs, rate=0.02)
+        logits = np.maximum(with_bias(images) @ weights[0], 0) @ weights[1]
+        score = accuracy(logits, labels), margin(logits, labels)
+        print(f"float, seed {seed}: training accuracy {score[0]:.4f}, margin {score[1]:.2f}", flush=True)
+        if best is None or score > best[0]:
+            best = score, weights
+    w1, w2 = best[1]
+    print(f"float: held out {accuracy(np.maximum(with_bias(test) @ w1, 0) @ w2, answers):.4f}")
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(options.out, images=test.astype(np.uint8), labels=answers.astype(np.uint8), held_out=held.astype(np.uint16),
+                        float_w1=w1, float_w2=w2)
+    print(f"wrote {options.out}")
+
+
+if __name__ == "__main__":
+    main()
