@@ -20,7 +20,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
-from ...memory.queue import PortBuffer
+from ...memory.portbuffer import PortBuffer
 from ...primitives.bram import check_family
 from ...shell.engine import EngineControl, Stall
 from .engine.floorplan import places

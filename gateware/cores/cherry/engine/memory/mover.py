@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from .....memory.beatwords import BeatsToWords
 from .....memory.port import MemoryPort
-from .....memory.queue import StreamBuffer
+from .....parts.queues import StreamBuffer
 from .convert import Packer, Unpacker
 from .mover_beats import WordsToBeats
 from .mover_rows import FAULTS, DescriptorLayout, RecordLayout, Rows

@@ -5,7 +5,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .....parts.stages import Stages
+from .....parts.delays import Stages
 from .convert import Format, UnitLayout
 from .mover_rows import DescriptorLayout, MoverOp
 from .scratchpad import DMA_LATENCY, DmaFace

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from .....parts.stages import Stages
+from .....parts.delays import Stages
 from ..front.hazards import SlotGate
 from ..memory.scratchpad import BankFace, row_bits
 from ..ops import ProgressLayout, TileRead, TileWrite, Unit, element_bits, entries, lsu_op, tile_elements
