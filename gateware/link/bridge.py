@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from quintet.gateware.bus.soclib import wishbone
-from quintet.gateware.memory.queue import StreamBuffer
+from quintet.gateware.parts.queues import StreamBuffer
 
 from .crc import CRC32, RESIDUE
 from .framing import FrameReceiver, FrameTransmitter

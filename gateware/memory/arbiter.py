@@ -6,8 +6,8 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from ..parts.queues import ShiftQueue
 from .port import MemoryPort, RequestLayout
-from .queue import ShiftQueue
 
 __all__ = ["MemoryArbiter"]
 

@@ -9,7 +9,7 @@ from ..isa.parameters import params_hash
 from ..memory.arbiter import MemoryArbiter
 from ..memory.guard import WindowGuard
 from ..memory.port import MemoryPort
-from ..memory.queue import PortBuffer
+from ..memory.portbuffer import PortBuffer
 from .control import ControlBlock
 from .domains import place_engine, requested_domain
 from .register_map import register_map

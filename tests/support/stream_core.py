@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core that streams, for tests of what stands around a core: DMA in, a function, DMA out, its function in the core's own
+"""A core that streams, for tests of what stands around a core: bursts in, a function, bursts out, its function in the core's own
 clock domain where ``own_clock`` says so.
 
 ``program_length`` bytes from ``program_address`` are read (``mode`` bit 0), XORed with ``key``, and written to ``target``
@@ -14,8 +14,7 @@ from amaranth.lib.wiring import Out
 
 from quintet.gateware.isa.parameters import Parameter, ParameterSpace, Preset
 from quintet.gateware.isa.registers import Fault, Register
-from quintet.gateware.memory.dma import DMAReader, DMAWriter
-from quintet.gateware.memory.port import MemoryPort
+from quintet.gateware.memory.port import MAX_BEATS, MemoryPort
 from quintet.gateware.shell.crossing import CrossingFIFO
 from quintet.gateware.shell.engine import EngineControl, Stall
 
@@ -52,10 +51,7 @@ class StreamEngine(wiring.Component):
         m = Module()
         c, size = self.control, self.beat_bytes
         far = "array" if self.params["own_clock"] else "sync"
-        reader = m.submodules.reader = DMAReader(beat_bytes=size, beats_bits=24, rows_bits=0)
-        writer = m.submodules.writer = DMAWriter(beat_bytes=size, beats_bits=6, rows_bits=0)
-        wiring.connect(m, reader.memory, wiring.flipped(self.memory[0]))
-        wiring.connect(m, writer.memory, wiring.flipped(self.memory[1]))
+        source, sink = self.memory
         inward, before, _ = self._fifo(m, "inward", 8 * size, 32, "sync", far)
         after, outward, level = self._fifo(m, "outward", 8 * size, 256, far, "sync")
 
@@ -68,7 +64,8 @@ class StreamEngine(wiring.Component):
         reads, writes = c.reg.mode[0], c.reg.mode[1]
         busy, total, failed = Signal(), Signal(32), Signal()
         beats = c.program_length >> (size.bit_length() - 1)
-        reading, read_on = Signal(), Signal()
+        # Of the reads: where the next burst begins, beats to ask for, beats that have not come.
+        origin, unread, due = Signal(32), Signal(25), Signal(25)
         # Of the writes: bursts to ask for, those without a result, beats that were promised. A burst is asked for when its data
         # are here: a write that waits for a read would wait for ever behind it.
         asks, results, owed = Signal(18), Signal(18), Signal(10)
@@ -76,39 +73,38 @@ class StreamEngine(wiring.Component):
         m.d.sync += there.eq(~reads | (level >= owed + BURST))
         m.d.comb += [
             c.ready.eq(~busy), c.val.sum.eq(total), c.fault_code.eq(failed * 6), c.stall.eq(Stall.OPERAND),
-            reader.descriptor.valid.eq(reading), reader.descriptor.payload.address.eq(c.program_address),
-            reader.descriptor.payload.beats.eq(beats - 1),
-            writer.descriptor.valid.eq((asks != 0) & there), writer.descriptor.payload.address.eq(target),
-            writer.descriptor.payload.beats.eq(BURST - 1), writer.result.ready.eq(1),
+            source.req.valid.eq(unread != 0), source.req.payload.address.eq(origin), source.ack.ready.eq(1),
+            source.req.payload.beats.eq(Mux(unread < MAX_BEATS, unread, MAX_BEATS) - 1),
+            sink.req.valid.eq((asks != 0) & there), sink.req.payload.address.eq(target), sink.req.payload.write.eq(1),
+            sink.req.payload.beats.eq(BURST - 1), sink.ack.ready.eq(1), sink.r.ready.eq(1),
             # What is read goes to the function, or, without writing, nowhere.
-            inward.payload.eq(reader.beats.payload.data), inward.valid.eq(reader.beats.valid & writes),
-            reader.beats.ready.eq(~writes | inward.ready),
-            writer.beats.payload.mask.eq(-1), writer.beats.valid.eq((owed != 0) & (outward.valid | ~reads)),
-            writer.beats.payload.data.eq(Mux(reads, outward.payload, c.reg.key)),
-            outward.ready.eq(writer.beats.valid & writer.beats.ready & reads),
+            inward.payload.eq(source.r.payload.data), inward.valid.eq(source.r.valid & writes),
+            source.r.ready.eq(~writes | inward.ready),
+            sink.w.payload.mask.eq(-1), sink.w.valid.eq((owed != 0) & (outward.valid | ~reads)),
+            sink.w.payload.data.eq(Mux(reads, outward.payload, c.reg.key)),
+            outward.ready.eq(sink.w.valid & sink.w.ready & reads),
         ]
-        with m.If(reader.beats.valid & reader.beats.ready):
-            m.d.sync += [total.eq(total + reader.beats.payload.data), failed.eq(failed | reader.beats.payload.error)]
+        with m.If(source.req.valid & source.req.ready):
+            m.d.sync += [origin.eq(origin + MAX_BEATS * size), unread.eq(Mux(unread < MAX_BEATS, 0, unread - MAX_BEATS))]
+        with m.If(source.r.valid & source.r.ready):
+            m.d.sync += [total.eq(total + source.r.payload.data), failed.eq(failed | source.r.payload.error), due.eq(due - 1)]
             m.d.comb += [c.bytes_read.eq(size), c.stall.eq(Stall.WORK), c.operations.eq(1)]
-            with m.If(reader.beats.payload.last):
-                m.d.sync += read_on.eq(0)
         sent, asked = Signal(), Signal()
-        m.d.comb += [sent.eq(writer.beats.valid & writer.beats.ready),
-                     asked.eq(writer.descriptor.valid & writer.descriptor.ready)]
+        m.d.comb += [sent.eq(sink.w.valid & sink.w.ready), asked.eq(sink.req.valid & sink.req.ready)]
         m.d.sync += owed.eq(owed + Mux(asked, BURST, 0) - sent)
         with m.If(sent):
             m.d.comb += [c.bytes_written.eq(size), c.stall.eq(Stall.WORK)]
         with m.If(asked):
             m.d.sync += [asks.eq(asks - 1), target.eq(target + BURST * size), there.eq(0)]
-        with m.If(reader.descriptor.ready):
-            m.d.sync += reading.eq(0)
-        with m.If(writer.result.valid):
-            m.d.sync += [results.eq(results - 1), failed.eq(failed | writer.result.payload.error)]
+        with m.If(sink.ack.valid):
+            m.d.sync += [results.eq(results - 1), failed.eq(failed | sink.ack.payload.error)]
         with m.If(c.start):
-            m.d.sync += [busy.eq(1), total.eq(0), failed.eq(0), reading.eq(reads), read_on.eq(reads), target.eq(c.reg.target)]
+            m.d.sync += [busy.eq(1), total.eq(0), failed.eq(0), origin.eq(c.program_address), target.eq(c.reg.target)]
+            with m.If(reads):
+                m.d.sync += [unread.eq(beats), due.eq(beats)]
             with m.If(writes):
                 m.d.sync += [asks.eq(beats // BURST), results.eq(beats // BURST)]
-        with m.If(busy & ~read_on & (results == 0)):
+        with m.If(busy & (due == 0) & (results == 0)):
             m.d.comb += [c.finish.eq(1), c.retired.eq(1)]
             m.d.sync += busy.eq(0)
         return m

@@ -20,21 +20,20 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
-from ...memory.queue import PortBuffer
+from ...memory.portbuffer import PortBuffer
 from ...primitives.bram import check_family
 from ...shell.engine import EngineControl, Stall
 from .engine.floorplan import places
 from .engine.front.frontend import FrontEnd
 from .engine.front.issue import COUNT
-from .engine.front.lockstep import SmallFrontEnd
 from .engine.memory.mover import Mover, dma_lanes
 from .engine.memory.scratchpad import Scratchpad
 from .engine.memory.tilefile import TileFile
 from .engine.ops import Unit
 from .engine.run.sequencer import Phase, Sequencer
 from .engine.units.alu import Alu, alu_latency
-from .engine.units.dot import Dot
-from .engine.units.lsu_serial import load_store_unit
+from .engine.units.dotpath import DotPath
+from .engine.units.lsu import LoadStore
 from .engine.units.sfupath import SfuPath
 from .isa import ISA
 from .params import cap_feature, cap_size, microcoded
@@ -44,10 +43,12 @@ __all__ = ["Engine", "PipelinedEngine"]
 
 #: Element operations are counted in sixteens on their way here.
 _SIXTEEN = 4
+#: Cycles in a dot unit: a sum of products that waits for the one before takes three more, and its passes.
+_DOT_LATENCY = 11
 
 
 def Engine(*, params, beat_bytes, memory_size, family=None):
-    """The engine of a build: :class:`~.core.MicroEngine` where everything is serial, else :class:`PipelinedEngine`, whose arguments
+    """The engine of a build: :class:`~.small.core.MicroEngine` where everything is serial, else :class:`PipelinedEngine`, whose arguments
     these are.
 
     Raises
@@ -105,11 +106,10 @@ class PipelinedEngine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         params, family = self.params, self.family
-        small = params["slots"] == 1 and params["contexts"] == 1
-        m.submodules.front = self.front = front = (SmallFrontEnd if small else FrontEnd)(params=params, family=family)
+        m.submodules.front = self.front = front = FrontEnd(params=params, family=family)
         m.submodules.sequencer = sequencer = Sequencer(params=params, beat_bytes=self.beat_bytes)
         m.submodules.tiles = tiles = TileFile(params=params, family=family)
-        m.submodules.mem = scratchpad = Scratchpad(params=params, lanes=dma_lanes(params, self.beat_bytes), family=family)
+        m.submodules.mem = scratchpad = Scratchpad(params=params, lanes=dma_lanes(self.beat_bytes), family=family)
         m.submodules.mover = mover = Mover(params=params, beat_bytes=self.beat_bytes, family=family, memory_size=self.memory_size)
         self._units(m, front, tiles, scratchpad)
         self._programs(m, front, sequencer)
@@ -121,8 +121,8 @@ class PipelinedEngine(wiring.Component):
     def _units(self, m, front, tiles, scratchpad):
         """The four units between the front end, the tile file and MEM."""
         params, family = self.params, self.family
-        self._lsu = lsu = load_store_unit(params=params)
-        self._dot = dot = Dot(params=params, notice=alu_latency(params), family=family)
+        self._lsu = lsu = LoadStore(params=params)
+        self._dot = dot = DotPath(params=params, latency=_DOT_LATENCY, notice=alu_latency(params), family=family)
         self._alu = alu = Alu(params=params, family=family)
         self._sfu = SfuPath(params=params, family=family) if params["sfu_lanes"] else None
         units = {Unit.LSU: lsu, Unit.DOT: dot, Unit.ALU: alu, Unit.SFU: self._sfu}

@@ -9,6 +9,14 @@ def _check(values):
     """Combinations that no single range excludes."""
     if values["banks"] > 1 << values["log_mem"]:
         raise ParameterError(f"parameter banks must be at most {1 << values['log_mem']} elements of MEM, not {values['banks']}")
+    if microcoded(values):
+        return
+    others = [f"{name} {least}, not {values[name]}" for name, least in _SERIAL.items() if values[name] != least]
+    others += [f"sfu_lanes 0 or 1, not {values['sfu_lanes']}"] if values["sfu_lanes"] > 1 else []
+    for names in (("macs",), ("banks",), ("contexts", "slots")):
+        if all(values[name] == 1 for name in names):
+            what = f"parameter {names[0]} is" if len(names) == 1 else f"parameters {' and '.join(names)} are both"
+            raise ParameterError(f"{what} 1 in the small engine alone (presets up5k, hx8k), which asks for {', '.join(others)}")
 
 
 def cap_size(params):
@@ -29,13 +37,13 @@ _SMALL = _SERIAL | {"log_mem": 11, "sfu_lanes": 1, "reduce_axes": 1, "imem": 256
 
 
 def microcoded(params):
-    """Whether a build has the small engine (:mod:`.core`): everything in it is serial."""
+    """Whether a build has the small engine (:mod:`.small`): everything in it is serial."""
     return params["sfu_lanes"] <= 1 and all(params[name] == least for name, least in _SERIAL.items())
 
 
 SPACE = ParameterSpace("cherry", (
-    Parameter("macs", int, (1, 4, 8, 16, 32, 64), 32, doc="multipliers: macs/4 dot units; 1: a serial one"),
-    Parameter("banks", int, (1, 2, 4, 8, 16), 16, doc="banks of MEM: at most so many elements a cycle"),
+    Parameter("macs", int, (1, 4, 8, 16, 32, 64), 32, doc="multipliers: macs/4 dot units; 1: the small engine"),
+    Parameter("banks", int, (1, 2, 4, 8, 16), 16, doc="banks of MEM: at most so many elements a cycle; 1: the small engine"),
     Parameter("log_mem", int, range(10, 18), 16, job="at_least", doc="log2 of the elements of MEM"),
     Parameter("contexts", int, (1, 2, 4, 8, 16, 32), 16, job="at_least", doc="iterations of an independent loop at a time"),
     Parameter("sfu_lanes", int, (0, 1, 2, 4), 2, job="at_least",
@@ -44,7 +52,7 @@ SPACE = ParameterSpace("cherry", (
     Parameter("reduce_axes", int, (0, 1), 1, job="at_least", doc="1: axes 1 and 2 of max and sum are built"),
     Parameter("acc_frac", int, (9, 17), 9, job="equal", doc="fraction bits of an element of ACC"),
     Parameter("imem", int, (256, 512, 1024, 2048), 1024, job="at_least", doc="instructions of a program"),
-    Parameter("slots", int, (1, 2), 2, doc="programs resident at a time"),
+    Parameter("slots", int, (1, 2), 2, doc="programs resident at a time; 1 with one context: the small engine"),
 ), (
     Preset("85f", {}, default=True, clock_mhz=70, doc="32 MACs a cycle, 65,536 elements in 16 banks"),
     Preset("85f-max", {"macs": 64}, clock_mhz=60, doc="64 MACs a cycle"),

@@ -21,7 +21,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
-from ...memory.queue import StreamBuffer
+from ...parts.queues import StreamBuffer
 from ...primitives.bram import check_family
 from ...primitives.floorplan import ram_columns
 from ...shell.crossing import CountCrossing, CrossingFIFO

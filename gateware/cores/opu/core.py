@@ -21,7 +21,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from ...memory.port import MemoryPort
-from ...memory.queue import StreamBuffer
+from ...parts.queues import StreamBuffer
 from ...primitives.bram import check_family
 from ...shell.engine import EngineControl, Stall
 from .engine.compute.convqueue import ConvQueue

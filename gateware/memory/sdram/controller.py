@@ -6,8 +6,8 @@ from amaranth import Array, Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from ...parts.queues import ShiftQueue, StreamBuffer
 from ..port import MemoryPort
-from ..queue import ShiftQueue, StreamBuffer
 from .answers import AnswerQueue
 from .parts import find_part
 from .phy import SDRAMPins

@@ -4,8 +4,8 @@ from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...parts.queues import ShiftQueue
 from ..port import MAX_BEATS, RequestLayout
-from ..queue import ShiftQueue
 from .parts import find_part
 
 __all__ = ["SegmentLayout", "SegmentSplitter"]

@@ -4,8 +4,8 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ...parts.queues import ShiftQueue
 from ..port import MemoryPort, ReadLayout, RequestLayout
-from ..queue import ShiftQueue
 from .parts import find_sram
 from .phy import SRAMPins
 

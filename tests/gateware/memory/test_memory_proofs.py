@@ -6,7 +6,7 @@ from formal import ProofFailed, Property, cover, prove
 
 from quintet.gateware.memory.arbiter import MemoryArbiter
 from quintet.gateware.memory.guard import WindowGuard
-from quintet.gateware.memory.queue import ShiftQueue
+from quintet.gateware.parts.queues import ShiftQueue
 
 
 class ArbiterProperty(Property):

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The comparators of a build with one multiplier: relu, gtz, max, copy and zero, element by element."""
 from amaranth import Const, Module, Mux, ResetInserter, Signal
-from amaranth.lib import data, enum, wiring
+from amaranth.lib import enum, wiring
 
 from ..engine.memory.tilefile import ACC, OUTPUT
-from ..engine.ops import AluKind, Unit, alu_op, element_bits
-from ..engine.units.accumulator import narrowed, widened
-from ..engine.units.aluface import bits, members, source, target
+from ..engine.ops import AluKind, Unit, alu_op
+from ..engine.units.aluface import members, source, target
 from ..engine.units.compare import LOWEST, from_key, larger, passed, sort, to_key
 from ..engine.units.contexts import SlotWalk
 from .elements import ElementReader, ElementWriter
@@ -21,18 +20,12 @@ class _Role(enum.Enum, shape=2):
     KEEP = 2            # it is the result
 
 
-class _Tag(data.StructLayout):
-    """Comes back with an element: its role, and whether it is ACC's, of another width."""
-    def __init__(self):
-        super().__init__({"role": _Role, "acc": 1})
-
-
 class SerialAlu(wiring.Component):
     """Comparators for one element at a time; a slot is fetched when it is finished.
 
     Parameters
     ----------
-    params : dict
+    params : dict, of a build with the small engine
     family : as the primitives'
 
     Members
@@ -50,7 +43,7 @@ class SerialAlu(wiring.Component):
         m = Module()
         params, axes = self.params, bool(self.params["reduce_axes"])
         m.submodules.walk = walk = SlotWalk(params=params, layout=alu_op(), own=Unit.ALU)
-        m.submodules.reader = reader = ElementReader(params=params, tag=_Tag())
+        m.submodules.reader = reader = ElementReader(params=params, tag=_Role)
         m.submodules.writer = writer = ElementWriter(params=params)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         wiring.connect(m, wiring.flipped(self.tiles_read), reader.tiles_read)
@@ -72,11 +65,11 @@ class SerialAlu(wiring.Component):
         with m.If(last):
             m.d.comb += [needed.eq(Mux(is_max, ~here | held.acc, held.kind != AluKind.ZERO)), ask.y.eq(y), ask.x.eq(x),
                          ask.reg.eq(Mux(is_max, ACC, source(held))),
-                         ask.tag.role.eq(Mux(is_max, Mux(here, _Role.COMPARE, _Role.KEEP), _Role.PASS))]
+                         ask.tag.eq(Mux(is_max, Mux(here, _Role.COMPARE, _Role.KEEP), _Role.PASS))]
         with m.Else():
             m.d.comb += [needed.eq(Mux(whole, row, line) < held.count), ask.y.eq(Mux(whole, row, Mux(across, y, line))),
-                         ask.x.eq(Mux(whole | across, line, x)), ask.reg.eq(OUTPUT), ask.tag.role.eq(_Role.COMPARE)]
-        m.d.comb += [walk.progress.eq(self.progress), ask.entry.eq(walk.entry[ask.reg]), ask.tag.acc.eq(ask.reg == ACC), writer.reg.eq(target(held)),
+                         ask.x.eq(Mux(whole | across, line, x)), ask.reg.eq(OUTPUT), ask.tag.eq(_Role.COMPARE)]
+        m.d.comb += [walk.progress.eq(self.progress), ask.entry.eq(walk.entry[ask.reg]), writer.reg.eq(target(held)),
                      writer.entry.eq(walk.target)]
         m.d.comb += writer.value.eq(self._result(m, reader, held, taken))
 
@@ -114,15 +107,14 @@ class SerialAlu(wiring.Component):
 
     def _result(self, m, reader, held, taken):
         """Gathers the maximum, or the one element; returns the result."""
-        params, frac = self.params, self.params["acc_frac"]
-        self._best, self._value = Signal(18, reset_less=True), Signal(element_bits(params), reset_less=True)
-        element = reader.value[:18] if frac == 9 else Mux(reader.tag.acc, narrowed(reader.value, frac), reader.value[:18])
+        self._best, self._value = Signal(18, reset_less=True), Signal(18, reset_less=True)
+        element = reader.value
         with m.If(reader.valid):
-            with m.Switch(reader.tag.role):
+            with m.Switch(reader.tag):
                 with m.Case(_Role.COMPARE):
                     m.d.sync += self._best.eq(larger(self._best, to_key(element)))
                 with m.Case(_Role.PASS):
-                    m.d.sync += self._value.eq(bits(passed(held.kind, element, sort(element)), target(held) == ACC, params))
+                    m.d.sync += self._value.eq(passed(held.kind, element, sort(element)))
                 with m.Case(_Role.KEEP):
                     m.d.sync += self._value.eq(reader.value)
-        return Mux(taken, widened(from_key(self._best), frac), self._value)
+        return Mux(taken, from_key(self._best), self._value)

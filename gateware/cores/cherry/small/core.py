@@ -19,10 +19,10 @@ from amaranth.lib.wiring import Out
 from ....memory.port import MemoryPort
 from ....primitives.bram import BlockRAM
 from ....shell.engine import EngineControl, Stall
-from ..engine.units.dot import Dot
 from ..isa import ISA
 from ..params import cap_feature, cap_size
 from .alu import SerialAlu
+from .dot import SerialDot
 from .instructions import Sink, Source
 from .lists import TILE_WORDS, tile_table
 from .machine import MicroMachine
@@ -82,7 +82,8 @@ class MicroEngine(wiring.Component):
     def _units(self, m, table):
         """Dot unit and comparators, of which one works at a time; returns whether one does."""
         params, machine = self.params, self.machine
-        m.submodules.dot = dot = Dot(params=params, notice=0, family=self.family)
+        # Logic on an iCE40, the larger of which have no DSP.
+        m.submodules.dot = dot = SerialDot(params=params, multiplier="lut" if self.family == "ice40" else "dsp", family=self.family)
         m.submodules.alu = alu = SerialAlu(params=params, family=self.family)
         a = machine.a
         came, above = Signal(18), Const(tile_table(params) // TILE_WORDS)

@@ -5,10 +5,9 @@ from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..engine.memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
-from ..engine.ops import DotKind, ProgressLayout, TileRead, TileWrite, Unit, dot_op, element_bits
-from ..engine.units.accumulator import widened
+from ..engine.ops import DotKind, ProgressLayout, TileRead, TileWrite, Unit, dot_op
 from ..engine.units.contexts import SlotWalk
-from ..model.numbers import FRAC, ONE
+from ..model.numbers import ONE
 from .elements import ElementReader, ElementWriter
 from .sum import SerialSum
 
@@ -33,8 +32,7 @@ class SerialDot(wiring.Component):
 
     Parameters
     ----------
-    params : dict
-        ``macs`` 1.
+    params : dict, of a build with the small engine
     multiplier : ``"dsp"`` or ``"lut"``
     family : as the primitives'
 
@@ -43,17 +41,15 @@ class SerialDot(wiring.Component):
     As :class:`~.dotpath.DotPath`'s; ``tiles_write`` may wait, and ``soon`` and ``writes`` say nothing.
     """
     def __init__(self, *, params, multiplier="dsp", family=None):
-        if params["macs"] != 1:
-            raise ValueError(f"The serial dot unit is that of macs 1, not {params['macs']}")
         self.params, self.family = params, family
-        self._sum = SerialSum(frac=params["acc_frac"], multiplier=multiplier, family=family)
+        self._sum = SerialSum(multiplier=multiplier, family=family)
         super().__init__({
             "op": In(stream.Signature(dot_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
             "follows": Out(1), "soon": Out(2), "writes": Out(4), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
 
     def elaborate(self, platform):
         m = Module()
-        params, axes, wide = self.params, bool(self.params["reduce_axes"]), element_bits(self.params)
+        params, axes = self.params, bool(self.params["reduce_axes"])
         m.submodules.walk = walk = SlotWalk(params=params, layout=dot_op(), own=Unit.DOT)
         m.submodules.reader = reader = ElementReader(params=params, tag=_Role)
         m.submodules.writer = writer = ElementWriter(params=params)
@@ -64,7 +60,7 @@ class SerialDot(wiring.Component):
         held = walk.held
         m.d.comb += [part.clear.eq(self.clear) for part in (walk, reader, writer)]
         place, step, factor = Signal(4), Signal(4), Signal(18, reset_less=True)
-        result, column, second = Signal(wide, reset_less=True), Signal(2), Signal()
+        result, column, second = Signal(18, reset_less=True), Signal(2), Signal()
         sums = [Signal(18, name=f"sum_{k}", reset_less=True) for k in range(4)]
         is_sum = held.kind == DotKind.SUM
         both = is_sum & (held.axis == 2) if axes else Const(0)
@@ -72,8 +68,8 @@ class SerialDot(wiring.Component):
         taken = self._taken(held, place)
         to_output = (held.kind == DotKind.ADD) | (held.kind == DotKind.SUB) | (held.kind == DotKind.MUL)
         m.d.comb += [
-            walk.progress.eq(self.progress), self.follows.eq(held.waits[Unit.LSU.value].fetched.valid), total.narrow.eq(to_output | first), writer.reg.eq(Mux(to_output, OUTPUT, ACC)),
-            writer.entry.eq(walk.target), writer.value.eq(Mux(to_output, result[wide - 18:], result)),
+            walk.progress.eq(self.progress), self.follows.eq(held.waits[Unit.LSU.value].fetched.valid), writer.reg.eq(Mux(to_output, OUTPUT, ACC)),
+            writer.entry.eq(walk.target), writer.value.eq(result),
             reader.ask.payload.entry.eq(walk.entry[reader.ask.payload.reg])]
         needed = self._steps(m, reader.ask.payload, held, place, step, taken, column, first, second)
         self._terms(m, reader, factor, held)
@@ -105,7 +101,7 @@ class SerialDot(wiring.Component):
             with m.State("SUM"):
                 with m.If(total.done | ~taken):
                     with m.If(first):
-                        m.d.sync += [a.eq(b) for a, b in zip(sums, [*sums[1:], total.result[wide - 18:]], strict=True)]
+                        m.d.sync += [a.eq(b) for a, b in zip(sums, [*sums[1:], total.result], strict=True)]
                         m.d.sync += [column.eq(column + 1), second.eq(column == 3)]
                         m.next = "START"
                     with m.Else():
@@ -127,7 +123,7 @@ class SerialDot(wiring.Component):
         with m.Elif(reader.valid & (reader.tag == _Role.KEEP)):
             m.d.sync += result.eq(reader.value)
         with m.If(reader.valid & (reader.tag == _Role.FACTOR)):
-            m.d.sync += factor.eq(reader.value[:18])
+            m.d.sync += factor.eq(reader.value)
         return ResetInserter(self.clear)(m)
 
     def _taken(self, held, place):
@@ -164,10 +160,8 @@ class SerialDot(wiring.Component):
 
     def _terms(self, m, reader, factor, held):
         """Elements read become terms of the sum."""
-        total, frac = self._sum, self.params["acc_frac"]
-        value = reader.value[:18]
-        other = widened(value ^ Mux(held.kind == DotKind.SUB, 1 << 17, 0), frac) if frac != FRAC else \
-            value ^ Mux(held.kind == DotKind.SUB, 1 << 17, 0)
+        total, value = self._sum, reader.value
+        other = value ^ Mux(held.kind == DotKind.SUB, 1 << 17, 0)
         with m.If(reader.valid):
             with m.Switch(reader.tag):
                 with m.Case(_Role.PRODUCT):
@@ -175,6 +169,6 @@ class SerialDot(wiring.Component):
                 with m.Case(_Role.SINGLE):
                     m.d.comb += [total.put.eq(1), total.a.eq(value), total.b.eq(ONE)]
                 with m.Case(_Role.OLD):
-                    m.d.comb += [total.put.eq(1), total.addend.eq(1), total.c.eq(reader.value)]
+                    m.d.comb += [total.put.eq(1), total.addend.eq(1), total.c.eq(value)]
                 with m.Case(_Role.OTHER):
                     m.d.comb += [total.put.eq(1), total.addend.eq(1), total.c.eq(other)]

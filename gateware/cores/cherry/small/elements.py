@@ -4,7 +4,7 @@ from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..engine.ops import TileRead, TileWrite, element_bits, entries, tile_elements
+from ..engine.ops import TileRead, TileWrite, element_bits, entries
 
 __all__ = ["AskLayout", "ElementReader", "ElementWriter"]
 
@@ -16,7 +16,7 @@ class AskLayout(data.StructLayout):
 
 
 class ElementReader(wiring.Component):
-    """Reads elements out of words, rows or single ones, one a cycle; ``tag`` is the shape of what comes back with each.
+    """Reads elements, one a cycle; ``tag`` is the shape of what comes back with each.
 
     Members
     -------
@@ -33,15 +33,13 @@ class ElementReader(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        request, ask, wide = self.tiles_read.request, self.ask.payload, element_bits(self.params)
-        rows = tile_elements(self.params) > 1
+        request, ask = self.tiles_read.request, self.ask.payload
         m.d.comb += [
             request.valid.eq(self.ask.valid), self.ask.ready.eq(request.ready), request.payload.mask.eq(Const(1, 4) << ask.reg),
-            request.payload.word.eq(ask.y if rows else Cat(ask.x, ask.y))]
+            request.payload.word.eq(Cat(ask.x, ask.y))]
         m.d.comb += [request.payload.entry[reg].eq(ask.entry) for reg in range(4)]
-        coming = [Signal(data.StructLayout({"valid": 1, "reg": 2, "x": 2, "tag": self._tag}), name=f"coming_{k}") for k in range(2)]
-        m.d.sync += [coming[0].valid.eq(request.valid & request.ready & ~self.clear), coming[0].reg.eq(ask.reg), coming[0].x.eq(ask.x),
-                     coming[0].tag.eq(ask.tag), coming[1].eq(coming[0])]
+        coming = [Signal(data.StructLayout({"valid": 1, "reg": 2, "tag": self._tag}), name=f"coming_{k}") for k in range(2)]
+        m.d.sync += [coming[0].valid.eq(request.valid & request.ready & ~self.clear), coming[0].reg.eq(ask.reg), coming[0].tag.eq(ask.tag), coming[1].eq(coming[0])]
         with m.If(self.clear):
             m.d.sync += coming[1].valid.eq(0)
         words = self.tiles_read.data
@@ -50,21 +48,20 @@ class ElementReader(wiring.Component):
             for reg in range(4):
                 with m.Case(reg):
                     m.d.comb += word.eq(words[reg])
-        m.d.comb += [self.valid.eq(coming[1].valid), self.tag.eq(coming[1].tag), self.value.eq(word.word_select(coming[1].x, wide) if rows else word),
-                     self.pending.eq(coming[0].valid)]
+        m.d.comb += [self.valid.eq(coming[1].valid), self.tag.eq(coming[1].tag), self.value.eq(word), self.pending.eq(coming[0].valid)]
         return m
 
 
 class ElementWriter(wiring.Component):
-    """Gathers the elements of a tile, row by row from (0, 0) on, and writes each word, a row or an element.
+    """Writes the elements of a tile, row by row from (0, 0) on.
 
     Members
     -------
     put : In, the next element is ``value``; only where ``ready``
     reg, entry : In, where the tile goes; constant until ``done``
     ready : Out
-    done : Out, pulse: the last word is written
-    clear : In, forgets what is gathered
+    done : Out, pulse: the last element is written
+    clear : In, forgets the tile
     tiles_write : Out, :class:`~.ops.TileWrite`
     """
     def __init__(self, *, params):
@@ -74,15 +71,13 @@ class ElementWriter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        request, wide = self.tiles_write.request, element_bits(self.params)
-        size = tile_elements(self.params)
-        low = (size - 1).bit_length()
-        row, count, full = Signal(size * wide, reset_less=True), Signal(4), Signal()
+        request = self.tiles_write.request
+        element, count, full = Signal.like(self.value, reset_less=True), Signal(4), Signal()
         m.d.comb += [
-            request.valid.eq(full), request.payload.reg.eq(self.reg), request.payload.entry.eq(self.entry), request.payload.data.eq(row),
-            request.payload.word.eq(count[low:] - 1), self.ready.eq(~full), self.done.eq(full & request.ready & (count == 0))]
+            request.valid.eq(full), request.payload.reg.eq(self.reg), request.payload.entry.eq(self.entry), request.payload.data.eq(element),
+            request.payload.word.eq(count - 1), self.ready.eq(~full), self.done.eq(full & request.ready & (count == 0))]
         with m.If(self.put):
-            m.d.sync += [row.eq(Cat(row[wide:], self.value)), count.eq(count + 1), full.eq(count[:low] == size - 1)]
+            m.d.sync += [element.eq(self.value), count.eq(count + 1), full.eq(1)]
         with m.If(full & request.ready):
             m.d.sync += full.eq(0)
         with m.If(self.clear):

@@ -21,26 +21,21 @@ class SerialSum(wiring.Component):
 
     Parameters
     ----------
-    frac : int
-        Fraction bits of addend and result: 9 or 17.
     multiplier : ``"dsp"`` or ``"lut"``
     family : as the primitives'
 
     Members
     -------
     start : In, forgets all terms and any result under way
-    put : In, another term: ``a`` * ``b`` (18 bits each), or, with ``addend``, ``c`` (frac + 9 bits)
-    finish : In, no term in this cycle or after it; ``narrow`` : In, as :class:`~.dotunit.DotUnit`, constant from here on
-    done : Out, pulse; ``result`` : Out, frac + 9 bits, in that cycle
+    put : In, another term: ``a`` * ``b`` (18 bits each), or, with ``addend``, ``c`` (18 bits)
+    finish : In, no term in this cycle or after it
+    done : Out, pulse; ``result`` : Out, 18 bits, in that cycle
     """
-    def __init__(self, *, frac=FRAC, multiplier="dsp", family=None):
-        if frac not in (9, 17):
-            raise ValueError(f"Fraction bits must be 9 or 17, not {frac!r}")
-        self.frac = frac
+    def __init__(self, *, multiplier="dsp", family=None):
         self._multiplier = MultiplierArray(lanes=1, kind=multiplier, width=16, family=family)
         super().__init__({
-            "start": In(1), "put": In(1), "a": In(18), "b": In(18), "addend": In(1), "c": In(frac + 9), "finish": In(1), "narrow": In(1),
-            "done": Out(1), "result": Out(frac + 9)})
+            "start": In(1), "put": In(1), "a": In(18), "b": In(18), "addend": In(1), "c": In(18), "finish": In(1),
+            "done": Out(1), "result": Out(18)})
 
     def elaborate(self, platform):
         m = Module()
@@ -53,11 +48,11 @@ class SerialSum(wiring.Component):
     # Terms as they come
 
     def _collect(self, m):
-        frac, a, b, c = self.frac, self.a, self.b, self.c
-        ea, eb, ec = a[9:17], b[9:17], c[frac:frac + 8]
+        a, b, c = self.a, self.b, self.c
+        ea, eb, ec = a[9:17], b[9:17], c[9:17]
         zeros = Mux(self.addend, ec == 0, (ea == 0) | (eb == 0))
         infinite = Mux(self.addend, ec.all(), ea.all() | eb.all())
-        nan = Mux(self.addend, ec.all() & c[:frac].any(),
+        nan = Mux(self.addend, ec.all() & c[:9].any(),
                   (ea.all() & a[:9].any()) | (eb.all() & b[:9].any()) | (infinite & ((ea == 0) | (eb == 0))))
         sign = Mux(self.addend, c[-1], a[17] ^ b[17])
         m.d.comb += [self._multiplier.a[0].eq(Mux(ea == 0, 0, Cat(a[:9], 1))), self._multiplier.b[0].eq(Mux(eb == 0, 0, Cat(b[:9], 1)))]
@@ -69,7 +64,7 @@ class SerialSum(wiring.Component):
         m.d.sync += [
             held[0].valid.eq(self.put), held[0].addend.eq(self.addend), held[0].sign.eq(sign), held[1].eq(held[0]),
             held[0].exponent.eq(Mux(zeros, 0, Mux(self.addend, ec + 127, ea + eb))),
-            held[0].addend_magnitude.eq(Mux(zeros, 0, Cat(c[:frac], 1) << 18 - frac))]
+            held[0].addend_magnitude.eq(Mux(zeros, 0, Cat(c[:9], 1) << 9))]
         self._terms = terms = [Signal(term, name=f"term_{k}", reset_less=True) for k in range(_TERMS)]
         self._top, self._rotate = Signal(9, reset_less=True), Signal()
         self._plus, self._minus, self._nan = Signal(reset_less=True), Signal(reset_less=True), Signal(reset_less=True)
@@ -124,9 +119,8 @@ class SerialSum(wiring.Component):
     # One rounding
 
     def _round(self, m, total, added):
-        frac = self.frac
         value, exponent, negative = Signal(_SUM, reset_less=True), Signal(signed(11), reset_less=True), Signal(reset_less=True)
-        rounded, sign = Signal(frac + 1, reset_less=True), Signal(reset_less=True)
+        rounded, sign = Signal(FRAC + 1, reset_less=True), Signal(reset_less=True)
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(added):
@@ -147,7 +141,7 @@ class SerialSum(wiring.Component):
                 m.d.sync += [rounded.eq(self._rounded(value)), sign.eq(Mux(value[-1], negative, self._nothing & self._negative))]
                 m.next = "CARRY"
             with m.State("CARRY"):
-                m.d.sync += exponent.eq(exponent + rounded[frac])
+                m.d.sync += exponent.eq(exponent + rounded[FRAC])
                 m.next = "PACK"
             with m.State("PACK"):
                 m.d.comb += self.done.eq(1)
@@ -157,18 +151,10 @@ class SerialSum(wiring.Component):
         infinite, zeroed = special | ((exponent > 254) & ~empty), empty | (exponent < 1)
         invalid = self._nan | (self._plus & self._minus)
         field = Mux(invalid | infinite, 0xFF, Mux(zeroed, 0, exponent[:8]))
-        fraction = Mux(invalid, 1 << frac - 1, Mux(infinite | zeroed, 0, rounded[:frac]))
-        m.d.comb += self.result.eq(Cat(fraction[:frac], field[:8], Mux(special, self._minus, sign) & ~invalid))
+        fraction = Mux(invalid, 1 << FRAC - 1, Mux(infinite | zeroed, 0, rounded[:FRAC]))
+        m.d.comb += self.result.eq(Cat(fraction[:FRAC], field[:8], Mux(special, self._minus, sign) & ~invalid))
 
     def _rounded(self, normal):
         """Fraction with the carry out of it; the hidden one is left out: a carry into it leaves a fraction of 0."""
-        def up(bits):
-            return normal[_SUM - 2 - bits] & (normal[:_SUM - 2 - bits].any() | normal[_SUM - 1 - bits])
-
-        frac, kept = self.frac, normal[_SUM - 1 - self.frac:_SUM - 1]
-        if frac == FRAC:
-            return kept + up(frac)
-        cut = frac - FRAC
-        ones = self.narrow.replicate(cut)
-        total = Cat(kept[:cut] | ones, kept[cut:]) + Mux(self.narrow, up(FRAC), up(frac))
-        return Cat(total[:cut] & ~ones, total[cut:frac + 1])
+        up = normal[_SUM - 2 - FRAC] & (normal[:_SUM - 2 - FRAC].any() | normal[_SUM - 1 - FRAC])
+        return normal[_SUM - 1 - FRAC:_SUM - 1] + up

@@ -5,7 +5,7 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....parts.line import Line
+from ....parts.delays import DelayLine
 from .block import ControlLayout
 from .ops import OpLayout
 
@@ -142,22 +142,22 @@ class Controller(wiring.Component):
         root = Signal(RootLayout(mapping), reset_less=True)
         c = root.control
         m.d.comb += self.root.eq(root)
-        line = {name: Line(m, value, name) for name, value in now.items()}
+        line = {name: DelayLine(m, value, name) for name, value in now.items()}
         data = line["data"]
         if mapping.tiny:
             # A hundred flip-flops, which a UP5K has not, in two of the block RAMs that it has: this, and what happens at ``one``.
-            data = Line.stored(m, self.op.word[:16], "data", read + 1).since(1)
-        level = {name: Line(m, getattr(current, name), f"is_{name}") for name in
+            data = DelayLine.stored(m, self.op.word[:16], "data", read + 1).since(1)
+        level = {name: DelayLine(m, getattr(current, name), f"is_{name}") for name in
                  ("dual", "fold", "accumulate", "subtract", "zero")}
         receivers, transmitters = self._roles(m, current)
         # Of instructions of one operand and of two, which may take another cycle.
         single, dual = (
-            {"write": Line(m, Mux(now["step"] & kind, receivers, 0), f"{name}_write"),
-             "capture": Line(m, now["step"] & kind & current.capture, f"{name}_capture"),
-             "step": Line(m, now["step"] & kind, f"{name}_step"), "load": Line(m, now["load"] & kind, f"{name}_load")}
+            {"write": DelayLine(m, Mux(now["step"] & kind, receivers, 0), f"{name}_write"),
+             "capture": DelayLine(m, now["step"] & kind & current.capture, f"{name}_capture"),
+             "step": DelayLine(m, now["step"] & kind, f"{name}_step"), "load": DelayLine(m, now["load"] & kind, f"{name}_load")}
             for name, kind in (("single", Const(1) if mapping.two_ports else ~current.dual), ("dual", current.dual)))
-        opens = Line(m, now["first"] & ~current.step, "opens")
-        previous = Line(m, now["lead"] | now["clear"], "previous")
+        opens = DelayLine(m, now["first"] & ~current.step, "opens")
+        previous = DelayLine(m, now["lead"] | now["clear"], "previous")
 
         def later(target, value):
             m.d.sync += target.eq(value)
@@ -188,7 +188,7 @@ class Controller(wiring.Component):
                     "second": Mux(dual["step"][1], line["target"][1], now["target"]), "write": single["write"][0] | dual["write"][1],
                     "shift": single["capture"][0] | dual["capture"][1], "out": self.out,
                     **{name: now[name] for name in ("store", "select", "any_row", "any_col")}}
-                kept, at = Line.stored(m, Cat(ends.values()), "ends", one)[one], 0
+                kept, at = DelayLine.stored(m, Cat(ends.values()), "ends", one)[one], 0
                 for name, value in ends.items():
                     ends[name], at = kept[at:at + len(value)], at + len(value)
                 for name in ("select", "any_row", "any_col"):
@@ -213,10 +213,10 @@ class Controller(wiring.Component):
         later(c.add, level["dual"][read - 1])
         later(c.invert, level["subtract"][read - 1])
         later(c.previous, previous[read])
-        later(root.out, ends["out"] if mapping.tiny else Line(m, self.out, "out")[one])
+        later(root.out, ends["out"] if mapping.tiny else DelayLine(m, self.out, "out")[one])
         later(root.transmit_read, now["transmit"])
         later(root.transmits, transmitters)
-        later(root.passes, Line(m, transmitters, "transmits")[read])
+        later(root.passes, DelayLine(m, transmitters, "transmits")[read])
 
     def _roles(self, m, current):
         """The columns that write results, and those that feed the network, of the operation under way."""

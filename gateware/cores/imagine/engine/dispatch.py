@@ -8,7 +8,7 @@ from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....parts.line import Line
+from ....parts.delays import DelayLine
 from ..isa import ISA
 from .array import Array
 from .controller import Controller
@@ -201,7 +201,7 @@ class Dispatch(wiring.Component):
             m.d.sync += self._tail.eq(self._tail << 1)
             with m.If(self._tail[-1]):
                 m.d.sync += [self._tail.eq(0), emitting.eq(0)]
-        told = Line(m, Cat(shift, last), "told")
+        told = DelayLine(m, Cat(shift, last), "told")
         self._told = told[self._latency]
         # Counted as held only while rows are left that do not move.
         return shift | ~moving, emitting

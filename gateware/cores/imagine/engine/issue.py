@@ -23,7 +23,7 @@ from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....parts.pair import PairQueue
+from ....parts.queues import PairQueue
 from ....primitives.kept import KeptRegister
 from .ops import Decoded, GateLayout, OpLayout
 

@@ -21,7 +21,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ....parts.pipeline import without_reset
+from ....parts.datapath import without_reset
 from .records import NUMBER_BITS, need_layout, row_bits
 
 __all__ = ["Scoreboard"]

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ....memory.arbiter import MemoryArbiter
 from ....memory.port import MemoryPort
-from ....memory.queue import PortBuffer
+from ....memory.portbuffer import PortBuffer
 
 __all__ = ["MOST_PORTS", "PortTree"]
 

@@ -40,8 +40,8 @@ BUILDS = {
     "25f": ("25f", {}, 4, "shell"),
     # The most contexts, a wide ACC, no reduces along rows, the fewest parallel multipliers.
     "many": ("sim", {"macs": 4, "contexts": 32, "banks": 2, "reduce_axes": 0, "sfu_lanes": 0, "alu_lanes": 1, "acc_frac": 17}, 8, "bare"),
-    # One context, one resident program, one bank: an instruction after the other.
-    "lockstep": ("hx8k", {"log_mem": 12, "imem": 512, "macs": 4, "sfu_lanes": 0, "reduce_axes": 0}, 1, "bare"),
+    # One resident program: banks with one port, which DMA and programs have in turn.
+    "one-slot": ("sim", {"macs": 4, "contexts": 2, "banks": 2, "slots": 1}, 1, "bare"),
     # Everything serial: the small engine; with what it may lack, and without.
     "one": ("hx8k", {"log_mem": 12, "imem": 512}, 1, "bare"),
     "one-4": ("hx8k", {"log_mem": 12, "imem": 512}, 4, "shell"),

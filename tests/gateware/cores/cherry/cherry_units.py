@@ -214,7 +214,7 @@ class UnitBench:
             request = self.file.read[LSU].request
             while True:
                 ctx.set(request.valid, int(rnd.random() < noise))
-                ctx.set(request.payload.mask, 1 << rnd.randrange(4) if self.file.shared else rnd.randrange(16))
+                ctx.set(request.payload.mask, rnd.randrange(16))
                 ctx.set(request.payload.entry, [0] * 4)
                 await ctx.tick()
 
@@ -260,7 +260,7 @@ class UnitBench:
             for entry in range(self.entries):
                 flat = [int(v) for v in tiles[reg, entry].flatten()]
                 for word in range(16 // elements):
-                    ctx.set(self.file.arrays[reg].memory.data[self.file.row(reg, entry, word)],
+                    ctx.set(self.file.arrays[reg].memory.data[self.file.row(entry, word)],
                             sum(v << bits * k for k, v in enumerate(flat[word * elements:(word + 1) * elements])))
 
     async def _write(self, ctx, reg, entry, value):
@@ -283,7 +283,7 @@ class UnitBench:
             for entry in range(self.entries):
                 flat = []
                 for word in range(16 // elements):
-                    data = ctx.get(self.file.arrays[reg].memory.data[self.file.row(reg, entry, word)])
+                    data = ctx.get(self.file.arrays[reg].memory.data[self.file.row(entry, word)])
                     flat += [data >> bits * k & (1 << bits) - 1 for k in range(elements)]
                 result[reg, entry] = np.array(flat).reshape(4, 4)
         return result

@@ -181,9 +181,9 @@ class FakeUnit:
 
 class Bench:
     """One front end; ``run`` runs programs one after the other on it."""
-    def __init__(self, params, seed=0, front=FrontEnd):
+    def __init__(self, params, seed=0):
         self.params = params
-        self.dut = front(params=params)
+        self.dut = FrontEnd(params=params)
         self.rnd = random.Random(seed)
         self.streams = [getattr(self.dut, name) for name in ("lsu", "dot", "alu", "sfu")]
         self.units = [FakeUnit(self, k) for k in range(4)]

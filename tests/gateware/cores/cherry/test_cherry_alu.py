@@ -5,6 +5,8 @@ from cherry_units import UnitBench, parameters
 
 from quintet.gateware.cores.cherry.engine.ops import AluKind, Unit
 from quintet.gateware.cores.cherry.engine.units.alu import Alu
+from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.cores.cherry.small.alu import SerialAlu
 
 
 def operation(axes):
@@ -25,12 +27,16 @@ def operation(axes):
 
 
 @pytest.mark.parametrize("changed", [
-    {"macs": 32}, {"macs": 32, "reduce_axes": 0, "acc_frac": 17}, {"macs": 16}, {"macs": 8, "acc_frac": 17}, {"macs": 8, "reduce_axes": 0},
-    {"macs": 1, "sfu_lanes": 0, "contexts": 1}, {"macs": 1, "acc_frac": 17}],
+    {"macs": 32}, {"macs": 32, "reduce_axes": 0, "acc_frac": 17}, {"macs": 16}, {"macs": 8, "acc_frac": 17}, {"macs": 8, "reduce_axes": 0}],
     ids=lambda c: "-".join(str(v) for v in c.values()))
 def test_random_operations(changed):
     params = parameters("sim", **changed)
     bench = UnitBench(Alu(params=params), Unit.ALU.value, params, operation(params["reduce_axes"]), seed=str(changed))
-    if params["macs"] > 1:
-        bench.announced(bench.unit.soon)
-    bench.run(100 if params["macs"] > 1 else 20)
+    bench.announced(bench.unit.soon)
+    bench.run(100)
+
+
+@pytest.mark.parametrize("axes", [0, 1])
+def test_random_operations_element_by_element(axes):
+    params = SPACE.resolve("hx8k", {"reduce_axes": axes})
+    UnitBench(SerialAlu(params=params), Unit.ALU.value, params, operation(axes), seed=axes).run(20)

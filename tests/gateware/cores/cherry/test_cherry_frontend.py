@@ -7,8 +7,6 @@ from cherry_faults import spoilt
 from cherry_programs import random_case
 from frontend_bench import Bench, check
 
-from quintet.gateware.cores.cherry.engine.front.frontend import FrontEnd
-from quintet.gateware.cores.cherry.engine.front.lockstep import SmallFrontEnd
 from quintet.gateware.cores.cherry.image import ProgramImage, Unit
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.params import SPACE
@@ -48,25 +46,8 @@ def test_random_faults(seed):
         check(result)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_small_front_end(seed):
-    params = SPACE.resolve("hx8k")
-    rnd = random.Random(seed)
-    cases = [(spoilt(rnd, params) if k % 3 == 2 else random_case(500 + 10 * seed + k, params, words=24).image, timing(rnd) | {"slot": 0})
-             for k in range(6)]
-    for result in Bench(params, seed, SmallFrontEnd).run(cases):
-        check(result)
-
-
-@pytest.mark.parametrize("name", ["contexts", "slots"])
-def test_small_front_end_is_that_of_one_context(name):
-    with pytest.raises(ValueError, match=f"Parameter {name} must be 1 for the small front end, not 2"):
-        SmallFrontEnd(params=SPACE.resolve("hx8k", {name: 2}))
-
-
-@pytest.mark.parametrize("front, change", [(FrontEnd, SIM), (SmallFrontEnd, {"contexts": 1, "slots": 1})])
-def test_every_fault_of_loops(front, change):
-    params = SPACE.resolve("sim", change)
+def test_every_fault_of_loops():
+    params = SPACE.resolve("sim", SIM)
     ind, start, end = (lambda k: ("start_independent_loop", {"loop": k})), (lambda k: ("start_loop", {"loop": k})), (
         lambda k: ("end_loop_or_jump_if_needed", {"loop": k}))
     nop = "nop", {}
@@ -93,7 +74,7 @@ def test_every_fault_of_loops(front, change):
         image([("store", {"apu": 9, "reg": 0}), ("matmul", {})], {}, {9: Unit(0x3FFF8, 1, 4, {})}),
     ]
     programs[15].loops[0] = 99, 0
-    for result in Bench(params, 5, front).run([(p, {}) for p in programs]):
+    for result in Bench(params, 5).run([(p, {}) for p in programs]):
         check(result)
 
 

@@ -5,7 +5,6 @@ import pytest
 from cherry_lsu_bench import Bench, Operations, Reference, passes
 
 from quintet.gateware.cores.cherry.engine.units.lsu import LoadStore
-from quintet.gateware.cores.cherry.engine.units.lsu_serial import SerialLoadStore, load_store_unit
 from quintet.gateware.cores.cherry.params import SPACE
 
 BUILDS = {
@@ -13,8 +12,6 @@ BUILDS = {
     "85f": ("85f", {"log_mem": 11}),
     "25f": ("25f", {"log_mem": 10}),
     "wide": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 2, "macs": 32, "contexts": 8}),
-    "lockstep": ("up5k", {"log_mem": 10, "macs": 4}),
-    "serial": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 1, "macs": 32, "contexts": 2}),
     "rows": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 16, "contexts": 16}),
 }
 
@@ -22,7 +19,7 @@ BUILDS = {
 def build(name):
     preset, others = BUILDS[name]
     params = SPACE.resolve(preset, others)
-    return params, load_store_unit(params=params)
+    return params, LoadStore(params=params)
 
 
 def same(bench, reference):
@@ -96,7 +93,7 @@ def test_waits_for_others(name):
     same(bench, reference)
 
 
-@pytest.mark.parametrize("name", ["sim", "85f", "lockstep", "serial", "wide"])
+@pytest.mark.parametrize("name", ["sim", "85f", "wide"])
 def test_faults(name):
     params, unit = build(name)
     bench = Bench(unit, params, 9)
@@ -219,11 +216,7 @@ def test_operations_back_to_back():
     assert bench.cycles <= 256 + 16 + 4
 
 
-@pytest.mark.parametrize(("unit", "preset", "message"), [
-    (LoadStore, "hx8k", "Parameter banks must be at least 2 for the parallel load/store unit, not 1"),
-    (SerialLoadStore, "25f", "Parameter banks must be 1 for the serial load/store unit, not 4"),
-])
-def test_refused(unit, preset, message):
+def test_refused():
     with pytest.raises(ValueError) as error:
-        unit(params=SPACE.resolve(preset, {}))
-    assert str(error.value) == message
+        LoadStore(params=SPACE.resolve("hx8k"))
+    assert str(error.value) == "Parameter banks must be at least 2 for the parallel load/store unit, not 1"

@@ -16,6 +16,7 @@ from quintet.gateware.cores.cherry.small.instructions import MACHINE
 from quintet.gateware.cores.cherry.small.program import microprogram
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
+from quintet.gateware.isa.parameters import ParameterError
 from quintet.gateware.microcode.program import Microprogram
 from quintet.tools.build import build, synthesise
 from quintet.tools.kernels.cherry import Module
@@ -180,7 +181,24 @@ def test_which_builds_are_small():
     small = SPACE.resolve("hx8k")
     for change in ({"macs": 4}, {"banks": 2}, {"contexts": 2}, {"sfu_lanes": 2}, {"alu_lanes": 4}, {"acc_frac": 17}, {"slots": 2}):
         assert not microcoded(small | change), change
-    assert microcoded(small | {"sfu_lanes": 0, "reduce_axes": 0, "log_mem": 17, "imem": 2048})
+    assert microcoded(SPACE.resolve("hx8k", {"sfu_lanes": 0, "reduce_axes": 0, "log_mem": 17, "imem": 2048}))
+    assert not microcoded(SPACE.resolve("hx8k", {"macs": 4, "banks": 2, "contexts": 2}))
+
+
+@pytest.mark.parametrize("preset, change, message", [
+    ("sim", {"macs": 1}, "parameter macs is 1 in the small engine alone (presets up5k, hx8k), which asks for banks 1, not 4, contexts 1, not 4, "
+     "alu_lanes 1, not 4, slots 1, not 2"),
+    ("hx8k", {"macs": 4, "contexts": 2}, "parameter banks is 1 in the small engine alone (presets up5k, hx8k), which asks for macs 1, not 4, contexts 1, "
+     "not 2"),
+    ("hx8k", {"macs": 4, "banks": 2}, "parameters contexts and slots are both 1 in the small engine alone (presets up5k, hx8k), which asks for macs 1, "
+     "not 4, banks 1, not 2"),
+    ("hx8k", {"sfu_lanes": 2}, "parameter macs is 1 in the small engine alone (presets up5k, hx8k), which asks for sfu_lanes 0 or 1, not 2"),
+    ("hx8k", {"acc_frac": 17}, "parameter macs is 1 in the small engine alone (presets up5k, hx8k), which asks for acc_frac 9, not 17"),
+])
+def test_what_only_the_small_engine_has(preset, change, message):
+    with pytest.raises(ParameterError) as error:
+        SPACE.resolve(preset, change)
+    assert str(error.value) == message
 
 
 def test_microprogram_of_the_largest_build():

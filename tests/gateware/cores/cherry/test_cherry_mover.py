@@ -128,7 +128,7 @@ def model(d, memory, mem, base=0, limit=SIZE):
     return (0, None), work
 
 
-@pytest.mark.parametrize(("beat_bytes", "banks", "number"), [(2, 4, 16), (4, 4, 24), (1, 1, 5), (8, 4, 8), (16, 2, 8)])
+@pytest.mark.parametrize(("beat_bytes", "banks", "number"), [(2, 4, 16), (4, 4, 24), (1, 2, 5), (8, 4, 8), (16, 2, 8)])
 def test_random_descriptors(beat_bytes, banks, number):
     bench, rnd = Bench(beat_bytes, seed=beat_bytes, banks=banks), random.Random(beat_bytes)
     # Words that are numbers.

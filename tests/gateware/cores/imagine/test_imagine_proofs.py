@@ -4,7 +4,7 @@ import pytest
 from amaranth.hdl import Assert, Assume, Cover, Mux, Signal
 from formal import ProofFailed, Property, cover, prove
 
-from quintet.gateware.parts.pair import PairQueue
+from quintet.gateware.parts.queues import PairQueue
 
 
 class QueueProperty(Property):

@@ -5,8 +5,8 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from .....memory.queue import ShiftQueue
-from .....parts.stages import Stages
+from .....parts.delays import Stages
+from .....parts.queues import ShiftQueue
 from .....primitives.bram import BlockRAM
 from .....primitives.dsp import MultiplierArray
 from ...isa import LOOPS, UNITS

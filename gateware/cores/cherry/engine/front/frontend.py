@@ -20,7 +20,7 @@ from .loops import VERSION, Loops, VersionsLayout
 from .predecode import Class, WordFault
 from .program_tables import ProgramLayout, TableKind, TableWrite
 
-__all__ = ["FrontEnd", "front_members"]
+__all__ = ["FrontEnd"]
 
 _CODE = ISA.fault_codes
 #: Cycles from a unit's last event to what follows of it in :class:`~.issue.Issue`.
@@ -56,17 +56,6 @@ class _Kind(enum.Enum, shape=4):
     BEYOND = 11         # or beyond it
 
 
-def front_members():
-    """Members of every front end; see :class:`FrontEnd`."""
-    return {
-        "table": In(TableWrite()), "program": In(ProgramLayout()), "prepared": In(1), "next_slot": In(1), "start": In(1), "stop": In(1), "finish": Out(1),
-        "fault_code": Out(8), "index": Out(16), "detail": Out(32), "context": Out(32),
-        "var_loop": In(3), "var_value": Out(32), "retired": Out(COUNT), "operations": Out(COUNT), "waiting": Out(1),
-        "lsu": Out(stream.Signature(lsu_op())), "dot": Out(stream.Signature(dot_op())), "alu": Out(stream.Signature(alu_op())),
-        "sfu": Out(stream.Signature(sfu_op())), "clear": Out(1), "progress": Out(ProgressLayout()),
-        "fetched": In(4), "finished": In(4), "mem_fault": In(1), "mem_address": In(18), "mem_slot": In(6)}
-
-
 class FrontEnd(wiring.Component):
     """Front end with operations of several units under way.
 
@@ -97,7 +86,13 @@ class FrontEnd(wiring.Component):
     """
     def __init__(self, *, params, multiplier="dsp", family=None):
         self.params, self.family, self._multiplier = params, family, multiplier
-        super().__init__(front_members())
+        super().__init__({
+            "table": In(TableWrite()), "program": In(ProgramLayout()), "prepared": In(1), "next_slot": In(1), "start": In(1), "stop": In(1), "finish": Out(1),
+            "fault_code": Out(8), "index": Out(16), "detail": Out(32), "context": Out(32),
+            "var_loop": In(3), "var_value": Out(32), "retired": Out(COUNT), "operations": Out(COUNT), "waiting": Out(1),
+            "lsu": Out(stream.Signature(lsu_op())), "dot": Out(stream.Signature(dot_op())), "alu": Out(stream.Signature(alu_op())),
+            "sfu": Out(stream.Signature(sfu_op())), "clear": Out(1), "progress": Out(ProgressLayout()),
+            "fetched": In(4), "finished": In(4), "mem_fault": In(1), "mem_address": In(18), "mem_slot": In(6)})
 
     def elaborate(self, platform):
         m = Module()

@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from .....memory.beatwords import BeatsToWords
 from .....memory.port import MemoryPort
-from .....memory.queue import StreamBuffer
+from .....parts.queues import StreamBuffer
 from .convert import Packer, Unpacker
 from .mover_beats import WordsToBeats
 from .mover_rows import FAULTS, DescriptorLayout, RecordLayout, Rows
@@ -16,15 +16,15 @@ from .scratchpad import DmaFace
 
 __all__ = ["Mover", "dma_lanes"]
 
-#: Requests under way, at most; the less where one bank tells of a small chip.
-_OUTSTANDING, _SMALL_OUTSTANDING = 8, 2
+#: Requests under way, at most.
+_OUTSTANDING = 8
 #: Cycles after the last event until everything has arrived in MEM.
 _SETTLE = 3
 
 
-def dma_lanes(params, beat_bytes):
+def dma_lanes(beat_bytes):
     """Lanes of DMA that a port's speed asks for: two elements of bf16 come with a beat of a word."""
-    return 2 if beat_bytes >= 4 and params["banks"] > 1 else 1
+    return 2 if beat_bytes >= 4 else 1
 
 
 class Mover(wiring.Component):
@@ -53,7 +53,7 @@ class Mover(wiring.Component):
     busy : Out, a descriptor is under way
     """
     def __init__(self, *, params, beat_bytes, family=None, memory_size=1 << 32):
-        self.lanes = dma_lanes(params, beat_bytes)
+        self.lanes = dma_lanes(beat_bytes)
         self._params, self._beat_bytes = params, beat_bytes
         self._beats = WordsToBeats(beat_bytes=beat_bytes), BeatsToWords(beat_bytes=beat_bytes)
         self._rows = Rows(log_mem=params["log_mem"], beat_bytes=beat_bytes, memory_size=memory_size)
@@ -65,7 +65,6 @@ class Mover(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         log = exact_log2(self._beat_bytes)
-        outstanding = _SMALL_OUTSTANDING if self._params["banks"] == 1 else _OUTSTANDING
         rows = m.submodules.rows = self._rows
         walk = m.submodules.walk = Walk(params=self._params, lanes=self.lanes)
         spread, gather = self._beats
@@ -97,9 +96,9 @@ class Mover(wiring.Component):
             connect(m, its, flipped(mine))
 
         # Requests, and of each what was asked for: until it is answered, and of writes until its beats are gone.
-        m.submodules.records = records = memory.Memory(shape=RecordLayout(), depth=outstanding, init=[])
+        m.submodules.records = records = memory.Memory(shape=RecordLayout(), depth=_OUTSTANDING, init=[])
         put, oldest, going = records.write_port(), records.read_port(domain="comb"), records.read_port(domain="comb")
-        owed, unsent = Signal(range(outstanding + 1)), Signal(range(outstanding + 1))
+        owed, unsent = Signal(range(_OUTSTANDING + 1)), Signal(range(_OUTSTANDING + 1))
         asked, answered, sent = Signal(), Signal(), Signal()
         free, offered = Signal(init=1), Signal()
         may_ask = free | offered            # what is offered stays
@@ -109,7 +108,7 @@ class Mover(wiring.Component):
             rows.request.ready.eq(port.req.ready & may_ask), asked.eq(port.req.valid & port.req.ready),
             put.en.eq(asked), put.data.eq(rows.record)]
         # One less than there is room for: one may be asked for, or offered, in this cycle.
-        m.d.sync += [owed.eq(owed + asked - answered), free.eq(owed < outstanding - 1),
+        m.d.sync += [owed.eq(owed + asked - answered), free.eq(owed < _OUTSTANDING - 1),
                      unsent.eq(unsent + (asked & rows.request.payload.write) - sent)]
         for event, pointer in ((asked, put.addr), (answered, oldest.addr), (sent, going.addr)):
             with m.If(event):

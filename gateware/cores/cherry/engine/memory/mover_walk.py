@@ -5,7 +5,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .....parts.stages import Stages
+from .....parts.delays import Stages
 from .convert import Format, UnitLayout
 from .mover_rows import DescriptorLayout, MoverOp
 from .scratchpad import DMA_LATENCY, DmaFace
@@ -14,8 +14,8 @@ __all__ = ["ROWS_AHEAD", "Walk"]
 
 #: Rows that may be approved and not yet moved.
 ROWS_AHEAD = 15
-#: Units between MEM and main memory: as many as distributed RAM has, or few of flip-flops where one bank tells of a small chip.
-_DEPTH, _SMALL_DEPTH = 16, 4
+#: Units between MEM and main memory: as many as distributed RAM has.
+_DEPTH = 16
 
 
 class Walk(wiring.Component):
@@ -47,7 +47,6 @@ class Walk(wiring.Component):
         d, lanes = self.descriptor, self._lanes
         log_mem, log_banks = self._params["log_mem"], exact_log2(self._params["banks"])
         s = Stages(m)
-        depth = _SMALL_DEPTH if self._params["banks"] == 1 else _DEPTH
         inward, outward = d.op == MoverOp.IN, d.op == MoverOp.OUT
 
         rows, in_row, row, at, left = Signal(4), Signal(), Signal(18), Signal(18), Signal(16)
@@ -105,14 +104,14 @@ class Walk(wiring.Component):
         else:
             m.d.comb += arrived.first.eq(first)
         m.d.comb += [arrived.both.eq(s.delay(both, late)), arrived.last.eq(s.delay(last, late))]
-        m.submodules.queue = queue = memory.Memory(shape=UnitLayout(), depth=depth, init=[])
+        m.submodules.queue = queue = memory.Memory(shape=UnitLayout(), depth=_DEPTH, init=[])
         put, get = queue.write_port(), queue.read_port(domain="comb")
-        count, owed = Signal(range(depth + 1)), Signal(range(depth + 1))
+        count, owed = Signal(range(_DEPTH + 1)), Signal(range(_DEPTH + 1))
         pop = Signal()
         m.d.comb += [
             put.en.eq(arrives[-1]), put.data.eq(arrived), self.outward.valid.eq(count != 0), self.outward.payload.eq(get.data), pop.eq(self.outward.valid & self.outward.ready)]
         issued = unit_over & outward
-        m.d.sync += [count.eq(count + arrives[-1] - pop), owed.eq(owed + issued - pop), room.eq(owed + issued - pop < depth)]
+        m.d.sync += [count.eq(count + arrives[-1] - pop), owed.eq(owed + issued - pop), room.eq(owed + issued - pop < _DEPTH)]
         with m.If(put.en):
             m.d.sync += put.addr.eq(put.addr + 1)
         with m.If(pop):

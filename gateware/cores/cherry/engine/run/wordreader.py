@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from .....memory.beatwords import BeatsToWords
 from .....memory.port import ReadLayout, RequestLayout
-from .....memory.queue import ShiftQueue, StreamBuffer
+from .....parts.queues import ShiftQueue, StreamBuffer
 
 __all__ = ["Came", "WordReader", "word_layout"]
 

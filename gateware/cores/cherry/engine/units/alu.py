@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The comparators that fit a build."""
-from ...small.alu import SerialAlu
 from ..ops import tile_elements
 from .alurows import AluRows
 from .alutile import AluTiles
@@ -9,14 +8,11 @@ __all__ = ["Alu", "alu_latency"]
 
 
 def _kind(params):
-    if params["macs"] == 1:
-        return SerialAlu
     return AluTiles if tile_elements(params) == 16 else AluRows
 
 
 def Alu(*, params, family=None):            # noqa: N802
-    """Comparators for words of the tile file: whole tiles (16 lanes), rows (4 lanes), or with one multiplier
-    single elements; ``alu_lanes`` does not ask for more."""
+    """Comparators for words of the tile file: whole tiles (16 lanes) or rows (4 lanes); ``alu_lanes`` does not ask for more."""
     return _kind(params)(params=params, family=family)
 
 

@@ -3,7 +3,7 @@
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 
-from .....parts.stages import Stages
+from .....parts.delays import Stages
 from ..memory.tilefile import ACC
 from ..ops import AluKind, Unit, alu_op, element_bits, entries
 from .accumulator import narrowed, widened

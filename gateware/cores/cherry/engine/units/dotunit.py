@@ -4,8 +4,8 @@ from amaranth import Cat, Const, Module, Mux, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....parts.delays import Stages
 from .....parts.leading import leading_zeros
-from .....parts.stages import Stages
 from .....primitives.dsp import MultiplierArray
 from ...model.numbers import FRAC
 

@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from .....parts.stages import Stages
+from .....parts.delays import Stages
 from ..front.hazards import SlotGate
 from ..memory.scratchpad import BankFace, row_bits
 from ..ops import ProgressLayout, TileRead, TileWrite, Unit, element_bits, entries, lsu_op, tile_elements
@@ -17,20 +17,11 @@ from .lsu_crossbar import Crossbar, choose, selected
 from .lsu_operation import Operation, OperationQueue
 from .lsu_results import DEPTH, Results
 
-__all__ = ["LoadStore", "lsu_members"]
+__all__ = ["LoadStore"]
 
 _ACC = 3
 #: Cycles in which no tile is read after another unit was refused one twice on end.
 _YIELD = 3
-
-
-def lsu_members(params):
-    """Members of every load/store unit; see :class:`LoadStore`."""
-    return {
-        "op": In(stream.Signature(lsu_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-        "loading": Out(1), "storing": Out(1), "clear": In(1), "others": In(4), "refused": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params)),
-        "banks": Out(BankFace(row_bits(params))).array(params["banks"]),
-        "fault": Out(1), "fault_address": Out(18), "fault_slot": Out(6)}
 
 
 class LoadStore(wiring.Component):
@@ -65,7 +56,11 @@ class LoadStore(wiring.Component):
         if params["banks"] == 1:
             raise ValueError("Parameter banks must be at least 2 for the parallel load/store unit, not 1")
         self._params = params
-        super().__init__(lsu_members(params))
+        super().__init__({
+            "op": In(stream.Signature(lsu_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
+            "loading": Out(1), "storing": Out(1), "clear": In(1), "others": In(4), "refused": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params)),
+            "banks": Out(BankFace(row_bits(params))).array(params["banks"]),
+            "fault": Out(1), "fault_address": Out(18), "fault_slot": Out(6)})
 
     def elaborate(self, platform):
         m, w = Module(), SimpleNamespace()  # `w`: signals that several steps use

@@ -5,8 +5,8 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from .....parts.delays import Stages
 from .....parts.leading import leading_zeros
-from .....parts.stages import Stages
 from .....primitives.multipliers import PipelinedMultipliers
 from ...model.numbers import BIAS, FRAC, INF, NAN, ONE
 from ...model.special import L2E, LNC, expt, logt, rect

@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .....parts.pipeline import delay, narrowest
+from .....parts.datapath import narrowest
+from .....parts.delays import delay
 from .rounding import RoundingBits
 
 __all__ = ["BiasTerms"]

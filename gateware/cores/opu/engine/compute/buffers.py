@@ -5,7 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from .....parts.pipeline import delay, narrowest
+from .....parts.datapath import narrowest
+from .....parts.delays import delay
 from .....primitives.bram import BlockRAM
 from ...types import type_set
 from ..commands import bias_load_layout, ifm_load_layout, ker_load_layout, row_bits

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .....parts.pipeline import delay
+from .....parts.delays import delay
 from .....primitives.dsp import MultiplierArray
 from .....primitives.packed import UNPACK_LATENCY, PackedProducts, part_shapes, unpack_sums
 from ...types import type_set

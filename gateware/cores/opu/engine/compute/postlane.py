@@ -4,7 +4,7 @@ from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .....parts.pipeline import delay
+from .....parts.delays import delay
 
 __all__ = ["PostLane"]
 

@@ -5,7 +5,8 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from .....parts.pipeline import delay, small_product
+from .....parts.datapath import small_product
+from .....parts.delays import delay
 from ...types import type_set
 from ..commands import out_layout, post_layout
 from .buffers import IfmBuffer, OfmBuffer, ifm_row_elements

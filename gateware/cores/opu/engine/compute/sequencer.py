@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from .....parts.pipeline import Countdown, narrowest, small_product
+from .....parts.datapath import Countdown, narrowest, small_product
 from ..commands import ConvKind, conv_layout, row_bits
 from .biasterms import BiasTerms
 from .rounding import RoundingBits

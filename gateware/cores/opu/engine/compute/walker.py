@@ -4,7 +4,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from .....parts.pipeline import Countdown
+from .....parts.datapath import Countdown
 
 __all__ = ["WindowLoop", "WindowWalker", "loop_layout"]
 

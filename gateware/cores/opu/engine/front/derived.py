@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .....parts.pipeline import without_reset
+from .....parts.datapath import without_reset
 from ...isa import MAX_TAPS
 
 __all__ = ["Derived", "config_layout"]

@@ -5,7 +5,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .....memory.port import MemoryPort
-from .....parts.pipeline import without_reset
+from .....parts.datapath import without_reset
 from ...isa import UNIT
 from ..records import UNIT_BITS
 

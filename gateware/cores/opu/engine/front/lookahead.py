@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from amaranth import Const, Mux, Signal
 from amaranth.utils import exact_log2
 
-from .....parts.pipeline import small_product
+from .....parts.datapath import small_product
 from ...isa import CONVOLUTIONS, MAX_POSITIONS
 from ..entries import TRANSFERS
 from .legality import fields_of, legality

@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from .....memory.port import MemoryPort
-from .....memory.queue import StreamBuffer
-from .....parts.pipeline import without_reset
+from .....parts.datapath import without_reset
+from .....parts.queues import StreamBuffer
 from ...types import type_set
 from ..commands import bias_load_layout, ifm_load_layout, ker_load_layout, out_layout, post_layout
 from ..records import NUMBER_BITS, PC_BITS, UNIT_BITS, DMAKind, dma_entry, passed

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from .....memory.port import MemoryPort
-from .....parts.pipeline import without_reset
+from .....parts.datapath import without_reset
 from ..commands import bias_load_layout, ifm_load_layout, ker_load_layout, row_bits
 from ..records import NUMBER_BITS, PC_BITS, DMAKind
 from .requests import BEATS_BITS

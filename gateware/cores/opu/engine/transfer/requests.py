@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from .....memory.port import RequestLayout
-from .....parts.pipeline import without_reset
+from .....parts.datapath import without_reset
 from ...isa import UNIT
 from ...types import SLOT
 from ..records import UNIT_BITS

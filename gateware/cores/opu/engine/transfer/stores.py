@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from .....memory.port import MAX_BEATS, MemoryPort
-from .....memory.queue import StreamBuffer
+from .....parts.queues import StreamBuffer
 from ...types import type_set
 from ..commands import out_layout
 from .requests import burst_of

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from .....memory.port import MemoryPort
-from .....memory.queue import ShiftQueue, StreamBuffer
+from .....parts.queues import ShiftQueue, StreamBuffer
 from ...isa import ISA
 from ..commands import CHUNK_BYTES, array_bits, bias_layout, group_write_layout, ids_write_layout, weights_layout
 from ..links import StartLayout, core_bits

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from .....memory.port import RequestLayout
-from .....memory.queue import ShiftQueue
+from .....parts.queues import ShiftQueue
 from ..commands import TAG_BITS
 
 __all__ = ["BURST", "Bursts"]

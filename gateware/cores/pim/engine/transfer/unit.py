@@ -21,7 +21,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from .....memory.port import MemoryPort
-from .....memory.queue import StreamBuffer
+from .....parts.queues import StreamBuffer
 from ...isa import ISA
 from ..commands import TAG_BITS, LMemRead, LMemWrite, TransferOp, address_bits, lmem_word_bytes, transfer_layout
 from ..links import SIZE_BITS, CrossbarPort, core_bits

@@ -1,20 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Helpers of pipelined datapaths: chains of registers without reset, small products, counters that know their last value."""
+"""Datapath helpers: output registers without reset, small products, widths, counters that know their last value."""
 from amaranth import Cat, Module, Mux, Signal
 
-__all__ = ["Countdown", "delay", "narrowest", "small_product", "without_reset"]
-
-
-def delay(m, value, cycles, name, *, clear=None):
-    """``value``, ``cycles`` cycles later. With ``clear`` the registers have a reset, and a cycle of ``clear`` empties them."""
-    for k in range(cycles):
-        held = Signal.like(value, name=f"{name}_{k + 1}", reset_less=clear is None)
-        m.d.sync += held.eq(value)
-        if clear is not None:
-            with m.If(clear):
-                m.d.sync += held.eq(0)
-        value = held
-    return value
+__all__ = ["Countdown", "narrowest", "small_product", "without_reset"]
 
 
 def without_reset(m, member):

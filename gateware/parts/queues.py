@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small stream helpers of the memory's parts."""
-from amaranth import Cat, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+"""Queues of streams in flip-flops, one entry a cycle, latency one cycle.
 
-from .port import MemoryPort
+:class:`StreamBuffer` has two entries and cuts every path between its sides; :class:`PairQueue` has two and an ``i.ready`` that drives as
+much as it likes; :class:`ShiftQueue` has any number, whose entries can be looked at.
+"""
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
 
-__all__ = ["PortBuffer", "ShiftQueue", "StreamBuffer"]
+__all__ = ["PairQueue", "ShiftQueue", "StreamBuffer"]
 
 
 class ShiftQueue(wiring.Component):
@@ -98,41 +100,38 @@ class StreamBuffer(wiring.Component):
         return m
 
 
-class PortBuffer(wiring.Component):
-    """Registers in both directions of a memory port: no combinational path passes. Latency: a cycle each way; one request and
-    one beat a cycle.
-
-    Read data and acknowledgements share a buffer, so that they stay in order even if one of them waits.
+class PairQueue(wiring.Component):
+    """Two entries, one a cycle, latency one cycle. ``i.ready`` comes from a flip-flop that nothing inside reads, without a gate
+    behind it: it may drive as much as it likes and the queue's own loop stays short. ``o.payload`` is 0 while there is nothing.
 
     Parameters
     ----------
-    beat_bytes : int
+    shape : ShapeLike
 
     Members
     -------
-    port : In(MemoryPort)
-    memory : Out(MemoryPort); of what answers it is asked that it offers one answer at a time, as an arbiter does
+    i : In(stream), o : Out(stream); ``o.ready`` only while ``o.valid``
     """
-    def __init__(self, *, beat_bytes):
-        super().__init__({"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))})
+    def __init__(self, *, shape):
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+        #: What stands behind the head, if anything does: for proofs.
+        self.second = Signal(len(Value.cast(self.i.payload)), reset_less=True)
+        #: ``i.ready`` of the next cycle: for copies of it.
+        self.room_next = Signal()
 
     def elaborate(self, platform):
         m = Module()
-        port, memory = self.port, self.memory
-        for name in ("req", "w"):
-            source, sink = getattr(port, name), getattr(memory, name)
-            buffer = m.submodules[name] = StreamBuffer(shape=source.payload.shape())
-            connect(m, flipped(source), buffer.i)
-            connect(m, buffer.o, flipped(sink))
-        answers = m.submodules.answers = StreamBuffer(shape=data.StructLayout({"r": port.r.payload.shape(), "ack": 1}))
-        put, got = answers.i.payload, answers.o.payload
+        bits = len(Value.cast(self.i.payload))
+        head, second, new = Signal(bits), self.second, Signal(bits)
+        held, full, room = Signal(), Signal(), Signal(init=1)
+        pop, push, full_next = Signal(), Signal(), Signal()
         m.d.comb += [
-            put.r.eq(memory.r.payload), put.ack.eq(~memory.r.valid), answers.i.valid.eq(memory.r.valid | memory.ack.valid),
-            memory.r.ready.eq(answers.i.ready), memory.ack.ready.eq(answers.i.ready & ~memory.r.valid),
-            port.r.valid.eq(answers.o.valid & ~got.ack), port.r.payload.eq(got.r),
-            port.ack.valid.eq(answers.o.valid & got.ack), port.ack.payload.error.eq(got.r.error),
-            answers.o.ready.eq(Mux(got.ack, port.ack.ready, port.r.ready)),
-        ]
-        with m.If(put.ack):
-            m.d.comb += put.r.error.eq(memory.ack.payload.error)
+            self.i.ready.eq(room), self.o.valid.eq(held), Value.cast(self.o.payload).eq(head),
+            new.eq(Value.cast(self.i.payload) & self.i.valid.replicate(bits)), pop.eq(self.o.ready),
+            push.eq(self.i.valid & ~full), full_next.eq(~pop & (full | (push & held))), self.room_next.eq(~full_next)]
+        m.d.sync += [full.eq(full_next), room.eq(self.room_next), held.eq((held & ~pop) | full | push)]
+        with m.If(pop | ~held):
+            m.d.sync += head.eq(Mux(full, second, new))
+        with m.If(~full):
+            m.d.sync += second.eq(self.i.payload)
         return m

@@ -1,53 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Delay lines in block RAM; what the core asks of synthesis."""
+"""What the core asks of synthesis."""
 import json
-import random
 import re
 
 import pytest
-from amaranth import Module, Signal
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
 from quintet.gateware.cores.imagine.engine.bounds import Bounds
 from quintet.gateware.cores.imagine.engine.issue import Issue
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
-from quintet.gateware.parts.line import Line
 from quintet.tools.build import _scripts, _synthesis, synthesise
-
-
-@pytest.mark.parametrize("delay", (2, 3, 8))
-def test_stored_lines_delay_as_registers_do(delay):
-    m, value = Module(), Signal(16)
-    stored, plain = Line.stored(m, value, "stored", delay), Line(m, value, "plain")
-    pairs = [(stored[delay + k], plain[delay + k]) for k in range(2)]
-    rng = random.Random(delay)
-
-    async def drive(ctx):
-        for cycle in range(60):
-            ctx.set(value, rng.getrandbits(16))
-            if cycle > 10:
-                assert all(ctx.get(a) == ctx.get(b) for a, b in pairs)
-            await ctx.tick()
-
-    sim = Simulator(m)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
-
-
-def test_a_line_since_a_stage_is_that_stages():
-    m, value = Module(), Signal(3)
-    stored = Line.stored(m, value, "stored", 2)
-    assert stored.since(1)[1] is stored[2]
-
-
-@pytest.mark.parametrize("delay", (1, 9))
-def test_refused(delay):
-    with pytest.raises(ValueError, match=f"^Delay of a stored line must be 2 to 8, not {delay}$"):
-        Line.stored(Module(), Signal(4), "line", delay)
 
 
 def test_fast_modules_are_mapped_apart_on_an_ecp5():

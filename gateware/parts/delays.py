@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Delay lines: chains of registers, read at their end, at any stage, or stage by stage of a pipeline."""
+from amaranth import Signal, Value
+from amaranth.lib import memory
+
+__all__ = ["DelayLine", "Stages", "delay"]
+
+
+def delay(m, value, cycles, name=None, *, clear=None):
+    """``value``, ``cycles`` cycles later, through registers without reset called ``name_1`` and so on.
+
+    With ``clear`` the registers have a reset, and a cycle of ``clear`` empties them.
+    """
+    for k in range(cycles):
+        held = Signal.like(value, name=f"{name}_{k + 1}" if name else "held", reset_less=clear is None)
+        m.d.sync += held.eq(value)
+        if clear is not None:
+            with m.If(clear):
+                m.d.sync += held.eq(0)
+        value = held
+    return value
+
+
+class DelayLine:
+    """A delay line with taps: ``line[n]`` is ``value``, ``n`` cycles later; stages are made as they are asked for and shared. No reset.
+
+    Parameters
+    ----------
+    m : Module
+    value : Value
+    name : str
+    """
+    def __init__(self, m, value, name):
+        self._m, self._name, self._taps = m, name, [value]
+
+    def __getitem__(self, cycles):
+        while len(self._taps) <= cycles:
+            before = self._taps[-1]
+            later = Signal(len(before), name=f"{self._name}_{len(self._taps)}", reset_less=True)
+            self._m.d.sync += later.eq(before)
+            self._taps.append(later)
+        return self._taps[cycles]
+
+    def since(self, cycles):
+        """The line of what is ``self[cycles]`` here; of stages that are there."""
+        line = DelayLine(self._m, None, self._name)
+        line._taps = self._taps[cycles:]
+        return line
+
+    @classmethod
+    def stored(cls, m, value, name, cycles):
+        """A line of which nothing before ``cycles`` (2 to 8) is wanted: a block RAM, for chips that have those left, and no logic."""
+        if not 2 <= cycles <= 8:
+            raise ValueError(f"Delay of a stored line must be 2 to 8, not {cycles!r}")
+        ram = memory.Memory(shape=len(value), depth=8, init=[], attrs={"ram_style": "block"})
+        m.submodules[f"{name}_disjoint"] = ram
+        put, get, at = ram.write_port(), ram.read_port(), Signal(3, name=f"{name}_at", reset_less=True)
+        # Written at the end of this cycle, read cycles - 1 later.
+        m.d.sync += at.eq(at + 1)
+        m.d.comb += [put.addr.eq(at), put.data.eq(value), put.en.eq(1), get.addr.eq(at - (cycles - 1)), get.en.eq(1)]
+        line = cls(m, value, name)
+        line._taps += [None] * (cycles - 1) + [get.data]
+        return line
+
+
+class Stages:
+    """Stage registers of a pipeline that never stalls: ``stage(n, value, shape, name)`` holds what stage n computes. No reset.
+
+    Stages in ``merged`` have no registers: what they compute is there in the stage before; ``carry`` heeds that.
+    """
+    def __init__(self, m, merged=()):
+        self._m, self._merged = m, frozenset(merged)
+
+    def __call__(self, number, value, shape, name):
+        if number in self._merged:
+            passed = Signal(shape, name=f"s{number}_{name}")
+            self._m.d.comb += passed.eq(value)
+            return passed
+        held = Signal(shape, name=f"s{number}_{name}", reset_less=True)
+        self._m.d.sync += held.eq(value)
+        return held
+
+    def carry(self, value, first, last):
+        """``value`` of stage ``first``, for use beside values of stage ``last``."""
+        return self.delay(value, sum(n not in self._merged for n in range(first + 1, last + 1)))
+
+    def delay(self, value, cycles):
+        """``value``, ``cycles`` later; a value with a layout loses it."""
+        return delay(self._m, Value.cast(value), cycles) if cycles else value
