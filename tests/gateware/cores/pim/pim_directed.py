@@ -293,6 +293,10 @@ def events(m):
     m.case("two syncs, two waits", "sync 1, 1\nsync 1, 1", "wait 1, 1\nwait 1, 1", wait_mode=1)
     m.case("more than it waits for", "sync 1, 1\nsync 1, 1\nsync 2, 1", "wait 2, 1\nwait 1, 1\nwait 3, 0", wait_mode=1)
     m.case("full to the brim", "sync 7, 0\n" * 1023, dump=False)
+    # What was told of the operands before is no fault of the sync: of the same run, and of the run before.
+    overlapping = "sldi $0, 0\nsldi $1, 0\nvvdmul $0, $0, $1, 4\nsmul $2, $0, $1\n"
+    m.case("overflow behind an overlap", overlapping + "sync 7, 0\n" * 1024 + "sldi $9, 1", dump=False)
+    m.case("overlap that is none", overlapping, dump=False)
     m.case("overflow", "sync 7, 0\n" * 1024 + "sldi $9, 1", dump=False)
 
 

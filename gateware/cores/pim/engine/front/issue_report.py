@@ -72,10 +72,12 @@ def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, 
         (mine & op.wide_in, "width", "small", width(rd)), (mine & op.wide_out, "width", "small", width(rs1)),
         (mine & flags["too_wide"], "width", "small", ibiw), (mine & flags["other_width"], "width", "small", width(rs2)),
         (mine & flags["no_group"], "group", "small", low[21:31]), (mine & op.core_range, "core_range", "small", core),
+        # ``sync`` has no operands: what is told of them is still of the instruction before.
+        (mine & flags["overflow"], "event_overflow", "small", Cat(rd, Const(0, 3), core)),
         (operands.wrong_d, "lmem_range", "dst", 0), (operands.wrong_s, "lmem_range", "src", 0),
         (operands.wrong_t, "lmem_range", "third", 0), (operands.wrong_g, "gmem_range", "global", 0),
         (operands.overlap, "overlap", "dst", 0),
-        (mine & flags["overflow"], "event_overflow", "small", Cat(rd, Const(0, 3), core)), (Const(1), "bus_error", "main", 0),
+        (Const(1), "bus_error", "main", 0),
     ]
     small, source, judged = Signal(max(18, self.index_bits), reset_less=True), Signal(range(len(sources)), reset_less=True), Signal()
     with m.If(fsm.ongoing("JUDGE") & ~late):
