@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Partial writes for memories without byte masks (docs/contracts.md, section 2)."""
+"""Read-modify-write of partial beats, for memories without byte masks (docs/contracts.md, section 2)."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
