@@ -9,7 +9,7 @@ from pathlib import Path
 from ..gateware.isa.files import write_whole
 from .errors import InputError
 
-__all__ = ["Place", "check_folder", "check_output", "place_below", "write_output", "write_places"]
+__all__ = ["OutputPath", "check_folder", "check_output", "place_below", "write_output", "write_places"]
 
 #: Whether files can be named relative to an open folder. Elsewhere nothing guards against links that are made during the run.
 _AT = {os.open, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
@@ -56,7 +56,7 @@ def write_output(path, data):
 # Files that a job names
 
 @dataclass(frozen=True)
-class Place:
+class OutputPath:
     """Where a file of a job goes: ``parts`` below the folder ``root``, which has no link in it; ``shown`` in messages."""
     root: str
     parts: tuple
@@ -64,7 +64,7 @@ class Place:
 
 
 def place_below(root, name, allow_outside=False):
-    """The :class:`Place` of file ``name`` below the folder ``root``. A link at the file's own place is replaced, not followed.
+    """The :class:`OutputPath` of file ``name`` below the folder ``root``. A link at the file's own place is replaced, not followed.
 
     Raises
     ------
@@ -82,11 +82,11 @@ def place_below(root, name, allow_outside=False):
     if os.path.isdir(path) and not os.path.islink(path):
         raise ValueError(f"cannot write {path}: it is a folder")
     between = Path(folder).relative_to(base).parts if below else ()
-    return Place(base if below else folder, (*between, os.path.basename(path)), str(path))
+    return OutputPath(base if below else folder, (*between, os.path.basename(path)), str(path))
 
 
 def write_places(files):
-    """Writes all of ``files`` (:class:`Place` -> bytes) or none: complete beside their places first, then renamed.
+    """Writes all of ``files`` (:class:`OutputPath` -> bytes) or none: complete beside their places first, then renamed.
 
     No link below a root is followed: one that was put there since :func:`place_below` fails the write.
     """
@@ -113,7 +113,7 @@ def write_places(files):
 
 
 class _Folder:
-    """The folder of a :class:`Place`, made if it is not there, and held open."""
+    """The folder of a :class:`OutputPath`, made if it is not there, and held open."""
     def __init__(self, place):
         os.makedirs(place.root, exist_ok=True)
         self.temporary = f".{place.parts[-1]}.{secrets.token_hex(8)}"

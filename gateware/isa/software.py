@@ -49,7 +49,7 @@ class Software:
         element ``"error"`` refuse it.
     link : ``(assembler) -> bytes``: makes the image of what was assembled, if that is more than its words
         (docs/assembler.md).
-    frontend : class called with the assembler, for an ISA whose statements are more than operands by the table: its
+    statement_reader : class called with the assembler, for an ISA whose statements are more than operands by the table: its
         ``statement(name, cursor, place)`` gets every statement but the directives that all share, ``name`` with its dot where
         it is a directive; ``finish()`` emits the words, and gives a dict for ``Program.extra`` (docs/assembler.md).
     listing : ``(software, data, params, text) -> str``: the disassembly of such an image; ``text(word, stored, storage)`` gives
@@ -70,7 +70,7 @@ class Software:
     bulk: Callable | None = None
     lint: Callable | None = None
     link: Callable | None = None
-    frontend: Callable | None = None
+    statement_reader: Callable | None = None
     listing: Callable | None = None
     passes: Mapping = field(default_factory=dict)
     check_job: Callable | None = None

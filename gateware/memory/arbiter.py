@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One memory, several ports (docs/contracts.md, section 2)."""
+"""Memory arbiter: one memory, several ports (docs/contracts.md, section 2)."""
 from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
@@ -72,7 +72,7 @@ class MemoryArbiter(wiring.Component):
         # State that the proofs look at (tests/gateware/memory/test_memory_proofs.py).
         owner_bits = bits_for(ports - 1)
         self._turn = Signal(owner_bits)
-        # What is owed to the ports: one entry a request, in order.
+        # Outstanding answers: one entry a request, in order.
         self._order = ShiftQueue(shape=data.StructLayout({"owner": unsigned(owner_bits), "write": 1}),
                                  depth=outstanding)
         # Granted writes whose data are to come. Two at most: the memory sees the second while it takes the data of the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words of 32 bits out of a memory port's beats."""
+"""Width converter of reads: words of 32 bits from a memory port's beats."""
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

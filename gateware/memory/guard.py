@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The wall between a core and the memory outside its window (docs/contracts.md, section 2)."""
+"""Memory protection: nothing of a core reaches memory outside its window (docs/contracts.md, section 2)."""
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -61,8 +61,8 @@ class WindowGuard(wiring.Component):
         # The request that was accepted last, until the memory (or the answer of ours) has taken it.
         self._held, self._inside = Signal(), Signal()
         self._request = Signal(RequestLayout())
-        self._count = Signal(range(outstanding + 1))              # requests the memory owes answers for, the held included
-        self._owed = Signal(range(outstanding * MAX_BEATS + 1))   # beats that we owe to the memory
+        self._count = Signal(range(outstanding + 1))              # outstanding requests: the memory has yet to answer, the held included
+        self._owed = Signal(range(outstanding * MAX_BEATS + 1))   # outstanding write beats
         self._acknowledge = Signal()                              # all beats of a refused write were swallowed
         # The stages of ``pipelined``: sum made, comparison made.
         self._summed_valid, self._summed, self._last = Signal(), Signal(RequestLayout()), Signal(33 - WINDOW_SHIFT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The memory port in front of a synchronous RAM of one cycle."""
+"""Memory port of a synchronous RAM of one cycle."""
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

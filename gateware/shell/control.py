@@ -31,7 +31,7 @@ class _Step(enum.Enum, shape=2):
 
 
 class _Run(enum.Enum, shape=3):
-    RESET = 0    # engine in reset until nothing of it is owed to the memory
+    RESET = 0    # engine in reset until nothing of it is outstanding
     RECOVER = 1  # engine prepares itself
     IDLE = 2
     WAIT = 3     # started, engine not ready yet
@@ -77,7 +77,7 @@ class ControlBlock(wiring.Component):
     bus : In, Wishbone of 10 address bits, 32 data bits, granularity 8
     engine : In, :class:`EngineControl`
     core_reset : Out, resets the engine and whatever stands between it and the window guard; clears the guard
-    guard_idle : In, the guard owes nothing to the memory
+    guard_idle : In, the guard has nothing outstanding
     busy, fault, interrupt : Out
 
     Raises

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What makes a core of an ISA's engine (docs/contracts.md, section 3)."""
+"""Core shell: an ISA's engine with control block, memory guard and arbiter (docs/contracts.md, section 3)."""
 from amaranth import DomainRenamer, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -55,7 +55,7 @@ class CoreShell(wiring.Component):
     it; without it none, so an engine must take its answers as they come or slow its other ports.
 
     A core reset clears the guard in the cycle after the write, resets engine and arbiter one cycle later and holds them until
-    the guard owes the memory nothing; requests under way are paid and their answers dropped.
+    the guard has nothing outstanding; requests under way are paid and their answers dropped.
     """
     def __init__(self, *, room, params, beat_bytes, memory_size, family=None, pipelined=False,
                  shared_clock=False):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An engine's further clock domain, and the reset that holds both (docs/contracts.md, section 3)."""
+"""Clock domain of an engine, and the reset that holds both (docs/contracts.md, section 3)."""
 from fractions import Fraction
 
 from amaranth import ResetInserter, Signal
@@ -60,7 +60,7 @@ def place_engine(m, *, engine, control, domain=None, guard_idle):
         synchronisers; ``sync`` is held until the far side has seen the reset and left it again, so both sides start together
         and neither ever talks to one that is in reset.
     guard_idle : Value
-        Nothing is owed to the memory.
+        Nothing is outstanding.
 
     The reset comes a cycle behind ``control.core_reset`` and goes a cycle behind it; the core reset lasts until it has come, and
     the engine is not ready before it has gone. So whatever stands between engine and memory must not take anything from the

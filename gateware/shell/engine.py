@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The face between an ISA's engine and the shell that all cores share (docs/contracts.md, section 3)."""
+"""Interface between an ISA's engine and the shell (docs/contracts.md, section 3)."""
 from amaranth import unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out

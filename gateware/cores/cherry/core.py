@@ -6,7 +6,7 @@
     memory 0 -> Sequencer -> tables, program -> FrontEnd -> LoadStore -- Scratchpad -- Mover <-> memory 1
                     |                              |  |         |                        ^
                     +------- descriptors ----------|--|---------|------------------------+
-                                                   |  +-> dot, comparators, special functions
+                                                   |  +-> dot, vector ALU, special functions
                                                    +----- progress -------- TileFile
 
 The sequencer carries a run from start to end (:mod:`.sequencer`); the front end runs one program of it (:mod:`.frontend`); four units in
@@ -23,7 +23,7 @@ from ...memory.port import MemoryPort
 from ...memory.portbuffer import PortBuffer
 from ...primitives.bram import check_family
 from ...shell.engine import EngineControl, Stall
-from .engine.floorplan import places
+from .engine.floorplan import floorplan
 from .engine.front.frontend import FrontEnd
 from .engine.front.issue import COUNT
 from .engine.memory.mover import Mover, dma_lanes
@@ -70,7 +70,7 @@ def Engine(*, params, beat_bytes, memory_size, family=None):
 #: By family: multiplexers of wide LUTs cost an ECP5 more here than those of plain ones.
 Engine.synth_opts = {"ecp5": "-nowidelut"}
 #: Places of the multipliers and the block RAMs.
-Engine.floorplan = places
+Engine.floorplan = floorplan
 
 
 class PipelinedEngine(wiring.Component):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """IMAGine: encoding, registers, counters and faults (docs/isa/imagine.md, sections 3, 6 and 7). Pure Python.
 
-The text of a program is calls of the assembler class (``frontend.py``), not operands by this table; decoder, disassembler,
+The text of a program is calls of the assembler class (``statements.py``), not operands by this table; decoder, disassembler,
 random words and reference are made of the table.
 """
 from ...isa.operands import Number

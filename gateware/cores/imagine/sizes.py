@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What follows from the sizes of an array. Pure Python."""
+"""Sizes derived from the shape of an array. Pure Python."""
 
 __all__ = ["PES", "levels", "registers_of"]
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of IMAGine: statements are calls of the published assembler class, files also its exports."""
 from ...isa.software import FileForm, Software
-from .asm.frontend import Frontend, listing, write_export
 from .asm.imports import read_export
 from .asm.joblint import check_job
+from .asm.statements import StatementReader, listing, write_export
 from .isa import ISA
 
 __all__ = ["SOFTWARE"]
@@ -19,6 +19,6 @@ SOFTWARE = Software(
         ".hex": FileForm("export", read_export, write_export, doc="a word of eight digits a line, for $readmemh"),
     },
     check_job=check_job,
-    frontend=Frontend,
+    statement_reader=StatementReader,
     listing=listing,
 )

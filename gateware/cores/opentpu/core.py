@@ -3,9 +3,9 @@
 
 ::
 
-    memory 0 -> Fetch -> Decode -> issue --+--> ReadHostUnit   (RHM)  memory 1 -> unified buffer
+    memory 0 -> Fetch -> Decode -> issue --+--> LoadUnit   (RHM)  memory 1 -> unified buffer
                                            +--> WeightUnit     (RW)   memory 2 -> weight FIFO -> array
-                                           +--> WriteHostUnit  (WHM)  unified buffer -> memory 3
+                                           +--> StoreUnit  (WHM)  unified buffer -> memory 3
                                            +--> MatrixUnit     (MMC)  unified buffer -> array -> accumulators
                                            +--> ActivationUnit (ACT)  accumulators -> lanes -> unified buffer
 
@@ -55,7 +55,7 @@ from .engine.buffers import BankedBuffer
 from .engine.classify import OPS
 from .engine.decode import Decode, FaultCode
 from .engine.fetch import WORD_BYTES, Fetch
-from .engine.load_store import ReadHostUnit, WeightUnit, WriteHostUnit, trouble_layout
+from .engine.load_store import LoadUnit, StoreUnit, WeightUnit, trouble_layout
 from .engine.matrix import MatrixUnit, memory_latency, ub_latency
 from .engine.tracker import overlap, slack
 from .isa import ISA
@@ -127,9 +127,9 @@ class PipelinedEngine(wiring.Component):
         m.submodules.decode = ResetInserter(finished)(decode := Decode(params=p))
         m.submodules.matrix = matrix = MatrixUnit(params=p, family=self.family)
         m.submodules.act = act = ActivationUnit(params=p, pending_bits=matrix.pending_bits)
-        m.submodules.rhm = rhm = ReadHostUnit(params=p, beat_bytes=self.beat_bytes)
+        m.submodules.rhm = rhm = LoadUnit(params=p, beat_bytes=self.beat_bytes)
         m.submodules.rw = rw = WeightUnit(params=p, beat_bytes=self.beat_bytes)
-        m.submodules.whm = whm = WriteHostUnit(params=p, beat_bytes=self.beat_bytes)
+        m.submodules.whm = whm = StoreUnit(params=p, beat_bytes=self.beat_bytes)
         latency = memory_latency(p)
         m.submodules.ub = ub = BankedBuffer(width=8 * n, rows=p["ub_rows"], banks=p["banks"], latency=ub_latency(p),
                                             family=self.family)

@@ -25,7 +25,7 @@ from ...parts.queues import StreamBuffer
 from ...primitives.bram import check_family
 from ...shell.engine import EngineControl, Stall
 from .engine.compute.convqueue import ConvQueue
-from .engine.floorplan import places
+from .engine.floorplan import floorplan
 from .engine.front.decode import Decode
 from .engine.front.fetch import Fetch
 from .engine.front.regions import RegionTable
@@ -54,7 +54,7 @@ Engine.spram_blocks = lambda params: 2 if params.get("engine") == "small" else 0
 
 
 #: Places of the multipliers and the block RAMs.
-Engine.floorplan = places
+Engine.floorplan = floorplan
 
 
 class PipelinedEngine(wiring.Component):

@@ -25,7 +25,7 @@ from .engine.crossbar import Crossbar
 from .engine.deadlock import DeadlockDetector
 from .engine.events import Events
 from .engine.faults import RunEnd
-from .engine.floorplan import places
+from .engine.floorplan import floorplan
 from .engine.load.load import Load
 from .engine.matrix.weights import weights_in_spram
 from .engine.memory.lmem_shared import in_spram
@@ -67,7 +67,7 @@ class Engine(wiring.Component):
     synth_opts = {"ecp5": "-nowidelut"}
     #: By family: ABC maps the netlist several ways and keeps the smallest of the fastest.
     synth_before = {"ecp5": "scratchpad -copy abc9.script.flow3 abc9.script"}
-    floorplan = staticmethod(places)
+    floorplan = staticmethod(floorplan)
 
     def __init__(self, *, params, beat_bytes, memory_size, family=None):
         check_family(family)

@@ -66,7 +66,7 @@ class Assembler(Source):
         self.lines = {}
         self._directives = {d.name: d for d in software.directives}
         self.section = self.open_section(None)
-        self.frontend = software.frontend(self) if software.frontend is not None else None
+        self.statement_reader = software.statement_reader(self) if software.statement_reader is not None else None
 
     # For directives, macros and link
 
@@ -125,12 +125,12 @@ class Assembler(Source):
             return
         if first.kind == "name" and first.text.startswith("."):
             if not self.common_directive(first.text, cursor):
-                if self.frontend is not None:
+                if self.statement_reader is not None:
                     self._front(first, cursor)
                 else:
                     self._directive(first.text, cursor)
             return
-        if self.frontend is not None:
+        if self.statement_reader is not None:
             self._front(first, cursor)
             return
         name = first.text
@@ -142,7 +142,7 @@ class Assembler(Source):
 
     def _front(self, first, cursor):
         cursor.index = 1
-        self.frontend.statement(first.text, cursor, Place(cursor.statement.file, first.line, first.column))
+        self.statement_reader.statement(first.text, cursor, Place(cursor.statement.file, first.line, first.column))
 
     def _directive(self, name, cursor):
         if name == ".word":
@@ -247,7 +247,7 @@ class Assembler(Source):
 
     def finish(self):
         """The :class:`Program`."""
-        extra = self.frontend.finish() if self.frontend is not None else {}
+        extra = self.statement_reader.finish() if self.statement_reader is not None else {}
         items = [item for section in self.sections.values() for item in section.items]
         if self.software.lint is not None:
             for index, message, *severity in self.software.lint(items, self.params):

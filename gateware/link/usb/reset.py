@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sees a reset of the bus: both lines low for longer than any packet's end (USB 2.0, section 7.1.7.5)."""
+"""USB bus reset detector: both lines low for longer than any packet's end (USB 2.0, section 7.1.7.5)."""
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers of the SDRAM controller, in order and with room for all that is under way."""
+"""Answer queue of the SDRAM controller, in order, with room for all that is under way."""
 from amaranth import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory

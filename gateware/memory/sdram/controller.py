@@ -11,7 +11,7 @@ from ..port import MemoryPort
 from .answers import AnswerQueue
 from .parts import find_part
 from .phy import SDRAMPins
-from .refresh import RefreshTimer, Sequencer
+from .refresh import RefreshSequencer, RefreshTimer
 from .splitter import SegmentLayout, SegmentSplitter
 
 __all__ = ["SDRAMController"]
@@ -102,7 +102,7 @@ class SDRAMController(wiring.Component):
         answers = m.submodules.answers = AnswerQueue(
             beat_bytes=self.beat_bytes, latency=timing.cas + self.capture + 1)
         refresh = m.submodules.refresh = RefreshTimer(interval=timing.t_refi)
-        sequencer = m.submodules.sequencer = Sequencer(
+        sequencer = m.submodules.sequencer = RefreshSequencer(
             part=part, timing=timing, powerup=int(self.powerup_ns * self.clock_hz / 1e9) + 1)
         connect(m, flipped(self.port.req), split.i)
         connect(m, flipped(self.port.w), writes.i)

@@ -4,7 +4,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["RefreshTimer", "Sequencer"]
+__all__ = ["RefreshTimer", "RefreshSequencer"]
 
 #: Refreshes due before a change of row is used for them, and before they interrupt a burst.
 BATCH, LIMIT = 4, 8
@@ -53,7 +53,7 @@ class RefreshTimer(wiring.Component):
         return m
 
 
-class Sequencer(wiring.Component):
+class RefreshSequencer(wiring.Component):
     """Gives the commands of initialisation and refresh, and opens again the rows that a refresh interrupted.
 
     Members

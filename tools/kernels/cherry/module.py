@@ -12,7 +12,7 @@ from .normalise import NormaliseOps
 from .operands import operands
 from .padding import Area, clearing
 from .products import ProductOps
-from .program import Program
+from .program import ProgramText
 from .reduce import ReduceOps
 from .stored import FORMATS, Stored
 from .values import value_text
@@ -32,7 +32,7 @@ _SPECIAL = {"inf": INF, "-inf": INF | 1 << 17, "nan": NAN}
 @dataclass
 class _Step:
     """A step of the list: its program, lines of its in and out list, whether these run beside other programs."""
-    program: Program
+    program: ProgramText
     lines: list
     results: list
     prefetch: bool = False
@@ -199,7 +199,7 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
     # Steps
 
     def _new_program(self, persistent=0):
-        found = Program(f"p{len(self._programs)}", persistent, self.acc_frac)
+        found = ProgramText(f"p{len(self._programs)}", persistent, self.acc_frac)
         self._programs.append(found)
         return found
 

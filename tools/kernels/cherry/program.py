@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from ....gateware.cores.cherry.isa import SPECIAL
 from ....gateware.cores.cherry.model.numbers import FRAC
 
-__all__ = ["Program"]
+__all__ = ["ProgramText"]
 
 
-class Program:
+class ProgramText:
     """Text of a program in the making.
 
     Parameters

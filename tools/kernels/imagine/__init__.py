@@ -10,10 +10,10 @@ from ..inputs import KernelError
 from .jobs import write_job
 from .layer import Layer, decode, from_fixed, to_fixed
 from .lstm import LSTMCell
-from .program import Program
+from .program import ProgramCalls
 from .resident import Resident
 from .session import Session
 from .streamed import Streamed, streamed
 
-__all__ = ["KernelError", "LSTMCell", "Layer", "Program", "Resident", "Session", "Streamed", "decode", "from_fixed", "streamed",
+__all__ = ["KernelError", "LSTMCell", "Layer", "ProgramCalls", "Resident", "Session", "Streamed", "decode", "from_fixed", "streamed",
            "to_fixed", "write_job"]

@@ -8,7 +8,7 @@ import numpy as np
 from ...job import Job, Run, Save, Source
 from ...recognition import Recognition
 from ..inputs import KernelError, check_name, check_whole
-from .program import Program
+from .program import ProgramCalls
 
 __all__ = ["write_job"]
 
@@ -18,7 +18,7 @@ def write_job(folder, name, programs, *, comment="", program_at=0x1000, cycles=1
 
     Parameters
     ----------
-    programs : Program, or several for one build, run one after another: what one leaves in the array the next one finds
+    programs : ProgramCalls, or several for one build, run one after another: what one leaves in the array the next one finds
     comment : first lines of job and sources
     program_at : byte address of the first; the others lie behind it, results behind all
     cycles : limit of all together
@@ -37,7 +37,7 @@ def write_job(folder, name, programs, *, comment="", program_at=0x1000, cycles=1
     """
     check_name("job", name)
     cycles = check_whole(f"job {name}: cycles", cycles, 1, 1 << 63)
-    several = not isinstance(programs, Program)
+    several = not isinstance(programs, ProgramCalls)
     programs = list(programs) if several else [programs]
     if not programs:
         raise KernelError(f"job {name}: no program, expected at least one")

@@ -8,7 +8,7 @@ from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
 from quintet.gateware.cores.imagine.model.cycles import estimate
 from quintet.gateware.cores.imagine.params import levels, registers_of
 
-__all__ = ["Program", "RESERVED", "setup_of"]
+__all__ = ["ProgramCalls", "RESERVED", "setup_of"]
 
 #: Registers kept for ``mv_MULTFXP``.
 RESERVED = 2
@@ -21,7 +21,7 @@ def setup_of(params, fraction):
             "pimDepth": params["depth"]}
 
 
-class Program:
+class ProgramCalls:
     """Calls for a build of ``params``, numbers with ``fraction`` fraction bits; ``vectors`` counts the shift-outs."""
     def __init__(self, params, fraction):
         self.params, self.fraction = params, fraction

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..inputs import KernelError, check_whole
-from .program import Program
+from .program import ProgramCalls
 from .tiles import Tiles, registers_for_use
 
 __all__ = ["Resident"]
@@ -46,8 +46,8 @@ class Resident:
                               f"the build has {registers_for_use(params)} (use streamed)")
 
     def loader(self):
-        """The :class:`Program` that loads weights and biases; it shows nothing."""
-        program = Program(self.params, self.fraction)
+        """The :class:`ProgramCalls` that loads weights and biases; it shows nothing."""
+        program = ProgramCalls(self.params, self.fraction)
         for tiles, weights, bias in zip(self.tiles, self._weights, self._bias, strict=True):
             for tile in range(tiles.tall):
                 for column in range(tiles.wide):
@@ -57,9 +57,9 @@ class Resident:
         return program
 
     def kernel(self, index, vectors=None, name="x"):
-        """The :class:`Program` of layer ``index``: loads of ``vectors`` (``None``: they lie there), then its products."""
+        """The :class:`ProgramCalls` of layer ``index``: loads of ``vectors`` (``None``: they lie there), then its products."""
         check_whole("layer's number", index, 0, len(self.layers) - 1)
-        program, tiles = Program(self.params, self.fraction), self.tiles[index]
+        program, tiles = ProgramCalls(self.params, self.fraction), self.tiles[index]
         if vectors is not None:
             vectors = tiles.layer.check_inputs(vectors)
             for column in range(tiles.wide):

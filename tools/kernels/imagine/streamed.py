@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..inputs import KernelError
-from .program import Program
+from .program import ProgramCalls
 from .tiles import Tiles, registers_for_use
 
 __all__ = ["Streamed", "batch_of", "streamed"]
@@ -18,7 +18,7 @@ class Streamed:
         self.layer, self.params = layer, params
         self.batch = batch_of(layer, batch)
         self.tiles, self.overlap = Tiles(layer, params), overlap
-        self.program = Program(params, layer.fraction)
+        self.program = ProgramCalls(params, layer.fraction)
         self._order = []                                    # (vector of the batch, row of tiles) of every shift-out
         room = registers_for_use(params) - _FREE
         biased = int(layer.bias is not None)

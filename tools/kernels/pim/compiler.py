@@ -14,7 +14,7 @@ from ..inputs import KernelError, check_whole
 from .areas import Areas
 from .builder import CoreBuilder
 from .checks import check_params
-from .layers import DenseParts, Place, lower, place
+from .layers import Allocation, DenseParts, lower, place
 from .network import Conv, Dense, Network
 
 __all__ = ["Compiled", "compile_columns", "compile_network"]
@@ -146,9 +146,9 @@ def _whole_network(core, network, offsets, chunk, count, thrifty):
     if padded or len(shape_in) == 3 and chunk > 1:
         source = place(core, shape_in, first, first.name)
     else:
-        source = Place(staged, shape_in, size_in if len(shape_in) == 1 else None)
+        source = Allocation(staged, shape_in, size_in if len(shape_in) == 1 else None)
     results = core.allocate(chunk * size_out, "the results")
-    output = Place(results, shape_out, size_out if len(shape_out) == 1 else None, size=network.bits // 8)
+    output = Allocation(results, shape_out, size_out if len(shape_out) == 1 else None, size=network.bits // 8)
     steps = lower(core, network, source, output, thrifty)
     before = core.words
     core.words = []

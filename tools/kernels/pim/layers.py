@@ -5,10 +5,10 @@ import numpy as np
 from ..inputs import KernelError
 from .network import Conv, Dense, Pool
 
-__all__ = ["DenseParts", "Place", "lower", "place"]
+__all__ = ["DenseParts", "Allocation", "lower", "place"]
 
 
-class Place:
+class Allocation:
     """Where a layer's values lie: ``address`` of the first, ``pitch`` bytes from row to row, ``size`` bytes of one; ``halves``:
     the even columns of a row before the odd ones, as pooling likes it."""
     def __init__(self, address, shape, pitch=None, halves=False, size=1):
@@ -225,26 +225,26 @@ class _Pool:
 
 
 def place(core, shape, following, what, halves=False):
-    """A new :class:`Place` for the values ``shape`` in front of the layer ``following``, with its border if it has one."""
+    """A new :class:`Allocation` for the values ``shape`` in front of the layer ``following``, with its border if it has one."""
     if isinstance(following, Conv) and any(following.pads):
         (top, left, _, _), (rows, columns), channels = following.pads, following.padded(shape), shape[2]
         pitch = columns * channels
         # The border is zero from the start of the run on.
-        return Place(core.allocate(rows * pitch, following.name) + top * pitch + left * channels, shape, pitch)
-    return Place(core.allocate(int(np.prod(shape)), what), shape, 0 if len(shape) == 1 else None, halves)
+        return Allocation(core.allocate(rows * pitch, following.name) + top * pitch + left * channels, shape, pitch)
+    return Allocation(core.allocate(int(np.prod(shape)), what), shape, 0 if len(shape) == 1 else None, halves)
 
 
 def _origin(values, layer):
     """The padded map around the place ``values``, for a convolution."""
     top, left, _, _ = layer.pads
     channels = values.shape[2]
-    return Place(values.address - top * values.pitch - left * channels, (*layer.padded(values.shape), channels), values.pitch)
+    return Allocation(values.address - top * values.pitch - left * channels, (*layer.padded(values.shape), channels), values.pitch)
 
 
 def lower(core, network, source, output, thrifty):
     """The steps of a network on one core: objects with ``emit(image)``.
 
-    ``source``, ``output`` : :class:`Place` of input and results; for vectors their pitch is from image to image.
+    ``source``, ``output`` : :class:`Allocation` of input and results; for vectors their pitch is from image to image.
     ``thrifty`` : no convolution goes by rows, which is the fewer cycles but the more arrays.
     """
     steps, given = [], source

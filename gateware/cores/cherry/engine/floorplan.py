@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a large build's multipliers and block RAMs lie on the FPGA.
+"""Floorplan of large builds: sites of the multipliers and block RAMs.
 
 Tiles pass between the ``dot`` units and the tile file, elements between the tile file and the banks of MEM, all of them at once. So
 rows of the FPGA follow each other as the data do: INPUT and WEIGHTS, the units' multipliers, OUTPUT and ACC, the crossbar, which has no places, and
@@ -14,10 +14,10 @@ from .memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 from .ops import element_bits, entries
 from .units.dotlanes import Geometry
 
-__all__ = ["places"]
+__all__ = ["floorplan"]
 
 
-def places(device, params):
+def floorplan(device, params):
     """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where there is no plan: for less than 32 multipliers or 16 banks, and
     for FPGAs without four rows of block RAMs."""
     rams, dsps = ram_rows(device), dsp_rows(device)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the front end hands to the four units, and what the units tell each other: operations, progress, faces of the tile file.
+"""Interfaces of the units: operations from the front end, progress counters, ports of the tile register file.
 
-A unit (load/store, dot, comparators, special functions) takes operations in order and works them off in *slots*: one for a uniform
+A unit (load/store, dot, vector ALU, special functions) takes operations in order and works them off in *slots*: one for a uniform
 operation, else one for every context of the group, ascending. Slots are numbered over a whole program, modulo 2^:data:`POSITION`; a
 unit's progress is how many slots it has *fetched* (their operands are read; who overwrites them may go on) and *finished* (their results
 can be read). An operation waits, slot by slot, for the progress of others that its :data:`Waits` name.
@@ -38,7 +38,7 @@ class DotKind(enum.Enum, shape=3):
 
 
 class AluKind(enum.Enum, shape=3):
-    """Instructions of the comparators."""
+    """Instructions of the vector ALU."""
     RELU = 0
     GTZ = 1
     MAX = 2
@@ -119,7 +119,7 @@ def dot_op():
 
 
 def alu_op():
-    """Operation of the comparators; ``dst``, ``src`` of copy and zero, the fields of a reduce of ``max``."""
+    """Operation of the vector ALU; ``dst``, ``src`` of copy and zero, the fields of a reduce of ``max``."""
     return data.StructLayout(header() | {"kind": AluKind, "dst": unsigned(2), "src": unsigned(2)} | _reduce())
 
 

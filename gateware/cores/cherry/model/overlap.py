@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks the promises of prefetched and deferred steps (specification, section 7.3): what runs beside a program must not touch it."""
+"""Overlap checker: what prefetched and deferred steps promise not to touch beside a program (specification, section 7.3)."""
 import numpy as np
 
 from ....isa.outcome import UndefinedResult

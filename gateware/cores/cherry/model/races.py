@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds iterations of an independent loop that touch each other's elements (specification, section 4.6)."""
+"""Race checker: iterations of an independent loop that touch each other's elements (specification, section 4.6)."""
 import numpy as np
 
 from ....isa.outcome import UndefinedResult

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The comparators of a build with one multiplier: relu, gtz, max, copy and zero, element by element."""
+"""Vector ALU of the small engine: relu, gtz, max, copy and zero, element by element."""
 from amaranth import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import enum, wiring
 
@@ -7,7 +7,7 @@ from ..engine.memory.tilefile import ACC, OUTPUT
 from ..engine.ops import AluKind, Unit, alu_op
 from ..engine.units.aluface import members, source, target
 from ..engine.units.compare import LOWEST, from_key, larger, passed, sort, to_key
-from ..engine.units.contexts import SlotWalk
+from ..engine.units.contexts import ContextIterator
 from .elements import ElementReader, ElementWriter
 
 __all__ = ["SerialAlu"]
@@ -21,7 +21,7 @@ class _Role(enum.Enum, shape=2):
 
 
 class SerialAlu(wiring.Component):
-    """Comparators for one element at a time; a slot is fetched when it is finished.
+    """Vector ALU for one element at a time; a slot is fetched when it is finished.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class SerialAlu(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         params, axes = self.params, bool(self.params["reduce_axes"])
-        m.submodules.walk = walk = SlotWalk(params=params, layout=alu_op(), own=Unit.ALU)
+        m.submodules.walk = walk = ContextIterator(params=params, layout=alu_op(), own=Unit.ALU)
         m.submodules.reader = reader = ElementReader(params=params, tag=_Role)
         m.submodules.writer = writer = ElementWriter(params=params)
         wiring.connect(m, wiring.flipped(self.op), walk.op)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small Cherry engine: one serial dot unit, one comparator, and a microprogram for all the rest.
+"""The small Cherry engine: one serial dot unit, one serial vector ALU, and a microprogram for all the rest.
 
 ::
 
     memory <-> MicroMachine -- table (address units, instructions)
                   |  |  +----- MEM
-                  |  +-------- tiles -- dot unit, comparators
+                  |  +-------- tiles -- dot unit, vector ALU
                   +----------- control block
 
 It runs where block RAM is at hand and logic is not (iCE40): lists, images, DMA, loops, addresses, loads, stores and special functions are
@@ -80,7 +80,7 @@ class MicroEngine(wiring.Component):
         return m
 
     def _units(self, m, table):
-        """Dot unit and comparators, of which one works at a time; returns whether one does."""
+        """Dot unit and vector ALU, of which one works at a time; returns whether one does."""
         params, machine = self.params, self.machine
         # Logic on an iCE40, the larger of which have no DSP.
         m.submodules.dot = dot = SerialDot(params=params, multiplier="lut" if self.family == "ice40" else "dsp", family=self.family)

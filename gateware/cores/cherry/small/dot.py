@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The dot unit of a build with one multiplier: matmul, mulacc, add, sub, mul and sum, element by element."""
+"""Dot unit of the small engine: matmul, mulacc, add, sub, mul and sum, element by element."""
 from amaranth import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..engine.memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 from ..engine.ops import DotKind, ProgressLayout, TileRead, TileWrite, Unit, dot_op
-from ..engine.units.contexts import SlotWalk
+from ..engine.units.contexts import ContextIterator
 from ..model.numbers import ONE
 from .elements import ElementReader, ElementWriter
 from .sum import SerialSum
@@ -50,7 +50,7 @@ class SerialDot(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         params, axes = self.params, bool(self.params["reduce_axes"])
-        m.submodules.walk = walk = SlotWalk(params=params, layout=dot_op(), own=Unit.DOT)
+        m.submodules.walk = walk = ContextIterator(params=params, layout=dot_op(), own=Unit.DOT)
         m.submodules.reader = reader = ElementReader(params=params, tag=_Role)
         m.submodules.writer = writer = ElementWriter(params=params)
         m.submodules.sum = total = self._sum

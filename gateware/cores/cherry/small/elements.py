@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Single elements in and out of the tile file, for units that work at one element at a time."""
+"""Element reader and writer of the small engine's units."""
 from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

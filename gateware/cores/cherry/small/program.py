@@ -16,7 +16,7 @@ from .transfer import transfers
 __all__ = ["ALU", "COPIES", "DST", "KIND", "UNIFORM", "microprogram"]
 
 #: An operation of a unit: the word's operands, and from these bits on: kind, register that it writes, registers whose private entry it
-#: reads, whether it writes the uniform entry, whether it is the comparators'. In INFO the registers are those that it reads.
+#: reads, whether it writes the uniform entry, whether it is the vector ALU's. In INFO the registers are those that it reads.
 KIND, DST, COPIES, UNIFORM, ALU = 13, 16, 18, 22, 23
 #: Elements of an entry, and of a register.
 _ENTRY, _REGISTER = 16, TILE_WORDS // 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A sum of products with one multiplier, term by term, rounded once: the small brother of the dot unit (specification, section 4.1)."""
+"""Serial dot product: one multiplier, term by term, rounded once (specification, section 4.1)."""
 from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out

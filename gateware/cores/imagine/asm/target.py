@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a program is assembled for: the parameters of ``setupParams`` (section 3.4). Pure Python."""
+"""Assembly target: the parameters of ``setupParams`` (section 3.4). Pure Python."""
 import operator
 from dataclasses import dataclass
 

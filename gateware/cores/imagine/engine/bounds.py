@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run may touch, and what its fault says (specification, section 6): one adder, used step by step.
+"""Bounds checker of a run and its fault report (specification, section 6): one adder, used step by step.
 
 A run begins and ends rarely, and nothing waits for a single cycle of either; so all sums and comparisons of addresses take turns
 at one adder with registers on both sides. While the run lasts, it holds how many results may be written.

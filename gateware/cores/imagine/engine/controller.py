@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The controller: decoded operations -> what the blocks are told in every slot (specification, section 9).
+"""Controller: control signals of the blocks in every slot, from decoded operations (specification, section 9).
 """
 from amaranth import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoder: words -> operations and their faults (specification, sections 3 and 6).
+"""Decoder: words to operations and their faults (specification, sections 3 and 6).
 
 Five stages, a word a cycle: fields are compared with constants, faults are told apart, each operation is compared with the
 last one of several slots before it in the program, and what that means for its kind is worked out in two. All of it depends on the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The array's side of the core: a run from FIFO-in to FIFO-out (specification, sections 4 and 6).
+"""Dispatch: a run on the array, from FIFO-in to FIFO-out (specification, sections 4 and 6).
 
 Everything here is in one clock domain, the array's. A run comes as a level, its words as a stream that ends with a mark; what leaves are
 the words of the shift-outs, each shift-out followed by the place of its ``vv_parallelEn`` in the program, and at the end a mark.

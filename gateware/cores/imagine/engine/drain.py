@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""FIFO-out -> main memory (specification, sections 4, 6 and 7)."""
+"""Output DMA: FIFO-out to main memory (specification, sections 4, 6 and 7)."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out

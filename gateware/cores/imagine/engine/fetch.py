@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory -> FIFO-in (specification, sections 7 and 9): the program's words in bursts, asked for when FIFO-in has room."""
+"""Program fetch: main memory to FIFO-in, in bursts for which FIFO-in has room (specification, sections 7 and 9)."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out

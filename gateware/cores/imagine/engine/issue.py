@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a decoded operation starts (specification, sections 4, 9 and 10).
+"""Issue: start times of decoded operations (specification, sections 4, 9 and 10).
 
 In order, one a cycle at most. An operation of the array occupies the controller for a number of slots; the writes of its last bits
 land up to ``drain`` slots after them. What follows starts at once where that changes no result: writes trail reads at every bit,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How blocks lie in block RAMs, and what follows for the pipeline (specification, section 9).
+"""Mapping of blocks to block RAMs, and the pipeline depths that follow (specification, section 9).
 
 A **slot** is a cycle of the controller. What the controller says in slot k reaches the blocks some cycles later, the same number
 for all signals; cycles below count from there.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the decoder makes of a word: one decoded operation (specification, sections 3 and 9)."""
+"""Layout of a decoded operation (specification, sections 3 and 9)."""
 from amaranth import Const, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoder's adder: one sum or comparison of 32-bit numbers a cycle, its operands chosen by what a step says."""
+"""Shared adder of the decoder: one sum or comparison of 32-bit numbers a cycle."""
 from functools import reduce
 from operator import or_
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an instruction word tells by itself: its fields, its class, and what is wrong with it (sections 3 and 6).
+"""Predecoder: fields, class and stateless faults of an instruction word (sections 3 and 6).
 
 Everything about bits comes from the ISA's table: where fields lie, opcodes, which bits must be zero in which instruction, and
 the number that a fault about them carries.

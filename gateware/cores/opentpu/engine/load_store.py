@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Units on the memory side: RHM (host memory to unified buffer), WHM (back), RW (tiles to the weight FIFO)."""
+"""Load and store units: RHM (host memory to unified buffer), WHM (back), RW (tiles to the weight FIFO)."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -11,7 +11,7 @@ from .matrix import progress_layout, ub_latency
 from .movers import RowReader, RowWriter
 from .tracker import tracker
 
-__all__ = ["ReadHostUnit", "WeightUnit", "WriteHostUnit", "trouble_layout"]
+__all__ = ["LoadUnit", "WeightUnit", "StoreUnit", "trouble_layout"]
 
 
 def trouble_layout():
@@ -19,7 +19,7 @@ def trouble_layout():
     return data.StructLayout({"pc": 32, "address": 32})
 
 
-class ReadHostUnit(wiring.Component):
+class LoadUnit(wiring.Component):
     """Executes RHM. It issues only when no other instruction still needs the rows it will write, so that it takes what the
     memory answers without waiting for anyone. A second RHM may wait in a queue of one (not in the small build).
 
@@ -95,7 +95,7 @@ class WeightUnit(wiring.Component):
 
     Members: ``issue``, ``candidate``, ``pc`` : In, not while ``asking``; ``stop`` : In; ``active`` : Out: tiles are outstanding,
     ``tiles`` of them; ``done`` : Out, one cycle: one has arrived; ``push``, ``row`` : Out: its rows; errors and memory as
-    :class:`ReadHostUnit`.
+    :class:`LoadUnit`.
     """
     def __init__(self, *, params, beat_bytes):
         p = self.params = params
@@ -133,7 +133,7 @@ class WeightUnit(wiring.Component):
         return m
 
 
-class WriteHostUnit(wiring.Component):
+class StoreUnit(wiring.Component):
     """Executes WHM. Its first write waits until all older reads and writes have come back without error.
 
     Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``kill`` : In, level: no further burst; ``clear`` : In: after the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Between main memory and rows: the reader behind RHM and RW, the writer behind WHM."""
+"""Row DMA: the reader behind RHM and RW, the writer behind WHM."""
 from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out

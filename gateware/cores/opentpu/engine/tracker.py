@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Chaining: a younger instruction follows the progress of an older one, row by row."""
+"""Chaining interlock: a younger instruction follows the progress of an older one, row by row."""
 from amaranth import Mux, Signal, signed
 
 __all__ = ["LATE", "overlap", "slack", "tracker"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the compute part of an OPU is told: layouts of its commands and of the starts of its loads.
+"""Command layouts of the compute part and of the starts of its loads.
 
 Channel counts travel as logarithms: ``ifm_c`` as log2 - 4 (16, 32, 64: 0, 1, 2), ``ofm_c`` as log2 (1..6). All values are legal
 as the specification's sections 3 and 4 have it; nobody checks them again.

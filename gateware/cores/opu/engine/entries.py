@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the decoder hands over: the extent of an array, and the entries of both queues."""
+"""Decoder outputs: the extent of an array, and the entries of both queues."""
 from amaranth import Const, Mux, Signal
 from amaranth.utils import exact_log2
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a large build's multipliers and block RAMs lie on the FPGA.
+"""Floorplan of large builds: sites of the multipliers and block RAMs.
 
 Every cycle each lane takes its own weights, adds to its own partial sums and writes them back, while all of them share the activations. So
 below the multipliers of a pair of lanes lie the weights and the partial sums of both, and the activations in the rows that are left.
@@ -9,10 +9,10 @@ from ....primitives.floorplan import dsp_clusters, dsp_rows, pair_places, ram_ro
 from ..types import type_set
 from .compute.buffers import ifm_row_elements
 
-__all__ = ["places"]
+__all__ = ["floorplan"]
 
 
-def places(device, params):
+def floorplan(device, params):
     """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where a DSP makes one product, or ``device`` has no plan for so
     many. Block RAMs have places where all of them fit."""
     if params.get("multiplier") != "dsp_pair":

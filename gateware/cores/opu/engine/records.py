@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What waits in the queues of an OPU: a convolution or a transfer, each with its configuration and what it waits for."""
+"""Queue records: a convolution or a transfer, each with its configuration and its dependencies."""
 from amaranth.lib import data, enum
 
 from .commands import conv_layout, post_layout, row_bits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who waits for whom: numbers of convolutions and transfers, banks, the kernel ring (section 9).
+"""Scoreboard between convolutions and transfers: numbers of those in flight, banks, the kernel ring (section 9).
 
 Convolutions go in order, and so do transfers; each kind is numbered. The decoder asks here what the instruction at hand must
 wait for in the other queue:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the parts of one PIM processor say to each other: commands of the three units, LMem ports, progress, group store, load.
+"""Interfaces inside a processor: commands of the three units, LMem ports, progress, group store, load.
 
 Units of measure: addresses of LMem are bytes, modulo ``lmem_bytes``; sizes are bytes, lengths elements; widths (``ibiw``, ``obiw``) are bits
 as numbers 1..32. Whoever sends a command has checked it (specification, sections 4 and 6): ranges, overlaps, widths, groups, pairs; a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the machine counts, as a whole and core by core (specification, section 7)."""
+"""Performance counters of the machine and of its cores (specification, section 7)."""
 from dataclasses import replace
 
 from amaranth import Cat, Mux, Signal

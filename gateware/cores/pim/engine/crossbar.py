@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rendezvous of send and recv, and the words between (specification, section 4.4)."""
+"""Crossbar: rendezvous of send and recv, and the words between (specification, section 4.4)."""
 from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Detection of deadlock (specification, section 6, fault DEADLOCK)."""
+"""Deadlock detector (specification, section 6, fault DEADLOCK)."""
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a run ends: the first fault, deadlock, abort, or the end of every program (specification, sections 2, 6 and 7)."""
+"""End of a run: the first fault, deadlock, abort, or the end of every program (specification, sections 2, 6 and 7)."""
 from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the multipliers and block RAMs of four processors lie on the FPGA.
+"""Floorplan of four processors: sites of the multipliers and block RAMs.
 
 A processor has little to do with the others, so each gets a quarter of the FPGA: its lanes' multipliers in a row of DSPs with their
 weights below, and a share of the middle rows. LMem and the code buffer are at the end towards the middle of the FPGA, where that lies which
@@ -12,10 +12,10 @@ from ....primitives.floorplan import dsp_rows, ram_rows
 from .commands import lmem_word_bytes
 from .matrix.weights import lane_groups, weight_rows
 
-__all__ = ["places"]
+__all__ = ["floorplan"]
 
 
-def places(device, params):
+def floorplan(device, params):
     """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where there is no plan: for other than four processors of 32 lanes,
     for what does not fit in quarters, and for FPGAs without three rows of DSPs."""
     dsps, rams = dsp_rows(device), ram_rows(device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faces between one processor and the machine around it: crossbar, events, LOAD, state.
+"""Interfaces of a processor to the machine: crossbar, events, LOAD, state.
 
 All are signatures as the processor has them (``Out`` goes from the processor to the machine). Widths come from the parameters.
 """

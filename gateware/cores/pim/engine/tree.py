@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Many memory ports behind few: what an arbiter decides in one cycle must not be a choice among all of them."""
+"""Arbiter tree: many memory ports behind few, so that no cycle's decision is among all of them."""
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped

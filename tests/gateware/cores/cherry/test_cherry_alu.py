@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The comparators with their tiles against the golden model: random operations, waits, contention."""
+"""Vector ALU with its tiles against the golden model: random operations, waits, contention."""
 import pytest
 from cherry_units import UnitBench, parameters
 

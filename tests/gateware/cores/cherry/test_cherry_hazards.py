@@ -5,7 +5,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry.engine.front.hazards import DEPTH, InFlight, Progress, SlotGate
+from quintet.gateware.cores.cherry.engine.front.hazards import DEPTH, ContextGate, InFlight, Progress
 from quintet.gateware.cores.cherry.engine.ops import Unit
 
 TURN = 1 << 9
@@ -43,7 +43,7 @@ def test_progress_counts_the_pulses():
 
 @pytest.mark.parametrize("own", [None, *Unit])
 def test_gate_follows_the_rule(own):
-    dut = SlotGate(own=own)
+    dut = ContextGate(own=own)
     rnd = random.Random(2)
 
     def random_waits(progress):

@@ -9,7 +9,7 @@ from imagine_golden import GOLDEN_EXPORT
 
 from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
 from quintet.gateware.cores.imagine.asm.exports import c_header
-from quintet.gateware.cores.imagine.asm.frontend import _mnemonics
+from quintet.gateware.cores.imagine.asm.statements import _mnemonics
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.gateware.cores.imagine.software import SOFTWARE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address units: where an access of MEM begins, from the active loops' iterations (specification, section 4.7)."""
+"""Address units: base address of an access of MEM from the active loops' iterations (specification, section 4.7)."""
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out

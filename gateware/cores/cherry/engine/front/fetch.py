@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction memory of the front end: words in order from a place on, decoded as far as a word goes by itself."""
+"""Instruction memory of the front end: words in order from an index on, predecoded."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out

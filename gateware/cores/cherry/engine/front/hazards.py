@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How operations of different units keep out of each other's way: progress, the gate of a slot, operations under way."""
+"""Scoreboard of the units: progress counters, the interlock of each context, operations in flight."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..ops import POSITION, ProgressLayout, Unit, Waits
 
-__all__ = ["DEPTH", "EntryLayout", "InFlight", "Progress", "SlotGate"]
+__all__ = ["DEPTH", "EntryLayout", "InFlight", "Progress", "ContextGate"]
 
 #: Operations of a unit that are under way at most.
 DEPTH = 4
@@ -34,7 +34,7 @@ class Progress(wiring.Component):
         return m
 
 
-class SlotGate(wiring.Component):
+class ContextGate(wiring.Component):
     """Says which slots of an operation may go: every wait of theirs is over. All combinational, from registers; what it says is meant for a
     register that holds from the next cycle on.
 

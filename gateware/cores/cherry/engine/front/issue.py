@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Last stage of the front end: what an operation must wait for, and a queue for each unit."""
+"""Issue stage: hazards of an operation with those in flight, and an instruction queue for each unit."""
 from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out

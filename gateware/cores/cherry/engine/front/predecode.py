@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an instruction word says by itself: its class, unit, registers and the faults that need no state (specification, sections 3.1, 6)."""
+"""Predecoder: class, unit, registers and stateless faults of an instruction word (specification, sections 3.1, 6)."""
 from amaranth import Module, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the sequencer writes for the front end: tables of the resident programs, and what of a program holds still while it runs."""
+"""Program tables: instructions, loops and address units of resident programs, written by the sequencer, read by the front end."""
 from amaranth import unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import Out

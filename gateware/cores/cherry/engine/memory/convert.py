@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words of main memory as elements and back, row by row (specification, section 7.2)."""
+"""Format converters of DMA: words of main memory to elements and back, row by row (specification, section 7.2)."""
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out

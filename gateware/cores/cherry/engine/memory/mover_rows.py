@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of a DMA descriptor: what of main memory and of MEM they touch is checked, then they become requests (section 7.2)."""
+"""Row generator of DMA: rows of a descriptor are checked and become burst requests (section 7.2)."""
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out

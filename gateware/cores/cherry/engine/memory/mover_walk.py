@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The MEM side of a DMA descriptor: elements of good rows, one or two a cycle (specification, section 7.2)."""
+"""MEM side of DMA: elements of a row, one or two a cycle (specification, section 7.2)."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out

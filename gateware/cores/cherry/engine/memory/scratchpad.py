@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""MEM, the scratchpad: banks of block RAM between the load/store unit and DMA (specification, sections 2, 8 and 9)."""
+"""Scratchpad MEM: banks of block RAM between the load/store unit and DMA (specification, sections 2, 8 and 9)."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tile file: for each register one block RAM array with the tiles of all contexts (specification, section 9)."""
+"""Tile register file: a block RAM for each register with the tiles of all contexts (specification, section 9)."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -14,7 +14,7 @@ _LSU, _DOT, _ALU, _SFU = (unit.value for unit in Unit)
 
 #: Units that read a register, in the order in which they are served; that of the dot unit is last, since it asks most.
 READERS = {INPUT: (_LSU, _SFU, _ALU, _DOT), WEIGHTS: (_LSU, _SFU, _ALU, _DOT), OUTPUT: (_LSU, _ALU, _DOT), ACC: (_LSU, _ALU, _DOT)}
-#: Units that write a register, in the order in which they are served. Dot unit and comparators come first, since they cannot wait; they
+#: Units that write a register, in the order in which they are served. Dot unit and vector ALU come first, since they cannot wait; they
 #: never write a register together, because the dot unit announces what it will write.
 WRITERS = {INPUT: (_ALU, _LSU), WEIGHTS: (_ALU, _LSU), OUTPUT: (_DOT, _ALU, _LSU, _SFU), ACC: (_DOT, _ALU, _LSU)}
 
@@ -33,7 +33,7 @@ class TileFile(wiring.Component):
     Members
     -------
     read : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileRead`
-    write : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileWrite`; those of dot unit and comparators are always accepted
+    write : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileWrite`; those of dot unit and vector ALU are always accepted
     follows : In, the dot unit's operation overwrites what loads or stores before it read
     refused : Out, in the cycle before, a unit was refused what the load/store unit read (not the dot unit, if it follows that anyway)
     clear : In, pulse: the uniform tiles become 0 in the following cycles, in which no request is accepted (at most 32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bytes as the meaning counts them: what is done ahead of its turn counts when its turn has come (specification, section 7.6)."""
+"""Byte counters in program order: transfers done ahead of their turn count when it has come (specification, section 7.6)."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

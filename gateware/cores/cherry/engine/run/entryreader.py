@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Header and entries of a program list, checked word by word (specification, sections 3.4 and 6)."""
+"""Program list reader: header and entries, checked word by word (specification, sections 3.4 and 6)."""
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program image from main memory into the tables of the front end, checked word by word (specification, sections 3.3 and 6)."""
+"""Program image loader: main memory to the front end's tables, checked word by word (specification, sections 3.3 and 6)."""
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists of DMA descriptors: read, checked and handed to the mover, one after another (specification, sections 6 and 7.2)."""
+"""DMA list reader: descriptors are read, checked and handed to the mover, one after another (specification, sections 6 and 7.2)."""
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

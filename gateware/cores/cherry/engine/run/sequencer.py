@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program lists: steps, their images and DMA lists, beside programs where steps are marked so (specification, sections 3.4, 6 and 7.3)."""
+"""Run sequencer: steps of a program list, their images and DMA lists, overlapped with programs where so marked (specification, sections 3.4, 6 and 7.3)."""
 from types import SimpleNamespace
 
 from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal

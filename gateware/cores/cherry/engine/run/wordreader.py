@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words of main memory one after another, each checked against the memory window before it is asked for (specification, section 6)."""
+"""Word reader: consecutive words of main memory, each checked against the memory window before it is asked for (specification, section 6)."""
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Elements of ACC as elements of the other registers and back, in logic without registers (specification, section 4.1)."""
+"""Accumulator conversion: elements of ACC to those of the other registers and back, combinational (specification, section 4.1)."""
 from amaranth import Cat, Const, Value
 
 from ...model.numbers import FRAC
 
-__all__ = ["narrowed", "widened"]
+__all__ = ["from_accumulator", "to_accumulator"]
 
 
 def _checked(value, frac, width, name):
@@ -16,7 +16,7 @@ def _checked(value, frac, width, name):
     return value
 
 
-def narrowed(value, frac):
+def from_accumulator(value, frac):
     """An element with ``frac`` fraction bits (``frac`` + 9 bits in all) as one with 9: 18 bits.
 
     Nearest, ties to even, overflow to infinity; zeros, infinities and NaN keep their upper bits, and a NaN stays one. Combinational: an
@@ -27,7 +27,7 @@ def narrowed(value, frac):
     ValueError
         ``frac`` is neither 9 nor 17, or ``value`` has not frac + 9 bits.
     """
-    value = _checked(value, frac, frac + 9, "A value to be narrowed")
+    value = _checked(value, frac, frac + 9, "An element of ACC")
     if frac == FRAC:
         return value
     cut = frac - FRAC
@@ -40,7 +40,7 @@ def narrowed(value, frac):
     return Cat(rounded[:FRAC - 1], rounded[FRAC - 1] | quiet, rounded[FRAC:], value[-1])
 
 
-def widened(value, frac):
+def to_accumulator(value, frac):
     """An element of 18 bits as one with ``frac`` fraction bits: zeros are appended.
 
     Raises
@@ -48,5 +48,5 @@ def widened(value, frac):
     ValueError
         ``frac`` is neither 9 nor 17, or ``value`` has not 18 bits.
     """
-    value = _checked(value, frac, 18, "A value to be widened")
+    value = _checked(value, frac, 18, "An element of INPUT, WEIGHTS or OUTPUT")
     return Cat(Const(0, frac - FRAC), value) if frac != FRAC else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The comparators that fit a build."""
+"""Vector ALU of a build."""
 from ..ops import tile_elements
 from .alurows import AluRows
 from .alutile import AluTiles
@@ -12,7 +12,7 @@ def _kind(params):
 
 
 def Alu(*, params, family=None):            # noqa: N802
-    """Comparators for words of the tile file: whole tiles (16 lanes) or rows (4 lanes); ``alu_lanes`` does not ask for more."""
+    """Vector ALU for words of the tile file: whole tiles (16 lanes) or rows (4 lanes); ``alu_lanes`` does not ask for more."""
     return _kind(params)(params=params, family=family)
 
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What both forms of the comparators share: their faces, sources and targets of an operation, and where its result goes."""
+"""Vector ALU: members, operands and destinations that both widths share."""
 from amaranth import Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ..memory.tilefile import ACC, INPUT, OUTPUT
 from ..ops import AluKind, ProgressLayout, TileRead, TileWrite, alu_op, element_bits
-from .accumulator import narrowed, widened
+from .accumulator import from_accumulator, to_accumulator
 
 __all__ = ["bits", "blocked", "elements_of", "members", "source", "target"]
 
 
 def members(params):
-    """Members of a comparator unit."""
+    """Members of a vector ALU."""
     return {"op": In(stream.Signature(alu_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
             "working": Out(1), "clear": In(1), "soon": In(2), "writes": Out(4), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))}
 
@@ -42,11 +42,11 @@ def elements_of(m, read, reg, params, name):
             for r in range(4):
                 with m.Case(r):
                     word = read[r][wide * k:wide * (k + 1)]
-                    m.d.comb += value.eq(narrowed(word, params["acc_frac"]) if r == ACC else word[:18])
+                    m.d.comb += value.eq(from_accumulator(word, params["acc_frac"]) if r == ACC else word[:18])
         result.append(value)
     return result
 
 
 def bits(value, to_acc, params):
-    """An element as the tile file holds it: widened for ACC."""
-    return value if params["acc_frac"] == 9 else Mux(to_acc, widened(value, params["acc_frac"]), value)
+    """An element as the tile file holds it: to_accumulator for ACC."""
+    return value if params["acc_frac"] == 9 else Mux(to_acc, to_accumulator(value, params["acc_frac"]), value)

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The comparators on rows of tiles: relu, gtz, max, copy and zero, a row a cycle (specification, sections 4.2, 4.3 and 9)."""
+"""Vector ALU on rows of tiles: relu, gtz, max, copy and zero, a row a cycle (specification, sections 4.2, 4.3 and 9)."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 
 from .....parts.delays import Stages
 from ..memory.tilefile import ACC
 from ..ops import AluKind, Unit, alu_op, element_bits, entries
-from .accumulator import narrowed, widened
+from .accumulator import from_accumulator, to_accumulator
 from .aluface import bits, blocked, elements_of, members, source, target
 from .compare import LOWEST, from_key, larger, passed, sort, to_key
-from .contexts import SlotWalk
+from .contexts import ContextIterator
 
 __all__ = ["AluRows"]
 
 
 class AluRows(wiring.Component):
-    """Comparators where a word of the tile file is a row: a slot in four cycles, in a pipeline that never stalls.
+    """Vector ALU where a word of the tile file is a row: a slot in four cycles, in a pipeline that never stalls.
 
     A row is read in one cycle and written exactly :attr:`LATENCY` cycles later. A maximum over rows (axes 0 and 2) is known only after
     the tile's last row; hence ACC's rows are read after those of OUTPUT, together with OUTPUT's rows of the slot that follows, where
@@ -38,7 +38,7 @@ class AluRows(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op(), own=Unit.ALU)
+        m.submodules.walk = walk = ContextIterator(params=self.params, layout=alu_op(), own=Unit.ALU)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         m.d.comb += [walk.progress.eq(self.progress), walk.clear.eq(self.clear)]
         sent, control = self._fetch(m, walk)
@@ -136,7 +136,7 @@ class AluRows(wiring.Component):
         with m.If(valid[6] & control[7].collects & (control[7].row == 3)):
             m.d.sync += [held.eq(value) for held, value in zip(ready, best, strict=True)]
 
-        before = [stage(7, Mux(control[6].acc, to_key(narrowed(value, frac)), LOWEST), 18, "before") for value in plain]
+        before = [stage(7, Mux(control[6].acc, to_key(from_accumulator(value, frac)), LOWEST), 18, "before") for value in plain]
         plain = [stage.delay(value, 2) for value in plain]                      # 8
         result = [stage(8, larger(Mux(control[7].tail, ready[k], best[k]), before[k]), 18, "result") for k in range(4)]
         here = control[7].is_max & (control[7].row == control[7].target)
@@ -147,4 +147,4 @@ class AluRows(wiring.Component):
                                                                 here if k == 0 else 0))
             taken = stage(8, taken, 1, f"taken_{k}")
             m.d.comb += self.tiles_write.request.payload.data[wide * k:wide * (k + 1)].eq(
-                Mux(taken, widened(from_key(result[k]), frac), plain[k]))
+                Mux(taken, to_accumulator(from_key(result[k]), frac), plain[k]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The comparators on whole tiles: relu, gtz, max, copy and zero, a tile a cycle (specification, sections 4.2, 4.3 and 9)."""
+"""Vector ALU on whole tiles: relu, gtz, max, copy and zero, a tile a cycle (specification, sections 4.2, 4.3 and 9)."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 
@@ -7,16 +7,16 @@ from .....parts.delays import Stages
 from .....primitives.bram import BlockRAM
 from ..memory.tilefile import ACC
 from ..ops import AluKind, Unit, alu_op, element_bits, entries
-from .accumulator import narrowed, widened
+from .accumulator import from_accumulator, to_accumulator
 from .aluface import bits, blocked, elements_of, members, source, target
 from .compare import LOWEST, from_key, larger, passed, sort, to_key
-from .contexts import SlotWalk
+from .contexts import ContextIterator
 
 __all__ = ["AluTiles"]
 
 
 class AluTiles(wiring.Component):
-    """Comparators where a word of the tile file is a tile: one slot a cycle, in a pipeline that never stalls.
+    """Vector ALU where a word of the tile file is a tile: one slot a cycle, in a pipeline that never stalls.
 
     A slot's operands are read in one cycle; its result is written exactly :attr:`LATENCY` cycles later. No slot is begun that would
     write a register when the dot unit does, which says so in advance (``soon``).
@@ -41,7 +41,7 @@ class AluTiles(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = walk = SlotWalk(params=self.params, layout=alu_op(), own=Unit.ALU)
+        m.submodules.walk = walk = ContextIterator(params=self.params, layout=alu_op(), own=Unit.ALU)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         request, write, held = self.tiles_read.request, self.tiles_write.request, walk.held
         sent, reads, writes = Signal(), Signal(2), Signal(2)
@@ -116,7 +116,7 @@ class AluTiles(wiring.Component):
         lines = [stage(6, larger(*pair), 18, "line") for pair in pairs]
         # The old elements that take part: of the target's row, or column, or its first one.
         before = [stage(4, self._old(m, old, line), len(old[0]), f"before_{line}") for line in range(4)]
-        before = [stage(5, to_key(narrowed(value, params["acc_frac"])), 18, "old_key") for value in before]
+        before = [stage(5, to_key(from_accumulator(value, params["acc_frac"])), 18, "old_key") for value in before]
         used = [stage(6, Mux(control[5].acc & ((control[5].axis != 2) | (line == 0)), key, LOWEST), 18, "used")
                 for line, key in enumerate(before)]
         best = [stage(7, larger(line, key), 18, "best") for line, key in zip(lines, used, strict=True)]
@@ -128,7 +128,7 @@ class AluTiles(wiring.Component):
             best[0] = Mux(control[8].axis == 2, larger(best[0], best[2]), best[0])
         else:
             best = [stage.delay(value, 1) for value in best]
-        return [stage(9, widened(from_key(value), params["acc_frac"]), element_bits(params), "result") for value in best]
+        return [stage(9, to_accumulator(from_key(value), params["acc_frac"]), element_bits(params), "result") for value in best]
 
     def _old(self, m, old, line):
         """ACC's element in column ``line`` of the target row, or in row ``line`` of the target column (stage 3)."""

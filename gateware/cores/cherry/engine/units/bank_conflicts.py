@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which lanes of a tile access meet in a bank: the same for all slots of an operation, since only distances count."""
+"""Bank conflicts of a tile access: the lanes that share a bank, the same for all contexts of an operation, since only distances count."""
 from amaranth import Cat, Signal
 
 __all__ = ["DISTANCES", "Meetings", "followers", "lane_mask", "lanes", "leaders", "multiples", "unique"]

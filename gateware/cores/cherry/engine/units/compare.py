@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Elements as keys that compare like integers, and what the comparators do with single elements (specification, sections 4.2, 4.3)."""
+"""Comparison keys: elements as integers of the same order, and the vector ALU's functions of one element (specification, sections 4.2, 4.3)."""
 from amaranth import Cat, Const, Mux
 
 from ...model.numbers import NAN, ONE

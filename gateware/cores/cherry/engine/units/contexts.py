@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a unit walks through the slots of its operations: the operation held, its slot, whether that may go, and its tiles' entries."""
+"""Context iterator of a unit: the operation in progress, its context, whether that may start, and the entries of its tiles."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..front.hazards import SlotGate
+from ..front.hazards import ContextGate
 from ..ops import ProgressLayout, entries
 
-__all__ = ["SlotWalk"]
+__all__ = ["ContextIterator"]
 
 
-class SlotWalk(wiring.Component):
+class ContextIterator(wiring.Component):
     """Holds one operation and offers its slots one after the other, as soon as their waits are over: one a cycle, also from one operation
     to the next.
 
@@ -43,7 +43,7 @@ class SlotWalk(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.gate = gate = SlotGate(own=self._own)
+        m.submodules.gate = gate = ContextGate(own=self._own)
         contexts = self.params["contexts"]
         busy, accept = Signal(), Signal()
         held, slot, given = Signal.like(self.held, reset_less=True), self.slot, self.op.payload

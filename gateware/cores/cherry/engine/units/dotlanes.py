@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The dot units and their operand registers: a tile of each operand, worked off in passes of macs/4 elements."""
+"""Dot lanes: dot units and their operand registers, a tile of each operand in passes of macs/4 elements."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...model.numbers import FRAC, ONE
 from ..ops import element_bits
-from .accumulator import widened
+from .accumulator import to_accumulator
 from .dotunit import DotUnit
 
 __all__ = ["DotLanes", "Geometry", "ModeLayout"]
@@ -133,7 +133,7 @@ class DotLanes(wiring.Component):
         y = self._chosen(self._b[4 * row + x] for x in columns)
         addend = Cat(y[:17], y[17] ^ mode.minus)
         kept = self._chosen(self._c[4 * row + x] for x in columns)
-        m.d.comb += [dot.c.eq(Mux(single, widened(addend, frac) if frac != FRAC else addend, kept)), dot.no_c.eq(mode.no_c),
+        m.d.comb += [dot.c.eq(Mux(single, to_accumulator(addend, frac) if frac != FRAC else addend, kept)), dot.no_c.eq(mode.no_c),
                      dot.narrow.eq(mode.narrow)]
 
     def _chosen(self, values):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The dot unit's way from operations to tiles: matmul, mulacc, add, sub, mul and sum (specification, sections 4.1, 4.2 and 9)."""
+"""Dot pipeline, from operations to tiles: matmul, mulacc, add, sub, mul and sum (specification, sections 4.1, 4.2 and 9)."""
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from .....primitives.bram import BlockRAM
 from ..memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 from ..ops import DotKind, ProgressLayout, TileRead, TileWrite, Unit, dot_op, element_bits, entries, tile_elements
-from .contexts import SlotWalk
+from .contexts import ContextIterator
 from .dotlanes import DotLanes, Geometry, ModeLayout
 
 __all__ = ["DotPath"]
@@ -62,7 +62,7 @@ class DotPath(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = self._walk = SlotWalk(params=self.params, layout=dot_op(), own=Unit.DOT)
+        m.submodules.walk = self._walk = ContextIterator(params=self.params, layout=dot_op(), own=Unit.DOT)
         m.submodules.lanes = self._lanes
         self._block, self._unblock = Signal(), Signal()       # a sum of a whole tile is under way; it ends
         arrived, info = self._fetch(m)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The unit of all additions and multiplications: four products and an addend, rounded once (specification, section 4.1)."""
+"""Dot product unit: four products and an addend, rounded once (specification, section 4.1)."""
 from amaranth import Cat, Const, Module, Mux, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out

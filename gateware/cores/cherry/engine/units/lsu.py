@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The load/store unit: tiles between the banks of MEM and the tile file (specification, sections 4.5 and 9)."""
+"""Load/store unit: tiles between the banks of MEM and the tile register file (specification, sections 4.5 and 9)."""
 from types import SimpleNamespace
 
 from amaranth import Cat, Module, Mux, Signal
@@ -8,10 +8,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from .....parts.delays import Stages
-from ..front.hazards import SlotGate
+from ..front.hazards import ContextGate
 from ..memory.scratchpad import BankFace, row_bits
 from ..ops import ProgressLayout, TileRead, TileWrite, Unit, element_bits, entries, lsu_op, tile_elements
-from .accumulator import narrowed, widened
+from .accumulator import from_accumulator, to_accumulator
 from .bank_conflicts import followers, lanes, leaders
 from .lsu_crossbar import Crossbar, choose, selected
 from .lsu_operation import Operation, OperationQueue
@@ -41,7 +41,7 @@ class LoadStore(wiring.Component):
     -------
     op, progress, fetched, finished, clear, tiles_read, tiles_write : the faces of a unit (:mod:`.ops`)
     loading, storing : Out, a load or a store is under way
-    others : In, 4 bits: registers that dot unit and comparators write in the next cycle
+    others : In, 4 bits: registers that dot unit and vector ALU write in the next cycle
     refused : In, another unit was refused tiles since this one read them in the cycle before; after two such cycles it reads none in three
     banks : Out, array of :class:`~.scratchpad.BankFace`
     fault : Out, level: MEM_RANGE. All slots before ``fault_slot`` of its operation are done, nothing else. ``fault_address`` : the first
@@ -70,7 +70,7 @@ class LoadStore(wiring.Component):
         s = Stages(m)
 
         queue = m.submodules.queue = OperationQueue(banks=params["banks"])
-        gate = m.submodules.gate = SlotGate(own=Unit.LSU)
+        gate = m.submodules.gate = ContextGate(own=Unit.LSU)
         results = m.submodules.results = Results(params=params)
         connect(m, flipped(self.op), queue.op)
         connect(m, results.tiles_write, flipped(self.tiles_write))
@@ -157,7 +157,7 @@ class LoadStore(wiring.Component):
         store_5, reg_5, entry_5, last_5, keeps_5 = (s.delay(v, 4) for v in (store, reg, entry, last, keeps))
         m.d.comb += [results.push.eq(chain[4] & last_5), result.store.eq(store_5), result.reg.eq(reg_5), result.entry.eq(entry_5)]
         for k, element in enumerate(crossbar.elements):
-            new = Mux(reg_5 == _ACC, widened(element, frac), element) if wide > 18 else element
+            new = Mux(reg_5 == _ACC, to_accumulator(element, frac), element) if wide > 18 else element
             m.d.comb += result.tile[k].eq(Mux(present[k], new, Mux(keeps_5, tile[k], 0)))
 
         loads = Signal(4)
@@ -238,7 +238,7 @@ class LoadStore(wiring.Component):
         return ask
 
     def _tile(self, m, s, ask, op, fill):
-        """The elements of the tile of the slot in cycle 3 and later, as wide as those of ACC; a store's narrowed. ``fill``: the slot that reads
+        """The elements of the tile of the slot in cycle 3 and later, as wide as those of ACC; a store's converted from it. ``fill``: the slot that reads
         it is in cycle 2."""
         words, width, frac = 16 // tile_elements(self._params), element_bits(self._params), self._params["acc_frac"]
         size = 16 // words
@@ -248,7 +248,7 @@ class LoadStore(wiring.Component):
         for k in range(size):
             element = Signal(width, name=f"given_{k}")
             raw = word[width * k:width * (k + 1)]
-            m.d.comb += element.eq(Mux(narrows, narrowed(raw, frac), raw) if width > 18 else raw)
+            m.d.comb += element.eq(Mux(narrows, from_accumulator(raw, frac), raw) if width > 18 else raw)
             given.append(element)
         early = []
         arrives, which = s.delay(ask.valid & ask.ready, 2), s.delay(ask.payload.word, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From banks to elements of a tile, and from a tile's elements to banks."""
+"""Crossbar of the load/store unit: banks to elements of a tile, and back."""
 from amaranth import Mux, Signal, Value
 
 __all__ = ["Crossbar", "choose", "selected"]

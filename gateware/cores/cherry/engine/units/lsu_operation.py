@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The operation at hand of the load/store unit, worked out two cycles ahead: lane addresses' parts, what its passes serve."""
+"""Operation stage of the load/store unit, two cycles ahead: lane offsets, and the lanes served by each pass."""
 from amaranth import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

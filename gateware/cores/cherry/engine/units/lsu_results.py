@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What loads and stores leave, in their order: tiles for the tile file, and stores that are done."""
+"""Result queue of the load/store unit, in order: tiles for the tile register file, and stores that are complete."""
 from amaranth import Module, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A lane of the special-function unit: div, pow, exp and log, one element a cycle (specification, section 4.4)."""
+"""Special-function lane: div, pow, exp and log, one element a cycle (specification, section 4.4)."""
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import enum, wiring
 from amaranth.lib.memory import Memory

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The special functions' way from operations to tiles: div, pow, exp and log (specification, sections 4.3 and 4.4)."""
+"""Special-function pipeline, from operations to tiles: div, pow, exp and log (specification, sections 4.3 and 4.4)."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ..memory.tilefile import OUTPUT
 from ..memory.wordqueue import WordQueue
 from ..ops import ProgressLayout, SfuKind, TileRead, TileWrite, Unit, element_bits, entries, sfu_op, tile_elements
-from .contexts import SlotWalk
+from .contexts import ContextIterator
 from .sfu import SpecialLane
 
 __all__ = ["SfuPath"]
@@ -46,7 +46,7 @@ class SfuPath(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.walk = walk = SlotWalk(params=self.params, layout=sfu_op(), own=Unit.SFU)
+        m.submodules.walk = walk = ContextIterator(params=self.params, layout=sfu_op(), own=Unit.SFU)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         m.d.comb += [walk.progress.eq(self.progress), walk.clear.eq(self.clear)]
         request, write = self.tiles_read.request, self.tiles_write.request

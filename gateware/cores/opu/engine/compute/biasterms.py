@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Base and addend of ``conv.bias`` for all output channels of a group, computed one lane a cycle ahead of the group."""
+"""Bias terms: base and addend of ``conv.bias`` for a group of output channels, one lane a cycle ahead of the group."""
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

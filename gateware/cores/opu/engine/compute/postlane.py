@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One channel's way through ``store``: kappa, then activation, residual and maximum in the order asked for (section 4.5)."""
+"""Post-processing lane of ``store``: kappa, then activation, residual and maximum in the order asked for (section 4.5)."""
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way from partial sums to a feature map: kappa, activation, residual, max pooling (specification, section 4.5)."""
+"""Post-processing unit, partial sums to a feature map: kappa, activation, residual, max pooling (specification, section 4.5)."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Steps of the convolutions: for each group of output channels, for each position, for each chunk of pi input channels."""
+"""Convolution loops: for each group of output channels, for each position, for each chunk of pi input channels."""
 from amaranth import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Addresses of pooling windows in a feature map: rows, columns, groups of channels, rows and columns of the window."""
+"""Address generator of pooling windows: rows, columns, groups of channels, rows and columns of the window."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out

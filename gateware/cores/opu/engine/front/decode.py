@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode: configuration, the checks of section 6, and what goes into the two queues.
+"""Decoder: configuration registers, the checks of section 6, and entries of the two queues.
 
 A configuration instruction takes a cycle, a convolution two, a transfer five: its array is looked up in the region table, added
 up and compared step by step. Products come from :mod:`.derived`, which is given time to follow a change of the configuration.

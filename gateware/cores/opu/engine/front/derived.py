@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers that follow from the configuration, worked out behind the decoder's back so that no check has to multiply."""
+"""Derived configuration: products of the registers, computed in the background so that no check has to multiply."""
 from amaranth import Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which words are legal by themselves, made of the ISA's table (sections 3.1 and 3.2)."""
+"""Legality of instruction words by themselves, made of the ISA's table (sections 3.1 and 3.2)."""
 from amaranth import Const, Signal
 from amaranth.lib import data
 

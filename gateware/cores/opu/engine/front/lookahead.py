@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first stages of decode: what a word is, and whether it is legal by itself (sections 3 and 8.1)."""
+"""Predecoder: class and legality of the words ahead (sections 3 and 8.1)."""
 from types import SimpleNamespace
 
 from amaranth import Const, Mux, Signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The queue of transfers and what carries them out, strictly in program order over one memory port (section 9).
+"""DMA engine: the queue of transfers and their execution, in program order over one memory port (section 9).
 
 One port answers in order, so a load may be asked for while the data of older loads, or the acknowledgements of an older store,
 are still to come. What writes memory waits until everything older is complete without an error: a fault leaves no trace of what

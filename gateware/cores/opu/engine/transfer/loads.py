@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The answering side of loads: beats from memory to the buffers (section 4.3)."""
+"""Load datapath: beats from memory to the buffers (section 4.3)."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out

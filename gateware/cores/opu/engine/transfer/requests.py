@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From the geometry of a transfer to requests of the memory port."""
+"""Request generator: bursts of the memory port from the geometry of a transfer."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The writing side of transfers: groups of the post unit, or zeros, to beats (sections 4.5 and 4.6)."""
+"""Store datapath: groups of the post unit, or zeros, to beats (sections 4.5 and 4.6)."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode: what an instruction is, which operands it has, and whether its bits alone are legal (sections 3.1, 4 and 6).
+"""Decoder: instruction, operands, and whether its bits alone are legal (sections 3.1, 4 and 6).
 
 Everything here is a function of the word, registered once; what depends on registers or widths comes later.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What :class:`~.issue.Issue` tells: commands of the units, faults, counters and waiting."""
+"""Outputs of :class:`~.issue.Issue`: commands of the units, faults, counters and wait states."""
 from amaranth import Cat, Const, Mux, Signal
 from amaranth.lib import data
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction supply of one processor: reads its code ahead in bursts, and shows one instruction after the other (sections 3 and 9).
+"""Instruction prefetch of one processor: reads its code ahead in bursts, and shows one instruction after the other (sections 3 and 9).
 
 The buffer is a ring of rows of 8 bytes at places given by the bits of their address in memory, so a burst is one aligned block of
 64 bytes (the first and the last may be shorter). Behind it an aligner puts instructions of one or two words together.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers and scalar arithmetic (section 4.1): one instruction a cycle, each may use what its predecessor made."""
+"""Scalar registers and ALU (section 4.1): one instruction a cycle, each may use the result of its predecessor."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out

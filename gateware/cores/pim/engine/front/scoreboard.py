@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which ranges of LMem the commands in flight read and write, and whether the next one must wait for them (section 9).
+"""Scoreboard of LMem ranges: what commands in flight read and write, and whether the next one must wait (section 9).
 
 A command may go to its unit only when nothing it writes is read or written by a command in flight, and nothing it reads is written
 by one: byte for byte, within one unit too. So the units need no care for one another, and a unit may start a command before its

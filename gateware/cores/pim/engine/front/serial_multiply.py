@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A multiplication of 32 bits without a multiplier, for cores whose vector unit has none of that width."""
+"""Serial multiplier of 32 bits, for cores whose vector unit has none of that width."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out

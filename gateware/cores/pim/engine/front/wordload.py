@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""``sld``: one word of four bytes from main memory, at any byte address (section 4.1)."""
+"""Scalar load ``sld``: one word of four bytes from main memory, at any byte address (section 4.1)."""
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

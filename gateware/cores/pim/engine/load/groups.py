@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What LOAD leaves of the group tables: entries for the processor, array ids and biases for the matrix unit (specification, 3.6)."""
+"""Group tables as LOAD leaves them: entries for the processor, array ids and biases for the matrix unit (specification, 3.6)."""
 from amaranth import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LOAD: header, tables, weights and biases of an image (specification, sections 3.6, 4.6, 6 and 7)."""
+"""Image loader LOAD: header, tables, weights and biases (specification, sections 3.6, 4.6, 6 and 7)."""
 from contextlib import contextmanager
 from types import SimpleNamespace
 

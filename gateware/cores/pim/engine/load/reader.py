@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ranges of memory -> beats, for LOAD."""
+"""Range reader of LOAD: ranges of memory to beats."""
 from amaranth import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is added to the sums of a ``mvmul`` before they are shifted: biases and the half of the last place, fetched ahead."""
+"""Bias prefetch of a ``mvmul``: biases and the half of the last place, added to the sums before their shift."""
 from amaranth import Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out

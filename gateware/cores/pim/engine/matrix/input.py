@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the input vector of a ``mvmul`` reaches the multipliers: words of LMem ahead of time, one element of them a cycle."""
+"""Input stream of a ``mvmul``: words of LMem ahead of time, one element of them a cycle."""
 from amaranth import Array, Cat, Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From sums to bytes: bias, rounding shift, ReLU, saturation, and the write to LMem, a lane group at a time (section 4.2)."""
+"""Requantisation: bias, rounding shift, ReLU, saturation, and the write to LMem, a lane group at a time (section 4.2)."""
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loops of a ``mvmul``: tile by tile, in each all rows; a step is a row of weights and the input element that goes with it."""
+"""Loops of a ``mvmul``: tile by tile, in each all rows; a step is a row of weights and the input element that goes with it."""
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests of ld and st, in the order of the program, and the acknowledgements of st."""
+"""Request queue of ld and st, in program order, and the acknowledgements of st."""
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What must be known of a transfer when it ends, and how many multiplications an instruction was."""
+"""Transfer ledger: completion data of transfers in flight, and multiplications of an instruction."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out

@@ -5,7 +5,7 @@
 
     command ---+--> Bursts --> memory.req          memory.ack --> Bursts --> done (st)
                +--> Loads  <-- memory.r, --> LMem writes                --> done (ld)
-               +--> WordReader <-- LMem reads
+               +--> LMemReader <-- LMem reads
                +--> sink: words --> LMem writes (lmv, lldi, recv), memory.w (st), crossbar (send) --> done
 
 LMem reads and writes words of any alignment, so bytes are shifted nowhere: a word goes to its place as it is, a beat of memory too,
@@ -26,8 +26,8 @@ from ...isa import ISA
 from ..commands import TAG_BITS, LMemRead, LMemWrite, TransferOp, address_bits, lmem_word_bytes, transfer_layout
 from ..links import SIZE_BITS, CrossbarPort, core_bits
 from .bursts import Bursts
+from .lmem_reader import LMemReader
 from .loads import Loads, piece_bytes
-from .wordqueue import WordReader
 
 __all__ = ["TransferUnit", "transfer_progress_layout"]
 
@@ -77,7 +77,7 @@ class TransferUnit(wiring.Component):
         port, bar, command = self.memory, self.crossbar, self.command.payload
         m.submodules.bursts = bursts = Bursts(beat_bytes=size, memory_size=self.memory_size)
         m.submodules.loads = loads = Loads(params=p, beat_bytes=size, memory_size=self.memory_size)
-        m.submodules.words = words = WordReader(params=p)
+        m.submodules.words = words = LMemReader(params=p)
         connect(m, bursts.request, flipped(port.req))
         m.d.comb += [
             bursts.ack.payload.eq(port.ack.payload), bursts.ack.valid.eq(port.ack.valid), port.ack.ready.eq(bursts.ack.ready),

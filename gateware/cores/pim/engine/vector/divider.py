@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The division of ``vavg``: a sum by its number of elements, to the nearest, halves away from zero (section 4.3)."""
+"""Divider of ``vavg``: a sum by its number of elements, to the nearest, halves away from zero (section 4.3)."""
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words of the vector unit's sources: read from LMem in turns, put side by side, step by step."""
+"""Operand fetch of the vector unit: words of its sources, read from LMem in turns and aligned."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

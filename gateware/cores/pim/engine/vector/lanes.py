@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From words to elements, and the adders of the vector unit."""
+"""Lanes of the vector unit: unpacking of words to elements, and its adders."""
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the vector unit carries an instruction out: sizes of its lanes, and what of a command is made ready for them.
+"""Plan of a vector instruction: sizes of the lanes, and a command made ready for them.
 
 A *step* is ``elements`` results; a *fetch* one word of each source, with the elements of one step, or of two where a step does not use its words up.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Results of the vector unit: saturated, packed into bytes, written."""
+"""Result store of the vector unit: saturated, packed into bytes, written."""
 from amaranth import Cat, Const, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

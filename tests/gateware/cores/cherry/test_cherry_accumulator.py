@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Narrowing and widening of ACC's elements against the golden model's numbers."""
+"""Accumulator conversion against the golden model's numbers."""
 import random
 
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 from amaranth import Module, Signal
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry.engine.units.accumulator import narrowed, widened
+from quintet.gateware.cores.cherry.engine.units.accumulator import from_accumulator, to_accumulator
 from quintet.gateware.cores.cherry.model import numbers
 
 
@@ -36,23 +36,23 @@ def wide_values(count):
         yield rnd.randrange(2) << 25 | exponent << 17 | upper << 8 | lower
 
 
-def test_narrowed_is_the_models_rounding():
+def test_from_accumulator_rounds_as_the_model():
     values = np.array(list(wide_values(4000)))
-    assert (evaluate(narrowed, 17, values, 26) == numbers.narrow(values, 17)).all()
+    assert (evaluate(from_accumulator, 17, values, 26) == numbers.narrow(values, 17)).all()
 
 
 @pytest.mark.parametrize("frac", [9, 17])
-def test_widened_and_back(frac):
+def test_to_accumulator_and_back(frac):
     values = np.array(random.Random(frac).sample(range(1 << 18), 500))
-    wide = evaluate(widened, frac, values, 18)
+    wide = evaluate(to_accumulator, frac, values, 18)
     assert (wide == numbers.widen(values, frac)).all()
-    assert (evaluate(narrowed, frac, wide, frac + 9) == values).all()
+    assert (evaluate(from_accumulator, frac, wide, frac + 9) == values).all()
 
 
 def test_arguments():
     with pytest.raises(ValueError, match="Fraction bits must be 9 or 17, not 8"):
-        narrowed(Signal(17), 8)
-    with pytest.raises(ValueError, match="A value to be narrowed must have 26 bits, not 18"):
-        narrowed(Signal(18), 17)
-    with pytest.raises(ValueError, match="A value to be widened must have 18 bits, not 26"):
-        widened(Signal(26), 17)
+        from_accumulator(Signal(17), 8)
+    with pytest.raises(ValueError, match="An element of ACC must have 26 bits, not 18"):
+        from_accumulator(Signal(18), 17)
+    with pytest.raises(ValueError, match="An element of INPUT, WEIGHTS or OUTPUT must have 18 bits, not 26"):
+        to_accumulator(Signal(26), 17)

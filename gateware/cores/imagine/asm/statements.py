@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The textual form: every statement is a call of the assembler class (section 3.6). Pure Python but for arrays in files."""
+"""Statement reader: the textual form, calls of the assembler class (section 3.6). Pure Python but for arrays in files."""
 import difflib
 import inspect
 from pathlib import Path
@@ -10,7 +10,7 @@ from .exports import c_header, hex_words
 from .target import IMAGineError, shown
 from .values import read_arguments
 
-__all__ = ["Frontend", "listing", "write_export"]
+__all__ = ["StatementReader", "listing", "write_export"]
 
 #: Methods of the class that are directives in the text, written with a dot.
 _DIRECTIVES = ("setupParams", "loadParams", "reset", "assemble", "export_verilogBin", "export_CprogHex", "export_CprogHeader")
@@ -25,7 +25,7 @@ def _mnemonics():
     return [name for name in (*vars(InstructionMethods), *vars(MacroMethods)) if not name.startswith("_")] + ["as_addComment"]
 
 
-class Frontend:
+class StatementReader:
     """One source. Errors are the assembler's, at the column of the argument."""
     def __init__(self, assembler):
         from .assembler import IMAGineAsm

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words of LMem in order, for who cannot take them the moment they come."""
+"""LMem reader: consecutive words, buffered until they are taken."""
 from amaranth import Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..commands import LMemRead, address_bits, lmem_word_bytes
 
-__all__ = ["WordReader"]
+__all__ = ["LMemReader"]
 
 #: Words asked for and not yet taken: one on its way for each cycle of an LMem of byte lanes, one that is shown, one that goes meanwhile.
 _DEPTH = 8
 
 
-class WordReader(wiring.Component):
+class LMemReader(wiring.Component):
     """Reads words one after the other and holds them until they are taken; they are shown from registers.
 
     Parameters
