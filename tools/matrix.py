@@ -4,7 +4,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ..gateware.isa.files import write_whole
 from .errors import InputError
 
 __all__ = ["COLUMNS", "Cell", "build_cell", "cells", "load", "run_matrix", "settled", "source_digest", "to_csv", "to_markdown"]
@@ -99,13 +99,6 @@ def load(path):
         raise InputError(f"{path}: is not a table of quintet matrix; move it away, or choose another folder") from None
 
 
-def _write(path, text):
-    """Replaces ``path`` at once, so that an interrupted run leaves the old table or the new one."""
-    scratch = path.with_name(path.name + ".part")
-    scratch.write_text(text)
-    os.replace(scratch, path)
-
-
 def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell, report=lambda cell, result, left: None):
     """Build the cells of ``todo`` that ``folder`` does not hold yet, and write ``matrix.json``, ``.csv`` and ``.md`` there.
 
@@ -153,9 +146,9 @@ def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell
 
     def save():
         rows = [results[key] for key in sorted(results)]
-        _write(path, json.dumps({"cells": {key: results[key] for key in sorted(results)}}, indent=1) + "\n")
-        _write(folder / "matrix.csv", to_csv(rows))
-        _write(folder / "matrix.md", to_markdown(rows))
+        write_whole(path, json.dumps({"cells": {key: results[key] for key in sorted(results)}}, indent=1) + "\n")
+        write_whole(folder / "matrix.csv", to_csv(rows))
+        write_whole(folder / "matrix.md", to_markdown(rows))
 
     with ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(one, cell) for cell in wanted]
