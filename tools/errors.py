@@ -56,11 +56,11 @@ _FOREIGN = (
 )
 
 
-def suggestion(name, names):
+def suggestion(name, names, listed="it has"):
     """What the message about the unknown ``name`` ends with: the one of ``names`` that was meant, or all of them."""
     import difflib
     close = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean {close[0]}?" if close else f"; it has {', '.join(names) or 'none'}"
+    return f"; did you mean {close[0]}?" if close else f"; {listed} {', '.join(names) or 'none'}"
 
 
 def exit_code(error):

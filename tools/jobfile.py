@@ -17,7 +17,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Table", "read_job", "read_save"]
+__all__ = ["Table", "read_job", "read_save", "visible"]
 
 _MOST_JOB = 1 << 20
 _MOST_DIMENSIONS = 32
@@ -25,7 +25,7 @@ _TOP = ("core", "program", "program_at", "params", "registers", "run", "load", "
 _KINDS = {str: "a string", int: "an integer", dict: "a table", list: "an array"}
 
 
-def _visible(text):
+def visible(text):
     """``text`` with what would break a line or hide written as an escape."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
@@ -46,7 +46,7 @@ class Table:
 
     def error(self, key, expected):
         value = self.values[key]
-        shown = f'"{_visible(value)}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else value
+        shown = f'"{visible(value)}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else value
         if isinstance(value, (dict, list)) and len(str(value)) > 60:
             shown = "..."
         return JobError(f"{self.origin}: {self.key(key)} = {shown}: expected {expected}")
@@ -68,7 +68,7 @@ class Table:
     def path(self, key, what="a file"):
         """The name of ``what``."""
         name = self.get(key, str, required=True)
-        if not name or not _visible(name) == name:
+        if not name or not visible(name) == name:
             raise self.error(key, f"the path of {what}, without control characters")
         return name
 

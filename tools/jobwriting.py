@@ -10,7 +10,7 @@ import numpy as np
 
 from .arrays import encode
 from .errors import JobError
-from .jobfile import Table, read_save
+from .jobfile import Table, read_save, visible
 from .outputs import place_below, write_places
 from .runs import Source
 from .tensors import FileLoad
@@ -44,7 +44,7 @@ class _Writer:
         self._read, self._written = set(), {os.path.realpath(path)}
 
     def text(self, job, comment):
-        lines = [f"# {line}".rstrip() for line in comment.splitlines()] + [f"core = {_toml(job.core)}"]
+        lines = [f"# {visible(line)}".rstrip() for line in comment.splitlines()] + [f"core = {_toml(job.core)}"]
         runs = []
         for run in job.runs:
             runs += ["[[run]]", f"program = {_toml(self._program(run.program))}", f"program_at = {run.at:#x}"]
@@ -86,7 +86,9 @@ class _Writer:
         """A file that is there, seen from the job."""
         place = os.path.realpath(name.split(".npz:")[0])
         if place in self._written:
-            raise self._error(what, str(name), "another file: the job writes this one")
+            raise self._error(what, name, "another file: the job writes this one")
+        if not place.isprintable():
+            raise self._error(what, name, "a path without control characters")
         self._read.add(place)
         folder, base = (os.path.realpath(folder) for folder in (os.path.dirname(name) or ".", self.path.parent))
         return Path(os.path.relpath(os.path.join(folder, os.path.basename(name)), base)).as_posix()
@@ -100,7 +102,7 @@ class _Writer:
             return program.name
         if isinstance(program, (bytes, bytearray)):
             program = bytes(program)
-            same = (name for name, contents in self.files.items() if isinstance(contents, bytes) and contents == program)
+            same = (name for name, contents in self.files.items() if name.endswith(".bin") and contents == program)
             return next(same, None) or self._add("program", self._free("program", ".bin"), program)
         return self._relative("program", str(program))
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Names, places and legal values of a core's registers, from its ``isa.py`` and the common block."""
-import difflib
 import re
 
 from ..gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
-from .errors import JobError
+from .errors import JobError, suggestion
 
 __all__ = ["RegisterMap"]
 
@@ -36,10 +35,7 @@ class RegisterMap:
         match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[(\d+)\])?", name)
         register = self.registers.get(match[1]) if match else None
         if register is None:
-            close = difflib.get_close_matches(name, self._job_names(), 1)
-            raise ValueError(f"{self.isa.name} has no such register"
-                             + (f"; did you mean {close[0]}?" if close else f"; a job may set "
-                                f"{', '.join(self._job_names())}"))
+            raise ValueError(f"{self.isa.name} has no such register" + suggestion(name, self._job_names(), "a job may set"))
         if register.count == 1:
             if match[2] is not None:
                 raise ValueError(f"{register.name} is one register, not an array")

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import FOLDER, IMAGES, with_bias
 
-__all__ = ["HIDDEN", "accuracy", "augment", "load", "main", "margin", "split", "train"]
+__all__ = ["HIDDEN", "accuracy", "augment", "best_of", "load", "main", "margin", "split", "train"]
 
 HIDDEN = 32
 _SEED = 2026
@@ -119,6 +119,11 @@ def margin(logits, labels):
     return float(np.clip(logits[rows, labels] - others.max(axis=1), -30, 30).mean())
 
 
+def best_of(made, seeds):
+    """Of ``seeds`` networks the one with the largest score; ``made(seed)`` gives score and network."""
+    return max(map(made, range(seeds)), key=lambda pair: pair[0])[1]
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="training", description="Train the float network of the digits (extra `train`).")
     parser.add_argument("--out", type=Path, default=FOLDER / "digits.npz")
@@ -126,15 +131,15 @@ def main(argv=None):
     parser.add_argument("--epochs", type=int, default=100)
     options = parser.parse_args(argv)
     (images, labels), (test, answers), held = load(parser)
-    best = None
-    for seed in range(options.seeds):
+
+    def made(seed):
         weights = train(images, labels, prepare=with_bias, seed=seed, epochs=options.epochs, rate=0.02)
         logits = np.maximum(with_bias(images) @ weights[0], 0) @ weights[1]
         score = accuracy(logits, labels), margin(logits, labels)
         print(f"float, seed {seed}: training accuracy {score[0]:.4f}, margin {score[1]:.2f}", flush=True)
-        if best is None or score > best[0]:
-            best = score, weights
-    w1, w2 = best[1]
+        return score, weights
+
+    w1, w2 = best_of(made, options.seeds)
     print(f"float: held out {accuracy(np.maximum(with_bias(test) @ w1, 0) @ w2, answers):.4f}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(options.out, images=test.astype(np.uint8), labels=answers.astype(np.uint8), held_out=held.astype(np.uint16),

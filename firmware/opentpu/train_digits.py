@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from ..digits import float_weights, with_bias
-from ..digits.training import accuracy, load, margin, train
+from ..digits.training import accuracy, best_of, load, margin, train
 
 __all__ = ["PLAIN_BIAS", "main", "prepare", "quantise"]
 
@@ -84,17 +84,16 @@ def main(argv=None):
     options = parser.parse_args(argv)
     (images, labels), (test, answers), _ = load(parser)
 
-    best = None
-    for seed in range(options.seeds):
+    def made(seed):
         weights = train(images, labels, prepare=partial(prepare, norm=False), limits=_LIMITS, seed=seed, epochs=options.epochs)
         inputs = prepare(images, norm=False)
         logits, widest = _plain_logits(weights, inputs), _widest(weights, inputs)
         # First of all the sums of the training images must leave room for those of others.
         score = widest <= 112, accuracy(logits, labels), margin(logits, labels)
         print(f"plain, seed {seed}: training accuracy {score[1]:.4f}, margin {score[2]:.2f}, widest sum {widest}", flush=True)
-        if best is None or score > best[0]:
-            best = score, weights
-    plain = [w.astype(np.int8) for w in best[1]]
+        return score, weights
+
+    plain = [w.astype(np.int8) for w in best_of(made, options.seeds)]
 
     floats = float_weights()
     whole, norms = quantise(floats, images)

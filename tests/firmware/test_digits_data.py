@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The images of the digits, their split and their float network."""
+import runpy
+import sys
+
 import numpy as np
 import pytest
 
 from quintet.firmware import digits
 from quintet.firmware.digits import training
+from quintet.firmware.opentpu import digits as opentpu
+from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools import Job
 
 
 def test_at_least_thirty_percent_held_out():
@@ -45,3 +51,23 @@ def test_training_script(tmp_path, capsys):
         assert new.files == shipped.files
         assert all(new[k].shape == shipped[k].shape and new[k].dtype == shipped[k].dtype for k in new.files)
         assert all(np.array_equal(new[k], shipped[k]) for k in ("images", "labels", "held_out"))
+
+
+@pytest.mark.parametrize("isa, given, message", [
+    ("opu", ["--preset", "up5k", "--images", "0"], "argument --images: expected 1 to 540, not 0"),
+    ("pim", ["--preset", "up5k", "--images", "541"], "argument --images: expected 1 to 540, not 541"),
+    ("opu", ["--preset", "up5k", "--memory", "100"], "bytes of memory"),
+    ("opentpu", ["--preset", "up5k-4x4", "--norm"], "this build has no ext_norm"),
+])
+def test_what_the_commands_refuse(isa, given, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["digits", *given, "--out", str(tmp_path)])
+    with pytest.raises(SystemExit, match="2"):
+        runpy.run_module(f"quintet.firmware.{isa}.digits", run_name="__main__")
+    assert message in capsys.readouterr().err and not any(tmp_path.iterdir())
+
+
+def test_a_job_of_a_build_of_other_sizes_says_what_it_recognised(tmp_path):
+    """Batches as large as fit would not be of one size."""
+    path = opentpu.make_job(tmp_path, SPACE.resolve("sim", {"n": 6, "ub_rows": 512}))
+    [save] = Job.load(path).saves
+    assert digits.evaluate(path, np.zeros(save.shape, save.dtype)).total == 540 and save.recognition.shape[0] == 27

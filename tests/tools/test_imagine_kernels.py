@@ -272,6 +272,8 @@ def refused(call, message):
     (lambda: cell_of_one().step(cell_of_one().layer.reference, [1], ([], [0.0])), "lstm.input[1]: float64 [0], expected integers [1]"),
     (lambda: write_job("out", "a/b", []), "job 'a/b': the name must be of letters, digits and _ . + - alone, and begin with a letter, a digit or _"),
     (lambda: write_job("out", "a", [], cycles=0), f"job a: cycles is 0, expected an integer from 1 to {1 << 63}"),
+    (lambda: write_job("out", "a", Resident([layer_of(4, 4)], params_of()).loader(), labels=[1]),
+     "job a: there are labels, and no program has results"),
     (lambda: decode(bytes(8), 4), "8 bytes that are no vectors of 4 results"),
     (lambda: decode(bytes(16), 4), "16 bytes that are no vectors of 4 results"),
 ])

@@ -66,7 +66,7 @@ def jobs(draw):
 
 
 @settings(deadline=None, max_examples=150)
-@given(jobs(), st.text("ab \n\"#é", max_size=9))
+@given(jobs(), st.text("ab \n\t\0\x7f\"#é", max_size=9))
 def test_a_job_reads_back_equal(job, comment):
     with tempfile.TemporaryDirectory() as folder:
         again = Job.load(job.save(Path(folder, "in", "job.toml"), comment=comment))
@@ -156,6 +156,12 @@ def test_no_input_is_written_over(tmp_path):
     with pytest.raises(JobError, match=r'load\[0\].file = ".*x.bin": expected another file: the job writes this one'):
         job.save(tmp_path / "again.toml")
     assert (tmp_path / "x.bin").read_bytes() == b"a"
+
+
+def test_a_path_that_no_job_can_name(tmp_path):
+    (tmp_path / "a\nb.a").write_text("HLT\n")
+    with pytest.raises(JobError, match="expected a path without control characters"):
+        small(program=tmp_path / "a\nb.a").save(tmp_path / "job.toml")
 
 
 def test_all_files_or_none(tmp_path):

@@ -1,30 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes the ResNet jobs that ship, or one for a preset: ``python -m quintet.firmware.opu.resnet``."""
-import argparse
-from pathlib import Path
-
+from quintet.firmware.commandline import write_jobs
+from quintet.firmware.opu import resnet
 from quintet.gateware.cores.opu.params import SPACE
-from quintet.tools.kernels.opu import KernelError
-
-from . import FOLDER, make_job, write_shipped
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(prog="resnet", description="Write ResNet-20 jobs for the OPU.")
-    parser.add_argument("--preset", choices=list(SPACE.presets), help="build of one job; without it: all that ship")
-    parser.add_argument("--layer-after-layer", action="store_true", help="do not schedule it")
-    parser.add_argument("--out", type=Path, default=FOLDER)
-    options = parser.parse_args(argv)
-    if options.preset is None:
-        for path in write_shipped(options.out):
-            print(path)
-        return
-    try:
-        print(make_job(options.out, SPACE.resolve(options.preset), name=f"resnet20_{options.preset}",
-                       schedule=not options.layer_after_layer))
-    except KernelError as error:
-        parser.error(str(error))
+def make(given, params):
+    return resnet.make_job(given.out, params, name=f"resnet20_{given.preset}", schedule=not given.layer_after_layer)
 
 
 if __name__ == "__main__":
-    main()
+    write_jobs(resnet, SPACE, make, {"--layer-after-layer": {"action": "store_true", "help": "do not schedule it"}})

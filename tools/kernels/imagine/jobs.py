@@ -55,6 +55,8 @@ def write_job(folder, name, programs, *, comment="", program_at=0x1000, cycles=1
         if program.vectors:
             saves.append(Save(out, f"{one}_y.npy", dtype="int16", shape=(program.vectors, params["rows"], 2)))
     if labels is not None:
+        if not saves:
+            raise KernelError(f"job {name}: there are labels, and no program has results")
         saves[-1] = replace(saves[-1], recognition=Recognition(np.asarray(labels), **(unpack or {})))
     given = {"runs": runs} if several else {"program": runs[0].program, "program_at": runs[0].at, "registers": runs[0].registers}
     job = Job(core="imagine", **given, params={key: params[key] for key in ("rows", "cols", "reg_width", "depth")}, saves=saves,
