@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gateware, instruction sets and golden models."""
+"""Everything that becomes gates, and the pure Python that says what it must do: instruction sets, models, assemblers."""
 import time
 
 __all__ = ["LOADED_AT"]
