@@ -16,6 +16,7 @@ from amaranth.lib.wiring import In, Out
 
 from quintet.boards import open_board
 from quintet.boards.virtual import sources
+from quintet.boards.virtual.board import open_virtual
 from quintet.boards.virtual.cache import BuildCache
 from quintet.boards.virtual.compile import build_library
 from quintet.gateware.cores import open_room
@@ -155,3 +156,16 @@ def test_a_name_whose_entry_is_gone_is_forgotten(tmp_path):
     other, _ = cache.entry("lib-2", lambda f: None)
     cache.name("board-1", other)
     assert cache.named("board-1") == other
+
+
+def test_a_board_is_opened_by_its_sources(monkeypatch):
+    with open_virtual("ulx3s-25f", None):
+        pass
+    if sources.made_from(BOARD, None) is None:
+        pytest.skip("sources were touched since this process began")
+    monkeypatch.setattr(rtlil, "convert", forbidden)
+    with open_virtual("ulx3s-25f", None) as board:
+        assert not board.library.fresh
+        board.advance(10)
+    with pytest.raises(AssertionError, match="elaborated"):
+        open_virtual("ulx3s-25f", None, clock_hz=board.clock_hz - 1)
