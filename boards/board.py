@@ -294,7 +294,7 @@ class Board:
         Raises
         ------
         BoardError
-            The board has not got that link.
+            The board has not got that link, or its memory or its serial line cannot have that clock.
         ParameterError
             No preset fits, a parameter is wrong, or the core cannot have these sizes beside this board's memory.
         """
@@ -310,8 +310,16 @@ class Board:
             resolved = space.resolve(preset, params)
             domain = requested_domain(room.core.Engine, resolved)
         clock_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
+        if port.kind == "uart" and clock_hz < 4 * port.baud:
+            from . import BoardError
+            raise BoardError(f"{self.name} cannot be built with a main clock of {clock_hz / 1e6:g} MHz: its serial line of {port.baud:,} baud needs "
+                             f"{port.baud / 250_000:g} MHz at least")
         family = self.family if family == "own" else family
-        memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
+        try:
+            memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
+        except ValueError as error:
+            from . import BoardError
+            raise BoardError(f"{self.name} cannot be built with a main clock of {clock_hz / 1e6:g} MHz: {error}") from None
         try:
             return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
                        family=family, link=port.info | {"kind": link}, uartbone=link == "uartbone",

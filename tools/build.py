@@ -379,13 +379,27 @@ def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, me
         ``None``: portable, without any vendor's cells.
     beat_bytes, memory_size : int
         Of the memory that the core will see.
+
+    Raises
+    ------
+    ParameterError
+        No such preset or size, or the core cannot have these sizes with that memory and those cells.
+    BuildError
+        yosys failed.
     """
     from ..gateware.cores import open_room
+    from ..gateware.isa.parameters import ParameterError
     from ..gateware.shell.core import CoreShell
     room = open_room(isa)
     values = room.params.SPACE.resolve(preset, params)
-    core = CoreShell(room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
-    return _convert(core, f"quintet_{isa}", [f"{room.isa.ISA.title} core, preset {preset or room.params.SPACE.default_preset}, beats of "
+    preset = preset or room.params.SPACE.default_preset
+    try:
+        core = CoreShell(room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+    except ValueError as error:
+        # Sizes that the core has, and not with this memory or these cells.
+        raise ParameterError(f"{isa} {preset} cannot be built with beats of {beat_bytes} bytes, {memory_size:,} bytes of memory and "
+                             f"{family or 'portable'} cells: {error}") from None
+    return _convert(core, f"quintet_{isa}", [f"{room.isa.ISA.title} core, preset {preset}, beats of "
                                              f"{beat_bytes} bytes, {memory_size:,} bytes of memory", *_settings(values)], core.domain)
 
 

@@ -176,6 +176,14 @@ def test_sizes_that_a_family_cannot_have():
         open_board("icebreaker").make_soc(room=open_room("cherry"), preset="85f")
 
 
+@pytest.mark.parametrize("board, hz, message", [
+    ("ulx3s-85f", 300_000_000, "ulx3s-85f cannot be built with a main clock of 300 MHz: Clock of 300 MHz is above the 143 MHz of SDRAM part"),
+    ("icebreaker", 8_000_000, "icebreaker cannot be built with a main clock of 8 MHz: its serial line of 3,000,000 baud needs 12 MHz at least")])
+def test_clocks_that_a_board_cannot_have(board, hz, message):
+    with pytest.raises(BoardError, match="^" + re.escape(message)):
+        open_board(board).make_soc(clock_hz=hz)
+
+
 def test_presets_that_are_listed_can_be_built():
     """Of each core and size of a board's memory; what they have in common is built once."""
     seen = set()

@@ -52,6 +52,8 @@ esac
 exit 3
 """
 _PROGRAMMERS = ("openFPGALoader", "iceprog", "fujprog", "dfu-util", "ecpprog", "icesprog", "tinyprog")
+#: Bytes of files that are neither read nor broken here.
+_LARGE = 1 << 24
 #: One of so many commands that elaborate does so whole.
 WHOLE = 60
 
@@ -164,7 +166,7 @@ class Worker:
             named = [place / name for name in sorted(set(case.args) & set(os.listdir(place)) - {"fifo", "readonly"})]
             others = [p for p in sorted(place.iterdir()) if p.suffix in (".npy", ".npz", ".s", ".a", ".bin", ".yaml")]
             chosen = rnd.choice(named if named and rnd.random() < 0.4 else others)
-            if chosen.exists() and (chosen.is_dir() or stat.S_ISREG(chosen.stat().st_mode)):
+            if chosen.is_dir() or chosen.is_file() and chosen.stat().st_size < _LARGE:
                 self.files.mutate(rnd, chosen)
         return case, place
 
@@ -215,8 +217,8 @@ def _contents(folder):
     found = {}
     for path in sorted(folder.rglob("*")):
         about = path.lstat()
-        # Of the large hole only that it is there.
-        regular = stat.S_ISREG(about.st_mode) and about.st_size < 1 << 24
+        # Of a large hole only that it is there.
+        regular = stat.S_ISREG(about.st_mode) and about.st_size < _LARGE
         found[str(path.relative_to(folder))] = path.read_bytes() if regular else os.readlink(path) if path.is_symlink() else stat.S_IFMT(about.st_mode)
     return found
 

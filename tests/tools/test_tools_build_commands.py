@@ -2,9 +2,12 @@
 """boards, build and verilog on the command line; what the tools make of it is tested with the boards."""
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from quintet.gateware.cores import open_room
 from quintet.tools import build as flow
 
 
@@ -37,6 +40,57 @@ def test_a_core_that_a_board_cannot_have_is_one_line(tmp_path):
                           capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("quintet: cherry 85f cannot be built for icebreaker: Parameter slots")
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize("args, words", [
+    (("--core", "cherry", "--family", "ice40", "--preset", "sim"), ["cherry sim cannot be built", "ice40 cells: Parameter slots must be 1"]),
+    (("--core", "opentpu", "--beat-bytes", "8", "--preset", "25f-4x4"), ["opentpu 25f-4x4 cannot be built with beats of 8 bytes", "Parameter n must be"])])
+def test_cores_that_a_memory_or_a_family_cannot_have(quintet, args, words):
+    refused(quintet("verilog", *args), 2, *words)
+
+
+@pytest.mark.parametrize("place, words", [
+    ("file", ["is a file"]), ("file/new", ["file is no folder"]), ("loop", ["is a file"]), ("dangling", ["is a file"]), ("a\0b", ["holds a NUL"])])
+def test_folders_that_cannot_be(quintet, tmp_path, place, words):
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    refused(quintet("build", "icebreaker", "opentpu", "-o", f"{tmp_path}/{place}"), 2, "-o ", *words)
+    refused(quintet("matrix", "-o", f"{tmp_path}/{place}"), 2, "-o ", *words)
+
+
+def test_a_folder_that_cannot_be_written(quintet, tmp_path, monkeypatch):
+    def denied(*args, **options):
+        raise PermissionError(13, "Permission denied")
+    plan = SimpleNamespace(extract=denied)
+    soc = SimpleNamespace(preset="up5k-4x4", params=open_room("opentpu").params.SPACE.resolve("up5k-4x4"), link={"kind": "uart"})
+    monkeypatch.setattr(flow, "_prepare", lambda *args: (soc, None))
+    monkeypatch.setattr(flow, "_platform", lambda board: SimpleNamespace(prepare=lambda *args, **options: plan))
+    monkeypatch.setattr(flow, "tool_environment", lambda family: {})
+    ran = quintet("build", "icebreaker", "opentpu", "-o", tmp_path / "new")
+    assert ran.code == 2 and ran.err.splitlines()[-1] == f"quintet: cannot write {tmp_path / 'new'}: Permission denied"
+    monkeypatch.setattr(Path, "mkdir", denied)
+    refused(quintet("matrix", "--board", "icebreaker", "-o", tmp_path / "new"), 2, f"cannot write {tmp_path / 'new'}: Permission denied")
+
+
+def test_a_run_of_nextpnr_without_a_report(tmp_path):
+    with pytest.raises(flow.BuildError, match="nextpnr wrote no report; see"):
+        flow._figures("ice40", tmp_path, 1, {})
+
+
+def test_a_yosys_that_writes_no_verilog(quintet, monkeypatch):
+    from amaranth.back import verilog as back
+
+    def fails(*args, **options):
+        raise back.YosysError("ERROR: none\n")
+    monkeypatch.setattr(back, "convert", fails)
+    monkeypatch.setattr(flow, "find_tool", lambda name: name)
+    refused(quintet("verilog", "--core", "opentpu"), 2, "yosys wrote no Verilog: ERROR: none")
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 1001, 10 ** 30])
+def test_seeds_of_the_matrix(quintet, seeds):
+    refused(quintet("matrix", "--seeds", seeds, "--list"), 2, f"--seeds must be 1 to 1,000, not {seeds}")
 
 
 def test_links_that_a_board_has_not_got(quintet):
