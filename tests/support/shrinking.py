@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes a program on which gateware and model differ small, whatever the ISA.
 
-``PYTHONPATH=tests/support python -m shrinking ISA BUILD [SEED] [--fault NAME | --illegal] [--budget N] [--directed GROUP NAME] [--ideal] [--limit CYCLES]``
+``python tests/support/shrinking.py ISA BUILD [SEED] [--fault NAME | --illegal] [--budget N] [--directed GROUP NAME] [--ideal] [--limit CYCLES]``
 
 Words are left out as long as gateware and model still differ in the same way; what remains is printed with the difference.
 """

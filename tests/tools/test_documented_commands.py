@@ -85,9 +85,9 @@ def test_modules_exist():
 
 
 def test_no_command_needs_the_tests():
-    """What a document prints works from an installed package, which has no tests."""
+    """Figures are measured by an installed package, which has no tests; what tests are run by alone may need them."""
     for document in DOCUMENTS:
-        assert not re.search(r"PYTHONPATH=tests|python -m (?!quintet|pytest|venv|pip|serial|build\b|http)[a-z_]+", document.read_text()), document.name
+        assert not re.search(r"PYTHONPATH=tests|python -m (?!quintet|tests\.support|pytest|venv|pip|serial|build\b|http)[a-z_]+", document.read_text()), document.name
 
 
 def test_wrong_commands_are_seen():

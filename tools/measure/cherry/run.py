@@ -93,10 +93,10 @@ def workload_rows(choice):
                 yield row_of(workload, preset, measure(machine, workload, preset), column, machine.bench.params["macs"])
 
 
-def row_of(workload, preset, cycles, column, macs):
-    """Row of a workload's cycles; ``column`` of its bounds, ``None`` where the preset has none."""
+def row_of(workload, preset, cycles, column, macs, *, required=True):
+    """Row of a workload's cycles; ``column`` of its estimates, ``None`` where the preset has none."""
     estimate = None if column is None else workload.estimates[column]
     more = {"preset": preset, "estimate": estimate, "of the estimate": "-" if estimate is None else f"{100 * cycles / estimate - 100:+.1f} %",
             "limit": None if column is None else workload.bounds[column],
             "of peak": f"{100 * workload.macs / macs / cycles:.1f} %" if workload.macs else ""}
-    return Row(workload.name, cycles, "cycles", None if estimate is None else int(1.1 * estimate), more=more)
+    return Row(workload.name, cycles, "cycles", int(1.1 * estimate) if required and estimate is not None else None, more=more)
