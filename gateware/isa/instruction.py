@@ -41,6 +41,7 @@ class Field:
         or must be ``"zero"``, as ``unbuilt`` says.
     detail : what the fault of an illegal value carries; ``None``: as the :class:`Part` it lies in.
     label : name in assembly and messages, by default ``name``.
+    role : what the core does with the operand, in words of the ISA (:meth:`~.table.Isa.with_role`).
     """
     name: str
     hi: int
@@ -56,6 +57,7 @@ class Field:
     fault: str = ""
     detail: int | None = None
     label: str = ""
+    role: str = ""
     doc: str = ""
 
     @property

@@ -145,6 +145,13 @@ class Isa:
         """Mnemonic -> opcode."""
         return {i.mnemonic: i.opcode for i in self.instructions}
 
+    def with_role(self, role):
+        """Mnemonics of the instructions that have an operand of ``role``, in the table's order."""
+        found = tuple(i.mnemonic for i in self.instructions if any(f.role == role for f in i.fields))
+        if not found:
+            raise TableError(f"{self.name} has no operand of role {role!r}")
+        return found
+
     @cached_property
     def fault_codes(self):
         """Name of a fault -> its number."""

@@ -6,7 +6,7 @@ from amaranth.lib import data
 from ..isa.operands import Signed
 from ..isa.table import Isa, TableError
 
-__all__ = ["instruction_layout", "word_layout"]
+__all__ = ["fields_of", "instruction_layout", "word_layout"]
 
 
 def _shape(width, parts):
@@ -52,3 +52,8 @@ def instruction_layout(isa, mnemonic):
         shape = unsigned(f.width)
         members[f.name] = data.Field(shape.__class__(f.width, type(f.coding) is Signed), f.lo)
     return data.FlexibleLayout(isa.bits, members)
+
+
+def fields_of(isa, mnemonic, word):
+    """View of ``word`` with the fields of one instruction (:func:`instruction_layout`)."""
+    return data.View(instruction_layout(isa, mnemonic), word)

@@ -10,7 +10,7 @@ from ...isa.table import Field, Instruction, Isa, Macro, Part, Rule, Syntax
 from .operands import Select
 from .storage import STORAGES
 
-__all__ = ["EVENTS", "EVENT_MOST", "ISA", "KINDS", "LENGTH_MOST", "MACHINE", "REGISTERS_PER_CORE", "kind_of"]
+__all__ = ["EVENTS", "EVENT_MOST", "ISA", "KINDS", "LENGTH_MOST", "MACHINE", "REGISTERS_PER_CORE", "TWO_SOURCES", "kind_of"]
 
 #: Registers of a core, event registers of a core, highest value of one, most elements or bytes of an instruction.
 REGISTERS_PER_CORE, EVENTS, EVENT_MOST, LENGTH_MOST = 32, 32, 1023, 2047
@@ -20,22 +20,22 @@ MACHINE = 0xFFFF
 _REG = Prefixed("$")
 
 
-# Fields
+# Fields. Roles of registers that hold an address: "destination", "source", "second source" in local memory, and "global".
 
-def _reg(name, lo, doc):
-    return Field(name, lo + 4, lo, form=_REG, doc=doc)
-
-
-def _rd(doc):
-    return _reg("rd", 6, doc)
+def _reg(name, lo, doc, role=""):
+    return Field(name, lo + 4, lo, form=_REG, role=role, doc=doc)
 
 
-def _rs1(doc):
-    return _reg("rs1", 11, doc)
+def _rd(doc, role=""):
+    return _reg("rd", 6, doc, role)
 
 
-def _rs2(doc):
-    return _reg("rs2", 16, doc)
+def _rs1(doc, role=""):
+    return _reg("rs1", 11, doc, role)
+
+
+def _rs2(doc, role=""):
+    return _reg("rs2", 16, doc, role)
 
 
 def _width(name, lo, doc):
@@ -43,8 +43,10 @@ def _width(name, lo, doc):
 
 
 _IMM = Field("imm", 63, 32, coding=Either(), doc="immediate")
+_TO, _FROM = _rd("address of the result", "destination"), _rs1("address of the source", "source")
 _LEN = Field("len", 31, 21, doc="elements; 0: nothing is done")
 _SIZE = Field("size", 31, 21, doc="bytes; 0: nothing is done")
+_GLOBAL = "pair: global address", "global"
 _CORE = Field("core", 20, 11, doc="the other core")
 _EVENT = Field("event", 10, 6, doc="event register")
 
@@ -98,37 +100,38 @@ def _scalar_immediate(mnemonic, opcode, sign):
 
 
 def _vector2(mnemonic, opcode, doc, aliases=(), select="which operands the offset applies to"):
-    fields = (_rd("address of the result"), _rs1("address of the first source"), _rs2("address of the second source"),
+    fields = (_TO, _rs1("address of the first source", "source"), _rs2("address of the second source", "second source"),
               _LEN, *_offset("d12", doc=select))
     return Instruction(mnemonic, opcode, fields, "{rd}, {rs1}, {rs2}, {len}" + _AT, aliases=aliases, doc=doc)
 
 
 def _vector1(mnemonic, opcode, doc, rules=()):
-    fields = (_rd("address of the result"), _rs1("address of the source"), _LEN, *_offset("d1"))
+    fields = (_TO, _FROM, _LEN, *_offset("d1"))
     return Instruction(mnemonic, opcode, fields, "{rd}, {rs1}, {len}" + _AT, rules=rules, doc=doc)
 
 
 def _bound(mnemonic, opcode, doc):
-    fields = (_rd("address of the result"), _rs1("address of the source"), _rs2("the bound itself, signed"), _LEN,
+    fields = (_TO, _FROM, _rs2("the bound itself, signed"), _LEN,
               *_offset("d12", doc="which operands the offset applies to (that of rs2 is ignored)"))
     return Instruction(mnemonic, opcode, fields, "{rd}, {rs1}, {rs2}, {len}" + _AT, doc=doc)
 
 
 def _move(mnemonic, opcode, rd, rs1, doc, rules=()):
-    return Instruction(mnemonic, opcode, (_rd(rd), _rs1(rs1), _SIZE, *_offset("d1", "bytes")),
+    """``rd``, ``rs1``: what they are, and their role."""
+    return Instruction(mnemonic, opcode, (_rd(*rd), _rs1(*rs1), _SIZE, *_offset("d1", "bytes")),
                        "{rd}, {rs1}, {size}" + _AT, rules=rules, doc=doc)
 
 
 INSTRUCTIONS = (
     Instruction("nop", 0, doc="Does nothing."),
     Instruction("sldi", 1, (_rd("result"), _IMM), doc="rd = imm."),
-    Instruction("sld", 2, (_rd("result"), _rs1("pair: global address"), _value("offset in bytes")), "{rd}, {rs1}" + _PLAIN,
+    Instruction("sld", 2, (_rd("result"), _rs1(*_GLOBAL), _value("offset in bytes")), "{rd}, {rs1}" + _PLAIN,
                 rules=(_even("rs1"),), doc="rd = the four bytes at that global address."),
     _scalar("sadd", 3, "+"), _scalar("ssub", 4, "-"), _scalar("smul", 5, "*"),
     _scalar_immediate("saddi", 6, "+"), _scalar_immediate("smuli", 7, "*"),
     Instruction("setbw", 8, (_width("ibiw", 6, "width of sources"), _width("obiw", 11, "width of results")),
                 rules=(_BUILT_WIDTH,), doc="Sets the widths of all later instructions."),
-    Instruction("mvmul", 9, (_rd("address of the result"), _rs1("address of the input vector"),
+    Instruction("mvmul", 9, (_TO, _rs1("address of the input vector", "source"),
                              _width("mbiw", 16, "width of the weights, the group's"), Field("relu", 31, 31, doc="1: ReLU"),
                              Field("group", 30, 21, doc="array group")),
                 doc="Input vector times the matrix of a group, plus bias, shifted, ReLU, saturated."),
@@ -140,25 +143,23 @@ INSTRUCTIONS = (
     _vector2("vvmax", 14, "The larger, element by element."),
     _vector2("vvsll", 15, "First source shifted left by the second, wrapping."),
     _vector2("vvsra", 16, "First source shifted right by the second, arithmetic, saturated."),
-    Instruction("vavg", 17, (_rd("address of the result"), _rs1("address of the source"),
-                             _rs2("stride, in elements, signed"), _LEN, _value("offset of the source, in elements")),
+    Instruction("vavg", 17, (_TO, _FROM, _rs2("stride, in elements, signed"), _LEN, _value("offset of the source, in elements")),
                 "{rd}, {rs1}, {rs2}, {len}" + _PLAIN, doc="Mean of elements a stride apart: one element, rounded, saturated."),
     _vector1("vrelu", 18, "The larger of element and 0."),
     _vector1("vtanh", 19, "Hyperbolic tangent, fixed point.", (_activation(19),)),
     _vector1("vsigm", 20, "Logistic function, fixed point.", (_activation(20),)),
-    Instruction("vmv", 22, (_rd("address of the result"), _rs1("address of the source"), _rs2("stride, in elements, signed"),
-                            _LEN), doc="Gathers elements a stride apart."),
+    Instruction("vmv", 22, (_TO, _FROM, _rs2("stride, in elements, signed"), _LEN), doc="Gathers elements a stride apart."),
     _bound("vrsu", 23, "The smaller of element and bound, saturated."),
     _bound("vrsl", 24, "The larger of element and bound, saturated."),
-    _move("ld", 25, "local address", "pair: global address", "Global memory to local memory.", (_even("rs1"),)),
-    _move("st", 26, "pair: global address", "local address", "Local memory to global memory.", (_even("rd"),)),
-    Instruction("lldi", 27, (_rd("local address"), Field("imm", 18, 11, coding=Either(), doc="byte"), _SIZE,
+    _move("ld", 25, ("local address", "destination"), _GLOBAL, "Global memory to local memory.", (_even("rs1"),)),
+    _move("st", 26, _GLOBAL, ("local address", "source"), "Local memory to global memory.", (_even("rd"),)),
+    Instruction("lldi", 27, (_rd("local address", "destination"), Field("imm", 18, 11, coding=Either(), doc="byte"), _SIZE,
                              _value("offset in bytes")), "{rd}, {imm}, {size}" + _PLAIN, aliases=("ldi",),
                 doc="Fills local memory with a byte."),
-    _move("lmv", 28, "local address of the result", "local address of the source", "Moves bytes within local memory."),
-    Instruction("send", 29, (_reg("rs1", 6, "local address"), _CORE, _SIZE, _value("offset in bytes")),
+    _move("lmv", 28, ("local address of the result", "destination"), ("local address of the source", "source"), "Moves bytes within local memory."),
+    Instruction("send", 29, (_reg("rs1", 6, "local address", "source"), _CORE, _SIZE, _value("offset in bytes")),
                 "{rs1}, {core}, {size}" + _PLAIN, doc="Gives bytes to the matching recv of another core; waits for it."),
-    Instruction("recv", 30, (_rd("local address"), _CORE, _SIZE, _value("offset in bytes")), "{rd}, {core}, {size}" + _PLAIN,
+    Instruction("recv", 30, (_rd("local address", "destination"), _CORE, _SIZE, _value("offset in bytes")), "{rd}, {core}, {size}" + _PLAIN,
                 doc="Takes bytes from the matching send of another core; waits for it."),
     Instruction("wait", 31, (_EVENT, Field("value", 20, 11, doc="value waited for")),
                 ("{event}, {value}", "{event} {value}"), doc="Waits for an event register of this core, and takes from it."),
@@ -279,3 +280,6 @@ ISA = Isa(
     doc="Many cores, each with a straight-line program, a matrix unit over fixed weights, a vector unit and a local memory; "
         "they meet in a global memory, by send and receive, and by events.",
 )
+
+#: Opcodes with two vectors as sources.
+TWO_SOURCES = frozenset(ISA.opcodes[mnemonic] for mnemonic in ISA.with_role("second source"))

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth import Shape, signed, unsigned
+from amaranth import Const, Shape, signed, unsigned
 from mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM
 
 from quintet.gateware.cores.opentpu.isa import ISA
@@ -12,7 +12,7 @@ from quintet.gateware.isa.operands import Either, Log2, Modulo, Signed, number_t
 from quintet.gateware.isa.registers import Fault, Register
 from quintet.gateware.isa.table import Field, Instruction, Isa, Part, Rule, Storage, TableError
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
-from quintet.gateware.shell.layouts import instruction_layout, word_layout
+from quintet.gateware.shell.layouts import fields_of, instruction_layout, word_layout
 
 ALL = [ISA, *(isa for isa, _ in MINI.values())]
 FAULTS = (Fault(1, "illegal_opcode", "", ""), Fault(2, "bad_field", "", ""))
@@ -55,6 +55,7 @@ def tiny(*instructions, **options):
     (lambda: ISA.encode("RW"), "RW lacks operand addr"),
     (lambda: ISA.encode("RHM", addr=0, ub=0, length=257), "n of RHM must be 1 to 256, not 257"),
     (lambda: ISA.load(bytes(15)), "15 bytes are not a whole number of opentpu words"),
+    (lambda: ISA.with_role("sink"), "opentpu has no operand of role 'sink'"),
     (lambda: instruction_layout(ISA, "FOO"), "opentpu has no instruction 'FOO'"),
     (lambda: random_word(ISA, random.Random(1), mnemonics=("FOO",)), "opentpu has none of the instructions FOO"),
     (lambda: random_word(ISA, random.Random(1), params={"ub_rows": 64, "acc_rows": 64}, mnemonics=("RHM",),
@@ -167,11 +168,18 @@ def test_word_layout():
         word_layout(3)
 
 
+def test_instructions_by_the_role_of_an_operand():
+    isa = tiny(Instruction("b", 2, (Field("x", 3, 0, role="to"),)), Instruction("c", 3, (Field("x", 3, 0),)),
+               Instruction("a", 1, (Field("y", 3, 0), Field("x", 7, 4, role="to"))))
+    assert isa.with_role("to") == ("b", "a")
+
+
 def test_instruction_layout():
     layout = instruction_layout(OPU, "@shift")
     assert {name: field.shape for name, field in layout} == {"opcode": unsigned(6), "f": signed(8), "b": signed(8)}
     view = layout.from_bits(OPU.encode("@shift", f=-4, b=6))
     assert (view.opcode, view.f, view.b) == (24, -4, 6)
+    assert repr(fields_of(OPU, "@shift", Const(0, 32)).shape()) == repr(layout)
     assert Shape.cast(instruction_layout(IMAGINE, "mv_write")).width == 32
 
 

@@ -12,9 +12,14 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ....shell.layouts import fields_of, word_layout
+from ..isa import ISA
 from .ops import FAULTS, Decoded, GateLayout, OpLayout
 
 __all__ = ["Decoder", "WordLayout"]
+
+#: Instructions whose fields are looked at beside registers.
+_FIELDS = ("mv_write", "mv_updatepp", "mv_movOffset", "mv_blockFold", "mv_accumRow", "mv_selectBlk")
 
 
 class WordLayout(data.StructLayout):
@@ -80,29 +85,31 @@ class Decoder(wiring.Component):
         """Stage 1: kinds of words, zero fields, ranges."""
         mapping = self.mapping
         w = self.words.payload.word
-        out = {name: stage(name, value) for name, value in {
+        write, step, move, fold, accumulate, block = (fields_of(ISA, name, w) for name in _FIELDS)
+        a, b, c = _registers(w)
+        opcode, fn = data.View(word_layout(ISA), w).opcode, w[22:24]
+        return {name: stage(name, value) for name, value in {
             "word": w, "error": self.words.payload.error, "end": self.words.payload.end,
             # One bit an opcode of the array; of the columns, which have those up to 3.
-            "op": Cat((w[26:30] == k) & ~w[30] for k in range(9)), "vv": Cat((w[26:30] == k) & w[30] for k in range(4)),
-            "fn": Cat(w[22:24] == k for k in range(4)),
-            "a_over": _at_least(w[0:6], mapping.registers), "b_over": _at_least(w[6:12], mapping.registers),
-            "c_over": _at_least(w[16:22], mapping.registers),
-            "a_last": w[0:6] == mapping.registers - 1, "c_last": w[16:22] == mapping.registers - 1,
-            "address_over": _at_least(w[16:26], mapping.depth), "bit_over": _at_least(w[22:26], mapping.width),
-            "offset_over": _at_least(w[16:20], mapping.width), "fold_over": (w[16:20] == 0) | (w[16:20] > 4),
-            "level_over": _at_least(w[16:20], mapping.top_level + 1), "row_over": _at_least(w[8:16], mapping.rows),
-            "col_over": _at_least(w[0:8], mapping.cols), "c_next": (w[16:22] + 1)[:6], "a_next": (w[0:6] + 1)[:6],
-            "a_is_c": w[0:6] == w[16:22], "b_is_c": w[6:12] == w[16:22], "a_after_c": _follows(w[0:6], w[16:22]),
-            "b_after_c": _follows(w[6:12], w[16:22]), "b_after_a": _follows(w[6:12], w[0:6]),
-            "c_top": w[16:22] == 63, "a_top": w[0:6] == 63,
+            "op": Cat((opcode[:4] == k) & ~opcode[4] for k in range(9)), "vv": Cat((opcode[:4] == k) & opcode[4] for k in range(4)),
+            "fn": Cat(fn == k for k in range(4)),
+            "a_over": _at_least(a, mapping.registers), "b_over": _at_least(b, mapping.registers), "c_over": _at_least(c, mapping.registers),
+            "a_last": a == mapping.registers - 1, "c_last": c == mapping.registers - 1,
+            "address_over": _at_least(write.addr, mapping.depth), "bit_over": _at_least(step.bitNo, mapping.width),
+            "offset_over": _at_least(move.offset, mapping.width), "fold_over": (fold.fold == 0) | (fold.fold > 4),
+            "level_over": _at_least(accumulate.level, mapping.top_level + 1), "row_over": _at_least(block.rowID, mapping.rows),
+            "col_over": _at_least(block.colID, mapping.cols), "c_next": (c + 1)[:6], "a_next": (a + 1)[:6],
+            "a_is_c": a == c, "b_is_c": b == c, "a_after_c": _follows(a, c), "b_after_c": _follows(b, c), "b_after_a": _follows(b, a),
+            "c_top": c == 63, "a_top": a == 63,
+            # Bits that some words must have zero, by the highest.
             "z25": w[24:26] == 0, "z23": w[22:24] == 0, "z21": w[20:22] == 0, "z19": w[16:20] == 0, "z18": w[16:19] == 0,
             "z15": w[12:16] == 0, "z11": w[8:12] == 0, "z7": w[6:8] == 0, "z5": w[0:6] == 0,
         }.items()}
-        return out
 
     def _terms(self, m, stage, f, valid):
         """Stage 2: each fault on its own; rows of the operands; what the hazards compare, and whether it is what they compare with."""
         mapping, w = self.mapping, f["word"]
+        write, step, move, fold, accumulate, _ = (fields_of(ISA, name, w) for name in _FIELDS)
         op, fn = f["op"], f["fn"]
         kind = {
             "write": op[1], "step": op[3], "fold": op[4] & fn[0], "accumulate": op[4] & fn[1], "add": op[5] & (fn[0] | fn[3]),
@@ -124,7 +131,7 @@ class Decoder(wiring.Component):
         field = Cat(op[3] & f["bit_over"], op[4] & fn[0] & f["fold_over"], op[4] & fn[1] & f["level_over"],
                     op[7] & f["offset_over"]).any()
         select = op[6] & ((fn[1] | fn[2]) & f["row_over"] | (fn[0] | fn[1]) & f["col_over"])
-        a, b, c = w[0:6], w[6:12], w[16:22]
+        a, b, c = _registers(w)
         overlap = Cat(op[3] & (f["a_is_c"] | f["b_is_c"]), op[3] & ~f["c_top"] & (f["a_after_c"] | f["b_after_c"]),
                       op[7] & moved & ~f["a_top"] & f["b_after_a"]).any()
         shift = mapping.width_bits
@@ -141,18 +148,18 @@ class Decoder(wiring.Component):
             **{f"is_{name}": value for name, value in kind.items()}, "one": one, "late": valid & (kind["add"] | kind["step"] | one),
             "serial": f["vv"][1], "parallel": f["vv"][2], "off": f["vv"][3],
             # Terms in the order of the table.
-            "submodule": w[31], "unknown": ~known, "reserved": reserved, "register": register,
+            "submodule": data.View(word_layout(ISA), w).opcode[5], "unknown": ~known, "reserved": reserved, "register": register,
             "address": op[1] & f["address_over"], "field": field, "selects": select, "overlap": overlap,
-            "first": Mux(op[1], w[16:26], row(a, Mux(op[3], w[22:26], Mux(op[7], w[16:20], 0))))[:bits],
-            "second": row(b, zero), "target": Mux(op[1], w[16:26], row(Mux(op[3] | op[5], c, Mux(
-                op[4] & fn[1], a, b)), Mux(op[3], w[22:26], 0)))[:bits],
+            "first": Mux(op[1], write.addr, row(a, Mux(op[3], step.bitNo, Mux(op[7], move.offset, 0))))[:bits],
+            "second": row(b, zero), "target": Mux(op[1], write.addr, row(Mux(op[3] | op[5], c, Mux(
+                op[4] & fn[1], a, b)), Mux(op[3], step.bitNo, 0)))[:bits],
             # What is written (the lower register), and what is compared with it.
             "written": Mux(op[3] | op[5], c, Mux(op[4] & fn[1], a, b)), "a": a, "b": b, "c": c,
             "a_next": f["a_next"], "c_next": f["c_next"],
             "moved": moved & op[7],
-            "zero": op[3] & (w[22:26] == 0), "final": op[3] & (w[22:26] == mapping.width - 1),
-            "bit": w[22:26], "subtract": w[23], "fold": Cat(op[4] & fn[0] & (w[16:20] == k) for k in range(1, 5)),
-            "level": Mux(op[4] & fn[1], w[16:16 + level_bits], 0),
+            "zero": op[3] & (step.bitNo == 0), "final": op[3] & (step.bitNo == mapping.width - 1),
+            "bit": step.bitNo, "subtract": w[23], "fold": Cat(op[4] & fn[0] & (fold.fold == k) for k in range(1, 5)),
+            "level": Mux(op[4] & fn[1], accumulate.level[:level_bits], 0),
         }.items()}
 
     def _operation(self, m, t, op):
@@ -254,6 +261,12 @@ class Decoder(wiring.Component):
         # In order it reads a top bit last; the last bit of a step is any.
         return short & (t["one"] & (t["moved"] | stepped_before) & met(t["a"])
                         | t["is_write"] & met(t["first"][self.mapping.width_bits:]))
+
+
+def _registers(word):
+    """Registers that a word names, from the low end; all instructions have theirs at these places."""
+    add = fields_of(ISA, "mv_add", word)
+    return add.rs1, add.rs2, add.rd
 
 
 def _at_least(value, limit):

@@ -2,7 +2,7 @@
 """What the instructions of a resolved program read and write, and how long they take (for ``densify``)."""
 from typing import NamedTuple
 
-from ..model.core import TWO_SOURCES
+from ..isa import TWO_SOURCES
 from ..model.elements import ELEMENTWISE, bytes_of
 
 __all__ = ["Access", "Range", "access_of", "crosses"]
@@ -67,8 +67,7 @@ def _vector(step):
     if op in (17, 22):
         size = outwards if op == 17 else count * inwards
         return Access("vector", (_strided(step, inwards),), Range(values[0], values[0] + size, 0), busy=count + 10, takes=count + 50)
-    two = op in TWO_SOURCES or op == 13
-    reads = tuple(Range(values[k], values[k] + count * inwards, k) for k in ((1, 2) if two else (1,)))
+    reads = tuple(Range(values[k], values[k] + count * inwards, k) for k in ((1, 2) if op in TWO_SOURCES else (1,)))
     size = outwards if op == 13 else count * (inwards if ELEMENTWISE[op][0] else outwards)
     busy = count if op in _SINGLY else len(reads) * _words(count * inwards)
     return Access("vector", reads, Range(values[0], values[0] + size, 0), busy=busy + 2, takes=busy + (36 if op == 13 else 12))

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..image.codes import words_of
-from ..isa import EVENTS, ISA, REGISTERS_PER_CORE, kind_of
+from ..isa import EVENTS, ISA, REGISTERS_PER_CORE, TWO_SOURCES, kind_of
 from . import elements
 from .elements import ELEMENTWISE, bytes_of
 
-__all__ = ["TWO_SOURCES", "Blocked", "Core", "PimFault", "zero_masks"]
+__all__ = ["Blocked", "Core", "PimFault", "zero_masks"]
 
 _LOW = 0xFFFF_FFFF
 
@@ -333,8 +333,6 @@ class Core:
         self.machine.sync(other, a)
 
 
-#: Element-wise instructions with two vectors as sources.
-TWO_SOURCES = frozenset((10, 11, 12, 14, 15, 16))
 _RUN = {0: Core._nop, 1: Core._sldi, 2: Core._sld, **dict.fromkeys((3, 4, 5), Core._scalar),
         **dict.fromkeys((6, 7), Core._immediate), 8: Core._setbw, 9: Core._mvmul, **dict.fromkeys(ELEMENTWISE, Core._vector),
         13: Core._vvdmul, 17: Core._vavg, 22: Core._vmv, 25: Core._ld, 26: Core._st, 27: Core._lldi, 28: Core._lmv,

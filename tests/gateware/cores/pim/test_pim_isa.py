@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.gateware.cores.pim.isa import ISA, KINDS, kind_of
+from quintet.gateware.cores.pim.isa import ISA, KINDS, TWO_SOURCES, kind_of
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.pim.storage import STORAGES, expand, narrow
@@ -109,6 +109,16 @@ def test_fields_at_their_ends(mnemonic):
         view = layout.from_bits(word)
         for f in instruction.fields:
             assert view[f.name] & (1 << f.width) - 1 == f.bits(word)
+
+
+def test_roles_of_operands():
+    roles = {i.mnemonic: {f.name: f.role for f in i.fields if f.role} for i in ISA.instructions}
+    binary = {"rd": "destination", "rs1": "source", "rs2": "second source"}
+    assert [name for name in roles if roles[name] == binary] == ["vvadd", "vvsub", "vvmul", "vvdmul", "vvmax", "vvsll", "vvsra"]
+    assert roles["ld"] == {"rd": "destination", "rs1": "global"} and roles["st"] == {"rd": "global", "rs1": "source"}
+    assert roles["vavg"] == roles["mvmul"] == roles["vrsu"] == roles["lmv"] == {"rd": "destination", "rs1": "source"}
+    assert roles["sld"] == {"rs1": "global"} and roles["send"] == {"rs1": "source"} and roles["sadd"] == roles["setbw"] == {}
+    assert TWO_SOURCES == {10, 11, 12, 13, 14, 15, 16}
 
 
 @pytest.mark.parametrize("mnemonic", FIELDS)

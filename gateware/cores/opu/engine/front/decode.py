@@ -10,6 +10,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....shell.layouts import fields_of
 from ...isa import ISA, REGIONS
 from ...model.sequence import BIAS, IFM, KER, OFM
 from ..entries import SPAN_BITS, TRANSFERS, fill_entries, span_of
@@ -17,7 +18,6 @@ from ..records import NUMBER_BITS, PC_BITS, UNIT_BITS, conv_entry, dma_entry
 from ..scoreboard import Scoreboard
 from .derived import Derived, config_layout
 from .fetch import word_layout_of_fetch
-from .legality import fields_of
 from .lookahead import look_ahead
 from .regions import LIMIT_BITS
 
@@ -84,7 +84,7 @@ class Decode(wiring.Component):
         s.take = Signal()
         s.here, now = look_ahead(m, p, self.words, s.take)
         is_op, s.word = now.is_op, now.word
-        fields = {name: fields_of(name, s.word) for name in is_op}
+        fields = {name: fields_of(ISA, name, s.word) for name in is_op}
         pc = self.pc
         with m.If(s.take):
             m.d.sync += pc.eq(pc + 1)

@@ -4,15 +4,10 @@ from amaranth import Const, Signal
 from amaranth.lib import data
 
 from .....isa.operands import Coding, Signed
-from .....shell.layouts import instruction_layout, word_layout
+from .....shell.layouts import fields_of, word_layout
 from ...isa import INSTRUCTIONS, ISA
 
-__all__ = ["fields_of", "illegal", "legality"]
-
-
-def fields_of(mnemonic, word):
-    """Fields of ``word`` as instruction ``mnemonic`` has them."""
-    return data.View(instruction_layout(ISA, mnemonic), word)
+__all__ = ["illegal", "legality"]
 
 
 def illegal(field, bits):
@@ -45,7 +40,7 @@ def legality(m, word):
         name = instruction.mnemonic
         is_op[name] = Signal(name="is_" + name.replace("@", "set_").replace(".", "_"))
         m.d.comb += is_op[name].eq(opcode == instruction.opcode)
-        view = fields_of(name, word)
+        view = fields_of(ISA, name, word)
         wrong = [(illegal(field, view[field.name].as_unsigned()), field.lo)
                  for field in sorted(instruction.fields, key=lambda f: f.lo)]
         bad[name] = [(condition, lo) for condition, lo in wrong if condition is not None]

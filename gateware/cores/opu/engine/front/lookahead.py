@@ -6,9 +6,10 @@ from amaranth import Const, Mux, Signal
 from amaranth.utils import exact_log2
 
 from .....parts.datapath import small_product
-from ...isa import CONVOLUTIONS, MAX_POSITIONS
+from .....shell.layouts import fields_of
+from ...isa import CONVOLUTIONS, ISA, MAX_POSITIONS
 from ..entries import TRANSFERS
-from .legality import fields_of, legality
+from .legality import legality
 
 __all__ = ["any_of", "look_ahead"]
 
@@ -46,7 +47,7 @@ def look_ahead(m, params, words, take):
     valid, error = Signal(), Signal(reset_less=True)
     move, load = Signal(), Signal()
     m.d.comb += [load.eq(~valid | take), move.eq(~ahead_valid | load), words.ready.eq(move)]
-    shape = fields_of("@shape.ifm", given.word)     # @shape.ofm has its sides at the same place
+    shape = fields_of(ISA, "@shape.ifm", given.word)     # @shape.ofm has its sides at the same place
     with m.If(move):
         m.d.sync += [ahead_valid.eq(words.valid), ahead.eq(given.word), ahead_error.eq(given.error),
                      area.eq(small_product(shape.h, shape.w))]
@@ -54,7 +55,7 @@ def look_ahead(m, params, words, take):
     is_op, known, bad = legality(m, ahead)
     flat, over = Signal(), Signal()             # the area is illegal; the shape is larger than a bank
     m.d.comb += flat.eq((area == 0) | (area > MAX_POSITIONS))
-    c = fields_of("@shape.ifm", ahead).c
+    c = fields_of(ISA, "@shape.ifm", ahead).c
     lines = Signal(20)
     po_log = exact_log2(params["po"])
     with m.If(is_op["@shape.ifm"]):
@@ -82,7 +83,7 @@ def look_ahead(m, params, words, take):
             now.plain.eq(~(wrong | ahead_error | conv | transfer | is_op["end"])),
             *(now.is_op[name].eq(signal) for name, signal in is_op.items()),
         ]
-    now.opcode = fields_of("end", now.word).opcode
+    now.opcode = fields_of(ISA, "end", now.word).opcode
     # Which field it was is asked only of the one word that has a bad one.
     now.bad_detail = Signal(5)
     _, _, bad = legality(m, now.word)

@@ -6,13 +6,15 @@ Everything here is a function of the word, registered once; what depends on regi
 from amaranth import Cat, Const, Mux, Signal, unsigned
 from amaranth.lib import data
 
+from .....shell.layouts import fields_of, word_layout
 from ...isa import ISA
 
 __all__ = ["decode", "operation_layout"]
 
 _OP = ISA.opcodes
 _ELEMENTWISE = ("vvadd", "vvsub", "vvmul", "vvmax", "vvsll", "vvsra", "vrelu", "vtanh", "vsigm", "vrsu", "vrsl")
-_TWO = ("vvadd", "vvsub", "vvmul", "vvdmul", "vvmax", "vvsll", "vvsra")
+#: Letter of an operand -> its role in the table.
+_ROLES = {"d": "destination", "s": "source", "t": "second source", "g": "global"}
 _SINGLE = ("vvdmul", "vavg")
 _STRIDED = ("vavg", "vmv")
 _ACTIVATION = ("vtanh", "vsigm")
@@ -29,8 +31,7 @@ _SETS = {
     "multiply": ("smul", "smuli"), "sld": ("sld",), "matrix": ("mvmul",), "vector": _VECTOR, "transfer": _TRANSFER,
     "ld": ("ld",), "st": ("st",), "send": ("send",), "recv": ("recv",), "wait": ("wait",), "sync": ("sync",),
     # operands in LMem: destination, first and second source; in GMem
-    "has_d": ("mvmul", *_VECTOR, "ld", "lldi", "lmv", "recv"), "has_s": ("mvmul", *_VECTOR, "st", "lmv", "send"), "has_t": _TWO,
-    "has_g": ("sld", "ld", "st"),
+    **{f"has_{letter}": ISA.with_role(role) for letter, role in _ROLES.items()},
     # elements of the destination: of ibiw bits, of obiw bits (neither: bytes); sources are of ibiw bits or bytes
     "d_in": ("vvadd", "vvsub", "vvmax", "vrelu", "vmv"),
     "d_out": ("mvmul", "vvmul", "vvdmul", "vvsll", "vvsra", "vavg", "vtanh", "vsigm", "vrsu", "vrsl"),
@@ -39,7 +40,7 @@ _SETS = {
 }
 #: Offset of an operand: always, or where its select bit is set.
 _PLAIN = {"d": ("lldi", "recv"), "s": ("send", "vavg"), "t": (), "g": ("sld",)}
-_CHOSEN = {"d": ({*_ELEMENTWISE, "ld", "lmv"}, 0), "s": ({*_ELEMENTWISE, "vvdmul", "st", "lmv"}, 1), "t": (set(_TWO), 2)}
+_CHOSEN = {"d": ({*_ELEMENTWISE, "ld", "lmv"}, 0), "s": ({*_ELEMENTWISE, "vvdmul", "st", "lmv"}, 1), "t": (set(ISA.with_role("second source")), 2)}
 
 
 def operation_layout():
@@ -51,7 +52,7 @@ def operation_layout():
     """
     return data.StructLayout({
         "low": unsigned(32), "high": unsigned(32), "offset_3": unsigned(31), "count": 11, "count_3": 13,
-        **dict.fromkeys(_SETS, 1), **{f"offset_{operand}": 1 for operand in "dstg"}, "empty": 1, "long": 1,
+        **dict.fromkeys(_SETS, 1), **{f"offset_{operand}": 1 for operand in _ROLES}, "empty": 1, "long": 1,
         "bad": 1, "error": 1, "beyond": 1, "illegal_opcode": 1, "illegal_field": 1, "unsupported": 1, "odd_pair": 1,
         "wide_in": 1, "wide_out": 1, "core_range": 1,
     })
@@ -95,19 +96,20 @@ def decode(m, params, word, cores, number):
     """
     out = Signal(operation_layout(), name="decoded")
     low, high = word.low, word.high
-    opcode = low[:6]
+    fields, peers = data.View(word_layout(ISA), Cat(low, high)), fields_of(ISA, "send", Cat(low, high))
+    opcode = fields.opcode
     for flag, mnemonics in _SETS.items():
         found = _one_of(m, opcode, mnemonics, f"is_{flag}")
         m.d.comb += out[flag].eq(found & ~out.bad if flag == "simple" else found)
-    for operand in "dstg":
+    for operand in _ROLES:
         plain = _one_of(m, opcode, _PLAIN[operand], f"plain_{operand}") if _PLAIN[operand] else Const(0)
         if operand == "g":                          # of ld it is rs1, of st rd
-            chosen = out.ld & high[1] | out.st & high[0]
+            chosen = out.ld & fields.select[1] | out.st & fields.select[0]
         else:
             mnemonics, bit = _CHOSEN[operand]
-            chosen = _one_of(m, opcode, sorted(mnemonics), f"chosen_{operand}") & high[bit]
+            chosen = _one_of(m, opcode, sorted(mnemonics), f"chosen_{operand}") & fields.select[bit]
         m.d.comb += out[f"offset_{operand}"].eq(plain | chosen)
-    offset, length = high[3:].as_signed(), low[21:32]
+    offset, length = fields.value.as_signed(), fields.d
     m.d.comb += [
         out.low.eq(low), out.high.eq(high), out.long.eq(word.long), out.offset_3.eq(offset + (offset << 1)),
         out.count.eq(Mux(out.sld, 3, length - 1)), out.count_3.eq(length + (length << 1) - 1),
@@ -115,8 +117,7 @@ def decode(m, params, word, cores, number):
     ]
 
     # Faults that the bits tell
-    unsafe = [low[lowest:lowest + bits].any() if lowest < 32 else high[lowest - 32:lowest - 32 + bits].any()
-              for lowest, bits, _ in _zero_segments()]
+    unsafe = [fields.as_value()[lowest:lowest + bits].any() for lowest, bits, _ in _zero_segments()]
     must = []
     for k, (_, _, opcodes) in enumerate(_zero_segments()):
         needed = Signal(name=f"must_be_zero_{k}")
@@ -124,7 +125,7 @@ def decode(m, params, word, cores, number):
             with m.Case(*opcodes):
                 m.d.comb += needed.eq(1)
         must.append(needed)
-    core = low[11:21]
+    core = peers.core
     peer = Signal()
     m.d.comb += peer.eq(out.send | out.recv)
     m.d.comb += [
@@ -132,8 +133,8 @@ def decode(m, params, word, cores, number):
         out.illegal_opcode.eq(~_one_of(m, opcode, _OP, "known")),
         out.illegal_field.eq(Cat(a & b for a, b in zip(unsafe, must, strict=True)).any()),
         out.unsupported.eq(0 if params["act_unit"] else _one_of(m, opcode, _ACTIVATION, "activation")),
-        out.odd_pair.eq((out.ld | out.sld) & low[11] | out.st & low[6]),
-        out.wide_in.eq(out.setbw & _too_wide(low[6:11], params)), out.wide_out.eq(out.setbw & _too_wide(low[11:16], params)),
+        out.odd_pair.eq((out.ld | out.sld) & fields.b[0] | out.st & fields.a[0]),
+        out.wide_in.eq(out.setbw & _too_wide(fields.a, params)), out.wide_out.eq(out.setbw & _too_wide(fields.b, params)),
         out.core_range.eq(peer & (core == number) | (peer | out.sync) & (core >= cores)),
         out.bad.eq(Cat(out[name] for name in (
             "error", "beyond", "illegal_opcode", "illegal_field", "unsupported", "odd_pair", "wide_in", "wide_out", "core_range")).any()),

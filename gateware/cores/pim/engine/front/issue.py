@@ -9,11 +9,12 @@ and ``sync`` stay until they are complete.
 from types import SimpleNamespace
 
 from amaranth import Cat, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from .....shell.engine import Stall
+from .....shell.layouts import fields_of, word_layout
 from ...isa import ISA
 from ..commands import (
     group_bits,
@@ -113,7 +114,9 @@ class Issue(wiring.Component):
             m.d.sync += [s.pc.eq(s.pc + 1), s.place.eq(s.place + Mux(op.long, 2, 1))]
         with m.If(self.stop):
             m.d.sync += [s.dead.eq(s.running), s.halt.eq(1)]
-        s.low, s.rd, s.rs1, s.rs2 = op.low, op.low[6:11], op.low[11:16], op.low[16:21]
+        s.low, word = op.low, Cat(op.low, op.high)
+        fields, s.mvmul, waits, syncs = (fields_of(ISA, name, word) for name in ("vvadd", "mvmul", "wait", "sync"))
+        s.rd, s.rs1, s.rs2 = fields.rd, fields.rs1, fields.rs2
 
         # The one in front of its unit
         s.pending, s.fresh, s.hand, s.at_fresh = Signal(), Signal(), Signal(), Signal()
@@ -128,8 +131,8 @@ class Issue(wiring.Component):
         s.waits_for_event, s.syncing, retire = Signal(), Signal(), Signal(name="retire")
         s.late_write = Signal()
         m.d.comb += [
-            self.events.sync_core.eq(s.low[11:]), self.events.sync_event.eq(s.rd), self.events.wait_event.eq(s.rd),
-            self.events.wait_value.eq(s.low[11:21]), self.events.wait_count.eq(self.start.wait_count),
+            self.events.sync_core.eq(syncs.core), self.events.sync_event.eq(syncs.event), self.events.wait_event.eq(waits.event),
+            self.events.wait_value.eq(waits.value), self.events.wait_count.eq(self.start.wait_count),
             self.events.sync.eq(s.syncing), self.events.wait.eq(s.waits_for_event),
         ]
         s.overflow = Signal()
@@ -193,15 +196,15 @@ class Issue(wiring.Component):
     def _read(self, m, s, registers, op):
         """Registers: rs1 and rs2 of a scalar; rs1 (of send its source) and rd of others, then the pair's other half and rs2."""
         looking, first, again = Signal(), Signal(), Signal()
-        s.coming = self.words.payload.low
+        s.coming = data.View(word_layout(ISA), Cat(self.words.payload.low, self.words.payload.high))
         m.d.sync += looking.eq(~s.running | s.dead | s.halting | self.finished)
         m.d.comb += [
             again.eq(s.here & (s.at_fresh | s.at_first & s.pending & ~op.simple)), first.eq(s.here & s.at_first & ~op.simple),
             registers.index_a.eq(Mux(looking, self.debug_index[:5], Mux(again, Mux(op.send, s.rd, s.rs1), Mux(
-                first, s.rs1 | 1, Mux(s.coming[:6] == ISA.opcodes["send"], s.coming[6:11], s.coming[11:16]))))),
+                first, s.rs1 | 1, Mux(s.coming.opcode == ISA.opcodes["send"], s.coming.a, s.coming.b))))),
             # Scalars have opcodes below 8.
             registers.index_b.eq(Mux(again, Mux(op.simple | op.multiply, s.rs2, s.rd), Mux(
-                first, Mux(op.st, s.rd | 1, s.rs2), Mux(s.coming[3:6] == 0, s.coming[16:21], s.coming[6:11])))),
+                first, Mux(op.st, s.rd | 1, s.rs2), Mux(s.coming.opcode[3:] == 0, s.coming.c, s.coming.a)))),
             self.ready.eq(registers.ready), registers.index.eq(s.rd),
         ]
         looked = Signal(7)
@@ -221,10 +224,10 @@ class Issue(wiring.Component):
             operands.gmem_low.eq(self.gmem_low), operands.gmem_high.eq(self.gmem_high), self.main.eq(operands.main),
             board.ranges.eq(operands.ranges), board.look.eq(operands.step[2]), board.more.eq(operands.step[3] & op.has_t),
             # Read while the instruction comes: its entry stands when it is at hand, and is kept for the command.
-            self.group.eq(Mux(self.words.ready, s.coming, s.low)[21:]),
+            self.group.eq(Mux(self.words.ready, fields_of(ISA, "mvmul", s.coming).group, s.mvmul.group)),
         ]
         s.too_wide, s.other_width, s.no_group = Signal(reset_less=True), Signal(reset_less=True), Signal(reset_less=True, name="no_group")
-        group = s.low[21:31]
+        group = s.mvmul.group
         m.d.sync += [
             s.too_wide.eq(op.matrix & (s.ibiw > params["x_bits"])), s.no_group.eq(op.matrix & (group >= self.start.groups)),
             s.other_width.eq(op.matrix & (group < self.start.groups) & ((s.rs2 - 1)[:5] != self.entry.mbiw)),

@@ -9,13 +9,14 @@ from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, enum
 from amaranth.utils import exact_log2
 
+from ...isa import TWO_SOURCES
 from ..commands import VectorOp, address_bits, lmem_word_bytes
 from ..saturation import above, thermometer
 
 __all__ = ["Result", "VectorClass", "accumulator_bits", "count_bits", "lane_bits", "multipliers", "operand_bits", "plan_command", "plan_layout"]
 
 _MULTIPLIED = (VectorOp.VVMUL, VectorOp.VVSLL, VectorOp.VVSRA)
-_TWO_SOURCES = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VVDMUL, *_MULTIPLIED)
+_TWO_SOURCES = tuple(VectorOp(opcode) for opcode in sorted(TWO_SOURCES))
 _SUMS = (VectorOp.VVDMUL, VectorOp.VAVG)
 _TABLES = (VectorOp.VTANH, VectorOp.VSIGM)
 _EXTREMES = (VectorOp.VVMAX, VectorOp.VRELU, VectorOp.VRSU, VectorOp.VRSL)
