@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Catalogue of all measures, found by listing the folders of this one."""
+"""Catalogue of all measures, found by listing: the topics of this folder, and each core's, ``firmware/<isa>/measure``."""
 import importlib
 from pathlib import Path
 
@@ -7,15 +7,24 @@ from .choice import no_such
 
 __all__ = ["find", "measures", "topics"]
 
+_HERE = Path(__file__).resolve().parent
+
+
+def _modules():
+    """Topic -> module. Tools know nothing of firmware: it is imported by name when it is asked for."""
+    own = {path.parent.name: f"quintet.tools.measure.{path.parent.name}" for path in _HERE.glob("*/__init__.py")}
+    cores = {path.parents[1].name: f"quintet.firmware.{path.parents[1].name}.measure" for path in _HERE.parents[1].glob("firmware/*/measure/__init__.py")}
+    return dict(sorted({**own, **cores}.items()))
+
 
 def topics():
     """Names of the topics."""
-    return sorted(folder.parent.name for folder in Path(__file__).parent.glob("*/__init__.py"))
+    return list(_modules())
 
 
 def measures(topic):
     """``TOPIC/TABLE`` -> :class:`~.row.Measure` of a topic."""
-    tables = importlib.import_module(f".{topic}", __package__).MEASURES
+    tables = importlib.import_module(_modules()[topic]).MEASURES
     return {f"{topic}/{name}": measure for name, measure in tables.items()}
 
 

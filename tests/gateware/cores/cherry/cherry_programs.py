@@ -7,11 +7,11 @@ it may read again; ordered code loads and stores anywhere.
 import random
 from dataclasses import dataclass
 
+from quintet.firmware.cherry.measure.elements import random_element
 from quintet.gateware.cores.cherry.image import FILL, IN, OUT, Descriptor, ProgramImage, Step, Unit, list_bytes
 from quintet.gateware.cores.cherry.image import image_bytes as bytes_of
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.isa.words import random_values
-from quintet.tools.measure.cherry.elements import random_element
 
 #: Elements that a program may touch: the less, the more often results meet again.
 SPAN = 1024

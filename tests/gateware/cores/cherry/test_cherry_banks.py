@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from quintet.firmware.cherry import digits
+from quintet.firmware.cherry.measure.workloads import PRESETS, WORKLOADS, source
 from quintet.gateware.cores.cherry.asm.banks import access_cycles, better_pitch
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble, assemble_text
 from quintet.tools.kernels.cherry import Module
 from quintet.tools.kernels.cherry.module import Matrix
-from quintet.tools.measure.cherry.workloads import PRESETS, WORKLOADS, source
 
 SHIPPED = sorted((Path(__file__).resolve().parents[4] / "firmware" / "cherry").rglob("*.s"))
 BANKS = (1, 2, 4, 8, 16)

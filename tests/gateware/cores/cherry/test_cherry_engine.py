@@ -2,12 +2,12 @@
 """What the Cherry engine and its front end refuse, and what their faces say."""
 import pytest
 
+from quintet.firmware.cherry.measure.workloads import PRESETS, WORKLOADS, source
 from quintet.gateware.cores.cherry.core import Engine, PipelinedEngine
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.small.core import MicroEngine
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
-from quintet.tools.measure.cherry.workloads import PRESETS, WORKLOADS, source
 
 
 @pytest.mark.parametrize("change, message", [

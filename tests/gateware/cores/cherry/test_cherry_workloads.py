@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from quintet.firmware.cherry.measure.run import image_of
+from quintet.firmware.cherry.measure.workloads import PRESETS, WORKLOADS, source
 from quintet.gateware.cores.cherry.image import Step, list_bytes
 from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.model.transfers import from_words, to_words
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.tools.measure.cherry.run import image_of
-from quintet.tools.measure.cherry.workloads import PRESETS, WORKLOADS, source
 
 _LIST_AT = 0x1000
 

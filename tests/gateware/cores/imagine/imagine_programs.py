@@ -9,11 +9,11 @@ import random
 
 import numpy as np
 
+from quintet.firmware.imagine.measure.case import Case, case_of
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.params import levels, registers_of
 from quintet.gateware.isa.words import random_word
-from quintet.tools.measure.imagine.case import Case, case_of
 
 __all__ = ["FAULTS", "WORD_FAULTS", "Case", "case_of", "random_case", "random_words", "state_words"]
 

@@ -2,11 +2,11 @@
 """Cycles of instructions and kernels: never more than the published formulas where an instruction follows its like."""
 import pytest
 
+from quintet.firmware.imagine.measure.dispatch import run
+from quintet.firmware.imagine.measure.words import accumulate, add, fold, kernel, move, step
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.model import cycles
-from quintet.tools.measure.imagine.dispatch import run
-from quintet.tools.measure.imagine.words import accumulate, add, fold, kernel, move, step
 
 
 @pytest.mark.parametrize(("ram", "width", "depth", "most"), [("tdp", 16, 256, 1), ("tdp", 4, 64, 1.05), ("sdp1", 8, 128, 1)])

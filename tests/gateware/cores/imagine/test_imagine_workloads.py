@@ -3,9 +3,9 @@
 import pytest
 from imagine_programs import case_of
 
+from quintet.firmware.imagine.measure.workloads import ROWS, instruction_rows, params_of
 from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.model.model import Model
-from quintet.tools.measure.imagine.workloads import ROWS, instruction_rows, params_of
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.array not in ("48x4", "16x16")], ids=lambda row: f"{row.title} {row.array}")

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs for comparing OpenTPU's gateware with its model: random ones, directed hazards, and NOP padding.
 
-The workloads of section 10.3 are in ``quintet.tools.measure.opentpu``. Everything here gives a :class:`Case`: a program, registers, a memory image, the ranges to compare.
+The workloads of section 10.3 are in ``quintet.firmware.opentpu.measure``. Everything here gives a :class:`Case`: a program, registers, a memory image, the ranges to compare.
 """
 import math
 import random
 
 import numpy as np
 
+from quintet.firmware.opentpu.measure.case import Case, align
 from quintet.firmware.opentpu.program import Program, Word
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model.arithmetic import conv_rows, pool_rows
-from quintet.tools.measure.opentpu.case import Case, align
 
 __all__ = ["FAULTS", "Case", "case_of", "hazard_cases", "pad", "random_case", "scatter"]
 

@@ -2,8 +2,8 @@
 """The acceptance workloads on compiled gateware: exact, and within their bounds (specification, section 10.3)."""
 import pytest
 
-from quintet.tools.measure.opentpu.run import measure, open_board, open_ideal
-from quintet.tools.measure.opentpu.workloads import workload
+from quintet.firmware.opentpu.measure.run import measure, open_board, open_ideal
+from quintet.firmware.opentpu.measure.workloads import workload
 
 _machines = {}
 

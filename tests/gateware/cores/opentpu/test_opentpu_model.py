@@ -5,11 +5,11 @@ import opentpu_slow
 import pytest
 from opentpu_programs import case_of, hazard_cases, pad, random_case, scatter
 
+from quintet.firmware.opentpu.measure.workloads import SMALL_Y, workload
 from quintet.firmware.opentpu.program import Program
 from quintet.gateware.cores.opentpu.model.arithmetic import IntegerUnit, conv_rows, pool_rows, sigmoid_table
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.measure.opentpu.workloads import SMALL_Y, workload
 
 
 def run(case, **options):

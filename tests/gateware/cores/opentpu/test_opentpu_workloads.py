@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from quintet.firmware.opentpu.measure.workloads import WORKLOADS, workload
 from quintet.gateware.cores.opentpu.model.model import Model
-from quintet.tools.measure.opentpu.workloads import WORKLOADS, workload
 
 _ARRAY_TIME = {"W1": 4820, "W2": 3880, "W3": 64 * 19, "W4": 1212, "W5": 3020, "W6": 4050, "W7": 64256, "W8": 4820,
                "W9": 137280, "W10": 272448, "W15": 9 * 197}

@@ -5,9 +5,9 @@ import zlib
 import numpy as np
 import pytest
 
+from quintet.firmware.opu.measure.workloads import BUILDS, NETWORKS, ROWS, build_params, program, values_of
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.tools.kernels.opu import estimate, run_network
-from quintet.tools.measure.opu.workloads import BUILDS, NETWORKS, ROWS, build_params, program, values_of
 
 #: What the model of cycles says is missed; docs/performance.md has what is measured.
 _MISSED = {("W5", "p64", True)}

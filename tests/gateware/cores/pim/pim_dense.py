@@ -3,6 +3,7 @@
 import numpy as np
 from pim_compare import run_model
 
+from quintet.firmware.pim.measure.case import make_case
 from quintet.gateware.cores.pim.asm.listing import core_lines, image_of
 from quintet.gateware.cores.pim.densify.densify import densify
 from quintet.gateware.cores.pim.image.codes import code_of, words_of
@@ -10,7 +11,6 @@ from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
-from quintet.tools.measure.pim.case import make_case
 
 SIM = SPACE.resolve("sim")
 

@@ -177,7 +177,7 @@ class Result:
 
 
 def run_front(case, *, seed=0, beat_bytes=8, latency=(1, 8), stall=0.2, latest=9, cycles=60_000, failing=None):
-    """Runs a one-core :class:`~quintet.tools.measure.pim.case.Case`; gives a :class:`Result`: state and times."""
+    """Runs a one-core :class:`~quintet.firmware.pim.measure.case.Case`; gives a :class:`Result`: state and times."""
     params, rnd = case.params, random.Random(seed)
     machine = Model(params, case.memory.copy())
     machine._take_registers(case.registers)

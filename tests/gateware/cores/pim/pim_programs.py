@@ -11,10 +11,10 @@ import numpy as np
 from pim_scratch import Rejected, Scratch
 from pim_writer import MEMORY, REGION, CoreWriter, small
 
+from quintet.firmware.pim.measure.case import make_case
 from quintet.gateware.cores.pim.image.fields import AUTO
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
-from quintet.tools.measure.pim.case import make_case
 
 __all__ = ["FAULTS", "MEMORY", "random_case", "random_image", "random_memory"]
 

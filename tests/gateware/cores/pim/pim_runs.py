@@ -3,8 +3,8 @@
 import numpy as np
 from pim_programs import MEMORY
 
+from quintet.firmware.pim.measure.case import make_case
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
-from quintet.tools.measure.pim.case import make_case
 
 __all__ = ["SEQUENCES", "sequence"]
 

@@ -3,8 +3,8 @@
 import numpy as np
 from pim_scratch import Rejected
 
+from quintet.firmware.pim.measure.builds import MEMORY
 from quintet.gateware.cores.pim.image.image import Group
-from quintet.tools.measure.pim.builds import MEMORY
 
 __all__ = ["LOW32", "MEMORY", "REGION", "CoreWriter", "small"]
 

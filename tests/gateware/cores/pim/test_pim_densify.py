@@ -6,13 +6,13 @@ import pim_programs
 import pytest
 from pim_dense import SIM, case_of, dense_text, group, image_of_text, same_effect, words_in
 
+from quintet.firmware.pim.measure import workloads as pim_workloads
+from quintet.firmware.pim.measure.case import make_case
+from quintet.firmware.pim.measure.run import digits_case
 from quintet.gateware.cores.pim.densify.densify import densify
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import load_program
 from quintet.tools.cli import main
-from quintet.tools.measure.pim import workloads as pim_workloads
-from quintet.tools.measure.pim.case import make_case
-from quintet.tools.measure.pim.run import digits_case
 
 
 @pytest.mark.parametrize("part", range(4))

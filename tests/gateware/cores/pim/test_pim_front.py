@@ -7,13 +7,13 @@ import pytest
 from pim_front import compare_front, run_front
 from pim_programs import MEMORY, random_case
 
+from quintet.firmware.pim.measure.case import make_case
 from quintet.gateware.cores.pim.engine.front.issue import Issue
 from quintet.gateware.cores.pim.engine.front.legality import Operands
 from quintet.gateware.cores.pim.engine.front.wordload import WordLoad
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
-from quintet.tools.measure.pim.case import make_case
 
 PARAMS = SPACE.resolve("sim")
 GMEM = MEMORY // 2

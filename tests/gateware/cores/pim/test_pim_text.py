@@ -9,6 +9,7 @@ import numpy as np
 import pim_programs
 import pytest
 
+from quintet.firmware.pim.measure.files import canonical_words
 from quintet.gateware.cores.pim.asm import quicktext
 from quintet.gateware.cores.pim.asm.listing import image_of
 from quintet.gateware.cores.pim.image.codes import code_of
@@ -18,7 +19,6 @@ from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import AsmError, assemble_text, disassemble
 from quintet.gateware.isa.asm.assembler import assemble
-from quintet.tools.measure.pim.files import canonical_words
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "pim.md").read_text(encoding="utf-8")
 WORKED = DOCUMENT.split("### Worked job")[1].split("```")[1].strip("\n")

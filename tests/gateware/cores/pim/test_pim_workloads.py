@@ -4,7 +4,7 @@ import pytest
 from comparing import registers_of
 from pim_compare import run_model
 
-from quintet.tools.measure.pim.workloads import BOUNDS, MEMORY, PARAMS, WORKLOADS, case_of
+from quintet.firmware.pim.measure.workloads import BOUNDS, MEMORY, PARAMS, WORKLOADS, case_of
 
 _MACS = {"mvmul 1": 4096, "mvmul 64x256": 64 * 256, "vvdmul 2047": 2047, "A": 62 * 24 * 16, "B": 3 * 32 * 256, "D": 256 * 64 + 640,
          "E": 784 * 128 + 1280}

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from ....gateware.cores.imagine.core import Engine
 from ....gateware.cores.imagine.engine.dispatch import Dispatch
 from ....gateware.cores.imagine.engine.mapping import Mapping
-from ...toolchain import find_tool, tool_environment
+from ....tools.toolchain import find_tool, tool_environment
 
 __all__ = ["Harness", "place_and_route"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from ....gateware.cores.imagine.isa import ISA, MULTI_CYCLE
 from ....gateware.cores.imagine.model import cycles
 from ....gateware.cores.imagine.params import SPACE, levels
-from ...kernels.imagine import Layer, Program, Resident
+from ....tools.kernels.imagine import Layer, Program, Resident
 
 __all__ = ["ARRAYS", "ROWS", "Row", "instruction_rows", "params_of"]
 

@@ -4,7 +4,7 @@ dispatch on an LFE5U-25F (:mod:`.clock`)."""
 import tempfile
 
 from ....gateware.cores.imagine.model import cycles
-from .. import Row
+from ....tools.measure import Row
 
 __all__ = ["area_rows", "clock_rows", "cycle_rows"]
 
@@ -38,7 +38,7 @@ def area_rows(choice):
     """Rows of LUTs and flip-flops a processing element, 8 x 2 blocks of depth 512."""
     from ....gateware.cores.imagine.engine.array import Array
     from ....gateware.cores.imagine.engine.mapping import Mapping
-    from ...build import synthesise
+    from ....tools.build import synthesise
     for ram in choice.presets:
         mapping = Mapping(8, 2, 16, 512, ram)
         with tempfile.TemporaryDirectory() as folder:

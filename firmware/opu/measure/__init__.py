@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OPU: the acceptance workloads (specification, section 10.2)."""
-from .. import Measure
+from ....tools.measure import Measure
 from .run import layer_rows, workload_rows
 from .workloads import BUILDS, NETWORKS, ROWS
 

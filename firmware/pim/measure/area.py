@@ -11,8 +11,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from ...toolchain import find_tool
-from .. import Row
+from ....tools.measure import Row
+from ....tools.toolchain import find_tool
 
 __all__ = ["area_rows", "figures"]
 

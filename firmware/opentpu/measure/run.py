@@ -6,7 +6,7 @@ import numpy as np
 
 from ....boards.virtual.bench import IDEAL, CoreBench
 from ....gateware.isa.outcome import Outcome
-from .. import Differs, Row
+from ....tools.measure import Differs, Row
 from .workloads import WORKLOADS, workload
 
 __all__ = ["Measured", "measure", "open_board", "open_ideal", "workload_rows"]
@@ -36,7 +36,7 @@ def open_ideal(n):
 
 def open_board():
     """The default SoC of the ULX3S-85F with its SDRAM."""
-    from ...targets import open_target
+    from ....tools.targets import open_target
     return open_target("sim:ulx3s-85f/opentpu")
 
 

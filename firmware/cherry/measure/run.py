@@ -12,7 +12,7 @@ from ....gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, S
 from ....gateware.cores.cherry.model.model import Model
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble_text
-from .. import Differs, Row
+from ....tools.measure import Differs, Row
 from .elements import random_element
 from .workloads import PRESETS, WORKLOADS, source
 

@@ -14,7 +14,7 @@ from ....gateware.cores.pim.isa import ISA
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, assemble_text, disassemble, load_program, save_program
 from ....gateware.isa.words import random_word
-from .. import Differs, Row
+from ....tools.measure import Differs, Row
 
 __all__ = ["canonical_words", "file_rows"]
 

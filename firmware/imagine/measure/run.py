@@ -8,7 +8,7 @@ every run the results and counters are compared with the golden model's.
 import numpy as np
 
 from ....gateware.cores.imagine.model.model import Model
-from .. import Differs, Row
+from ....tools.measure import Differs, Row
 from .case import case_of
 from .workloads import ARRAYS, ROWS, instruction_rows, params_of
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from ....gateware.cores.cherry.params import SPACE
-from ... import Job, open_target, run_job
-from ...kernels.cherry import Module, write_job
-from .. import Differs, Row
+from ....tools import Job, open_target, run_job
+from ....tools.kernels.cherry import Module, write_job
+from ....tools.measure import Differs, Row
 
 __all__ = ["BOARDS", "function_rows", "job_rows", "jobs"]
 

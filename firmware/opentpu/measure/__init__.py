@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OpenTPU: the acceptance workloads (specification, section 10.3), and what a NOP costs."""
-from .. import Measure
+from ....tools.measure import Measure
 from .nops import BOARDS, nop_rows
 from .run import workload_rows
 from .workloads import WORKLOADS

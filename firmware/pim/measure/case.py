@@ -7,7 +7,7 @@ import numpy as np
 from ....gateware.cores.pim.image.codes import code_of
 from ....gateware.cores.pim.image.image import Image
 from ....gateware.cores.pim.model.model import Model
-from ..case import registers_of
+from ....tools.measure.case import registers_of
 
 __all__ = ["Case", "make_case", "run_model"]
 

@@ -17,9 +17,9 @@ from ....gateware.cores.pim.image.codes import words_of
 from ....gateware.cores.pim.image.image import CoreProgram, Group, Image
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, load_program, save_program
-from ...errors import InputError
-from .. import Differs, Row
-from ..case import registers_of
+from ....tools.errors import InputError
+from ....tools.measure import Differs, Row
+from ....tools.measure.case import registers_of
 from .builds import MEMORY as SMALL
 from .builds import open_build
 from .case import Case, make_case, run_model
@@ -60,7 +60,7 @@ class Machine:
             from ....boards.virtual.bench import CoreBench
             self.bench = CoreBench("pim", preset="85f", overrides={"cores": cores}, beat_bytes=BEATS[memory], memory_size=MEMORY, ports="shell")
         else:
-            from ...targets import open_target
+            from ....tools.targets import open_target
             self.target = open_target("sim:ulx3s-85f/pim" + (f"?cores={cores}" if cores != 4 else ""))
 
     def case(self, name):

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ....gateware.cores.cherry.params import SPACE
-from ...kernels.cherry import Module
-from ...kernels.cherry.module import Matrix
+from ....tools.kernels.cherry import Module
+from ....tools.kernels.cherry.module import Matrix
 
 __all__ = ["PRESETS", "WORKLOADS", "Workload", "source"]
 

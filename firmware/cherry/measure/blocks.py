@@ -10,9 +10,9 @@ from ....gateware.cores.cherry.model.model import Model
 from ....gateware.cores.cherry.params import SPACE
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble_text
-from ...kernels.cherry import Module
-from ...kernels.cherry.stored import from_array
-from .. import Differs, Row
+from ....tools.kernels.cherry import Module
+from ....tools.kernels.cherry.stored import from_array
+from ....tools.measure import Differs, Row
 
 __all__ = ["FORMATS", "product", "product_rows"]
 
@@ -37,7 +37,7 @@ def product(params, size, fmt):
 
 def product_rows(choice):
     """Rows of products of square matrices, by format in main memory."""
-    from ...targets import open_target
+    from ....tools.targets import open_target
     size = choice.settings["size"]
     for preset in choice.presets:
         params = SPACE.resolve(preset)

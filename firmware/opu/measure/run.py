@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....gateware.cores.opu.model.model import Model
-from .. import Differs, Row
+from ....tools.measure import Differs, Row
 from .workloads import BUILDS, ROWS, build_params, program, values_of
 
 __all__ = ["Layer", "Machine", "layer_rows", "layers", "measure", "workload_rows"]
@@ -28,7 +28,7 @@ class Machine:
             self.bench = CoreBench("opu", preset=preset, overrides=overrides, beat_bytes=4 if preset == "up5k" else 2,
                                    memory_size=_SIM_MEMORY if preset == "sim" else _MEMORY, ports="shell")
         else:
-            from ...targets import open_target
+            from ....tools.targets import open_target
             options = "".join(f"&{name}={value}" for name, value in overrides.items())
             self.target = open_target(f"sim:ulx3s-85f/opu?preset={preset}{options}")
 

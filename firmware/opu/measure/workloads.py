@@ -8,8 +8,8 @@ import numpy as np
 from ....firmware.opu import resnet, small
 from ....gateware.cores.opu.isa import ISA
 from ....gateware.cores.opu.params import SPACE
-from ... import Job
-from ...kernels.opu import Network, compile_network
+from ....tools import Job
+from ....tools.kernels.opu import Network, compile_network
 
 __all__ = ["BUILDS", "NETWORKS", "ROWS", "Row", "build_params", "program", "values_of"]
 
