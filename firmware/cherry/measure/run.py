@@ -31,7 +31,8 @@ class Machine:
         self.bench.behave(IDEAL)
         self.model = Model(self.bench.params, np.zeros(_MEMORY, np.uint8))
         rnd = random.Random(preset)
-        self.elements = [random_element(rnd) for _ in range(_ROW * _ROWS)]
+        self.rows = min(_ROWS, (1 << self.bench.params["log_mem"]) // _ROW)
+        self.elements = [random_element(rnd) for _ in range(_ROW * self.rows)]
 
     def _run(self, data):
         """A program list on both; counters of the gateware."""
@@ -52,7 +53,7 @@ class Machine:
 
     def _dma(self, op):
         image = image_bytes(ProgramImage(wide=self.bench.params["acc_frac"] == 17))
-        transfer = [Descriptor(op, "raw", _DATA_AT, 0, _ROWS, _ROW, 4 * _ROW, _ROW)]
+        transfer = [Descriptor(op, "raw", _DATA_AT, 0, self.rows, _ROW, 4 * _ROW, _ROW)]
         self._run(list_bytes([(image, Step(0), transfer if op == IN else [], transfer if op == OUT else [])]))
 
     def run(self, images):
