@@ -122,7 +122,7 @@ class SPRAM:
         """Bytes of main memory beside this core."""
         if room is None:
             return self.size
-        return self.size - 32768 * getattr(room.core.Engine, "spram_blocks", lambda params: 0)(params)
+        return self.size - 32768 * room.core.variant(params, self.beat_bytes).spram_blocks(params)
 
     def backing(self, *, clock_hz, family, size):
         """The component of docs/contracts.md, section 2. An odd number of blocks gives beats of one block's width."""
@@ -271,10 +271,11 @@ class Board:
             if preset is None:
                 raise ParameterError(f"{room.name} has no preset that fits {self.name} ({self.fpga})")
             resolved = space.resolve(preset, params)
-            domain = requested_domain(room.core.Engine, resolved)
         clock_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
         family = self.family if family == "own" else family
         memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
+        if room is not None:
+            domain = requested_domain(room.core.variant(resolved, memory.beat_bytes), resolved)
         try:
             return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
                        family=family, link=port.info | {"kind": link}, uartbone=link == "uartbone",

@@ -15,12 +15,9 @@ An instruction is retired when it and all older ones can no longer fail: those i
 """
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 from amaranth.utils import exact_log2
 
-from ....memory.port import MemoryPort
-from ....primitives.bram import check_family
-from ....shell.engine import EngineControl, Stall
+from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from .compute import ComputeUnit, N
 from .machine import MicroMachine
@@ -41,27 +38,20 @@ def lean_fits(params, beat_bytes):
             and (params["multiplier"] == "lut" or params["dsp_limit"] >= N * N))
 
 
-class LeanEngine(wiring.Component):
+class LeanEngine(Engine):
     """OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`lean_fits` holds.
 
-    Parameters and members as :class:`~.core.PipelinedEngine`, but one memory port.
+    One memory port.
 
     An RW and the MMC behind it take 24 cycles of the micro machine, so MMCs of more rows than that run at a row a cycle; MMC to MMC
     costs one cycle more than its rows, with or without a switch, and so does ACT.
     """
-    def __init__(self, *, params, beat_bytes, memory_size, family=None):
-        check_family(family)
-        if not lean_fits(params, beat_bytes):
+    def prepare(self):
+        if not lean_fits(self.params, self.beat_bytes):
             raise ValueError("The small engine has one bank, no chaining, no extension but SYNC, n = 4 and beats of 4 bytes, "
                              "more rows in the unified buffer than in the accumulators, and no dsp_pair")
-        if not isinstance(memory_size, int) or memory_size < 1:
-            raise ValueError(f"Memory size must be a positive number of bytes, not {memory_size!r}")
-        self.params, self.family = params, family
-        super().__init__({
-            "control": Out(EngineControl(registers=ISA.registers, operations_bits=(N * N).bit_length(),
-                                         bytes_bits=(N + _WORD_BYTES).bit_length(), counters=ISA.counters)),
-            "memory": Out(MemoryPort(beat_bytes)).array(1),
-        })
+        return EngineControl(registers=ISA.registers, operations_bits=(N * N).bit_length(), bytes_bits=(N + _WORD_BYTES).bit_length(),
+                             counters=ISA.counters), 1
 
     def elaborate(self, platform):
         m = Module()

@@ -11,12 +11,8 @@ A microprogram decodes, checks and carries out one instruction after the other; 
 while a convolution runs. Loads and stores never overlap with convolutions. Three requests are under way at a time.
 """
 from amaranth import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
-from ....memory.port import MemoryPort
-from ....primitives.bram import check_family
-from ....shell.engine import EngineControl, Stall
+from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_lanes
 from ..types import type_set
@@ -33,39 +29,27 @@ _OUTSTANDING = 3            # requests; the ring of their addresses has one entr
 _REGION_TABLE = (0x100 // 4, 0x180 // 4)
 
 
-class SmallEngine(wiring.Component):
+class SmallEngine(Engine):
     """OPU engine (docs/isa/opu.md) for builds with ``engine = "small"``.
-
-    Parameters
-    ----------
-    params : dict of ``SPACE.resolve``
-    beat_bytes : int
-        4.
-    memory_size : int
-        Bytes of main memory.
-    family : ``"ice40"`` or ``None``
 
     Members
     -------
     control : Out, :class:`~..engine.EngineControl`; the region table is read through its bus while no program runs
     memory : Out, one :class:`~quintet.gateware.memory.port.MemoryPort`
     """
-    def __init__(self, *, params, beat_bytes, memory_size, family=None):
-        check_family(family)
-        if params["engine"] != "small":
-            raise ValueError(f"The small engine needs the parameter engine = small, not {params['engine']}")
-        if beat_bytes != _BEAT:
-            raise ValueError(f"The small engine needs beats of {_BEAT} bytes, not {beat_bytes!r}")
-        if not isinstance(memory_size, int) or isinstance(memory_size, bool) or memory_size < 1:
-            raise ValueError(f"Memory size must be a positive number of bytes, not {memory_size!r}")
-        if family == "ecp5":
+    @staticmethod
+    def spram_blocks(params):
+        """ifm and ker in one, ofm in one."""
+        return 2
+
+    def prepare(self):
+        if self.params["engine"] != "small":
+            raise ValueError(f"The small engine needs the parameter engine = small, not {self.params['engine']}")
+        if self.beat_bytes != _BEAT:
+            raise ValueError(f"The small engine needs beats of {_BEAT} bytes, not {self.beat_bytes}")
+        if self.family == "ecp5":
             raise ValueError("The small engine needs the SPRAM of family 'ice40' (or None), not 'ecp5'")
-        self.params, self.family = params, family
-        super().__init__({
-            "control": Out(EngineControl(registers=ISA.registers, operations_bits=PI.bit_length(),
-                                         bytes_bits=_BEAT.bit_length(), counters=ISA.counters)),
-            "memory": Out(MemoryPort(beat_bytes)).array(1),
-        })
+        return EngineControl(registers=ISA.registers, operations_bits=PI.bit_length(), bytes_bits=_BEAT.bit_length(), counters=ISA.counters), 1
 
     def elaborate(self, platform):
         m = Module()

@@ -14,7 +14,7 @@ from amaranth.sim import Simulator
 from cherry_workloads import PRESETS, WORKLOADS, source
 from measure_cherry import image_of
 
-from quintet.gateware.cores.cherry.core import Engine
+from quintet.gateware.cores.cherry.core import variant
 from quintet.gateware.cores.cherry.image import Step, list_bytes
 from quintet.gateware.cores.cherry.params import SPACE
 
@@ -34,7 +34,8 @@ def cycles_of(image, preset):
     data = list_bytes([(image, Step(0), [], [])])
     memory = np.zeros(_MEMORY, np.uint8)
     memory[_LIST_AT:_LIST_AT + len(data)] = np.frombuffer(data, np.uint8)
-    engine = Engine(params=SPACE.resolve(preset), beat_bytes=_BEAT, memory_size=_MEMORY)
+    params = SPACE.resolve(preset)
+    engine = variant(params, _BEAT)(params=params, beat_bytes=_BEAT, memory_size=_MEMORY)
     found = []
 
     async def bench(ctx):

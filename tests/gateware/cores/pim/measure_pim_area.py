@@ -17,6 +17,7 @@ from pathlib import Path
 from amaranth.back import rtlil
 
 from quintet.gateware.cores import open_room
+from quintet.gateware.cores.pim.engine.core import ManyCoreEngine
 from quintet.gateware.cores.pim.engine.processor import Processor
 from quintet.tools.toolchain import find_tool
 
@@ -38,8 +39,8 @@ def figures(preset, overrides):
     processor = Processor(params=params, number=0, beat_bytes=2, memory_size=1 << (15 if family == "ice40" else 25), family=family)
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        place, options = Path(folder), room.core.Engine.synth_opts.get(family, "")
-        before = room.core.Engine.synth_before.get(family, "")
+        place, options = Path(folder), ManyCoreEngine.synth_opts.get(family, "")
+        before = ManyCoreEngine.synth_before.get(family, "")
         (place / "top.il").write_text(rtlil.convert(processor, name="top"))
         (place / "top.ys").write_text(f"read_rtlil top.il\n{before}\nsynth_{family} {options} -noflatten -top top\ntee -q -o top.stat stat -json\n")
         # The tools of YoWASP see their working directory only.
