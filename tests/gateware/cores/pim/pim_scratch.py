@@ -11,9 +11,10 @@ import numpy as np
 from quintet.gateware.cores.pim.image.codes import code_of
 from quintet.gateware.cores.pim.image.image import Image
 from quintet.gateware.cores.pim.isa import ISA
-from quintet.gateware.cores.pim.model.core import _RUN, PimFault
+from quintet.gateware.cores.pim.model.core import _RUN
 from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.storage import narrow
+from quintet.gateware.isa.outcome import RunFault
 
 __all__ = ["Case", "Rejected", "Scratch", "make_case"]
 
@@ -76,7 +77,7 @@ class Scratch:
         self.model._running = core
         try:
             blocked = _RUN[fields[0]](core, *fields)
-        except PimFault as fault:
+        except RunFault as fault:
             raise Rejected(fault.name, fault.detail) from None
         if blocked is not None:
             raise Rejected("blocked")
@@ -91,7 +92,7 @@ class Scratch:
             try:
                 blocked.append(_RUN[word & 63](cores[number], word & 63, word >> 6 & 31, word >> 11 & 31, word >> 16 & 31,
                                                word >> 21 & 2047, (word >> 32 ^ 1 << 31) - (1 << 31)))
-            except PimFault as fault:
+            except RunFault as fault:
                 raise Rejected(fault.name, fault.detail) from None
         given, taken = blocked
         if given is not None:
