@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....gateware.cores.cherry.asm.decimals import element
-from ....gateware.cores.cherry.model.numbers import INF, NAN
+from ....gateware.cores.cherry.tables import INF, NAN
 from .blocks import BlockOps
 from .elementwise import ElementwiseOps
 from .errors import KernelError

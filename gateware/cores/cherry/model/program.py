@@ -7,7 +7,8 @@ import numpy as np
 from ....isa.outcome import RunFault
 from ..asm.structure import sources
 from ..isa import LOOPS
-from .tiles import OPERATIONS, Tiles, compute
+from ..tables import OPERATIONS
+from .tiles import Tiles, compute
 
 __all__ = ["ProgramRun", "Work"]
 

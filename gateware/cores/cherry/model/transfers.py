@@ -4,7 +4,8 @@ import numpy as np
 
 from ....isa.outcome import RunFault
 from ..image import BITS, DESCRIPTOR_BYTES, FILL, IN, ImageError, read_descriptor, row_words
-from .numbers import INF, NAN, is_nan, pack, round_value, split
+from ..tables import INF, NAN
+from .numbers import is_nan, pack, round_value, split
 
 __all__ = ["from_words", "run_list", "to_words"]
 

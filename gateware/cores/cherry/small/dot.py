@@ -8,7 +8,7 @@ from ..engine.memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 from ..engine.ops import DotKind, ProgressLayout, TileRead, TileWrite, Unit, dot_op, element_bits
 from ..engine.units.accumulator import widened
 from ..engine.units.contexts import SlotWalk
-from ..model.numbers import FRAC, ONE
+from ..tables import FRAC, ONE
 from .elements import ElementReader, ElementWriter
 from .sum import SerialSum
 

@@ -41,6 +41,8 @@ is one stage: what an UP5K needs.
 **End.** HLT and faults stop issue; the units finish what is older; a WHM younger than a failed read writes nothing. Then
 ``finish``, and a sweep of zeros over both memories while ``ready`` is low.
 """
+from types import SimpleNamespace
+
 from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.utils import exact_log2
@@ -92,12 +94,86 @@ class PipelinedEngine(Engine):
 
     def elaborate(self, platform):
         m = Module()
-        p, n, control = self.params, self.params["n"], self.control
-        regs = control.reg
-        chain = p["chain"]
-
-        # Parts
+        control = self.control
         running, halting, aborting, finished = Signal(), Signal(), Signal(), Signal()
+        u = self._units(m, finished)
+        program = Cat(Const(0, 4), control.program_address[4:])
+        self._fetch(m, u, program, halting)
+
+        cand = u.decode.candidate
+        is_op = {name: cand.op[name] for name in OPS}
+        compared = Signal()         # the comparisons are of this candidate
+        take = Signal()
+        m.d.sync += compared.eq(u.decode.valid & ~take)
+        on, behind, above = self._compare(m, u)
+        able, exclusive, lonely, drained = self._able(m, u, is_op, on, compared, take)
+        careful = Signal()
+        m.d.sync += careful.eq(~cand.overwrite & (u.matrix.short | above))
+        go = Signal()
+        m.d.comb += [
+            go.eq(running & ~halting & u.decode.valid & (able | is_op["nop"]) & ~exclusive & ~control.abort
+                  & ~(is_op["mmc"] & (u.matrix.active | careful & u.matrix.near))),
+            take.eq(go), u.decode.take.eq(take),
+        ]
+        # All but the matrix unit hear of it a cycle later, when the candidate still stands and the next one is not yet there.
+        issued, last_pc = Signal(), Signal(32, reset_less=True)
+        pc = Signal(32)
+        m.d.sync += issued.eq(go)
+        with m.If(go):
+            m.d.sync += [pc.eq(Mux(is_op["fault"], pc, pc + WORD_BYTES)), last_pc.eq(pc)]
+        for op, unit in (("rhm", u.rhm), ("rw", u.rw), ("whm", u.whm)):
+            m.d.comb += [unit.issue.eq(issued & is_op[op]), unit.candidate.eq(cand), unit.pc.eq(last_pc)]
+        for op, unit, when in (("mmc", u.matrix, go), ("act", u.act, issued)):
+            m.d.comb += [unit.issue.eq(when & is_op[op]), unit.candidate.eq(cand), unit.kill.eq(aborting)]
+        self._follow(m, u, on, behind, finished, aborting, issued & is_op["rw"])
+        self._configuration(m, issued & is_op["cfg"], cand, u.matrix, u.act)
+        self._sync(m, issued & is_op["sync"], cand)
+
+        # Faults: at issue, while running, and of the memory; of several the oldest
+        found = Signal()
+        code, fault_pc, detail = Signal(8), Signal(32, reset_less=True), Signal(32, reset_less=True)
+        m.d.comb += [control.fault_code.eq(code), control.fault_pc.eq(fault_pc), control.fault_detail.eq(detail)]
+        ended = Signal()
+        with m.If(issued & is_op["hlt"]):
+            m.d.sync += halting.eq(1)
+        with m.If(issued & is_op["fault"]):
+            m.d.sync += [halting.eq(1), found.eq(1), code.eq(cand.code), fault_pc.eq(last_pc), detail.eq(cand.begin)]
+        for unit, number, built in ((u.matrix, FaultCode.UB_RANGE, self.params["ext_conv"]), (u.act, FaultCode.ACC_RANGE, self.params["ext_pool"])):
+            if built:
+                # (nothing younger ran beside it: what was found already is older)
+                with m.If(unit.range_fault & ~aborting & ~found):
+                    m.d.sync += [halting.eq(1), found.eq(1), code.eq(number), fault_pc.eq(last_pc), detail.eq(unit.range_row)]
+        trouble, judged, older, noted = self._trouble(m, u, found, fault_pc)
+        with m.If(judged & older & ~aborting):
+            m.d.sync += [
+                halting.eq(1), found.eq(1), code.eq(FaultCode.BUS_ERROR), fault_pc.eq(trouble.pc), detail.eq(trouble.address),
+            ]
+        with m.If(running & control.abort & ~found & ~aborting & ~ended):
+            m.d.sync += [
+                aborting.eq(1), halting.eq(1), found.eq(1), code.eq(FaultCode.ABORTED), fault_pc.eq(pc), detail.eq(0),
+            ]
+        with m.If(running & control.abort & found):
+            m.d.sync += aborting.eq(1)
+
+        # End of the run
+        m.d.comb += ended.eq(running & halting & drained & u.fetch.idle & ~noted & ~judged & ~go & ~issued)
+        m.d.sync += finished.eq(ended & ~finished)
+        m.d.comb += control.finish.eq(finished)
+        sweeping = self._sweep(m, u)
+        m.d.comb += control.ready.eq(~running & ~sweeping)
+        with m.If(finished):
+            m.d.sync += [running.eq(0), sweeping.eq(1)]
+        with m.If(control.start):
+            m.d.sync += [
+                running.eq(1), halting.eq(0), aborting.eq(0), found.eq(0), code.eq(0), pc.eq(program),
+            ]
+        m.d.comb += u.matrix.clear.eq(finished)
+        self._count(m, go, is_op, lonely, u)
+        return m
+
+    def _units(self, m, finished):
+        """Units and memories, by name, and what they say to each other about data."""
+        p, n = self.params, self.params["n"]
         m.submodules.fetch = ResetInserter(finished)(fetch := Fetch(beat_bytes=self.beat_bytes, words=p["fetch_words"]))
         m.submodules.decode = ResetInserter(finished)(decode := Decode(params=p))
         m.submodules.matrix = matrix = MatrixUnit(params=p, family=self.family)
@@ -126,9 +202,11 @@ class PipelinedEngine(Engine):
             acc.major_data.eq(matrix.acc_write_data),
             matrix.push.eq(rw.push), matrix.row.eq(rw.row),
         ]
+        return SimpleNamespace(fetch=fetch, decode=decode, matrix=matrix, act=act, rhm=rhm, rw=rw, whm=whm, ub=ub, acc=acc)
 
-        # Fetch and decode
-        program = Cat(Const(0, 4), control.program_address[4:])
+    def _fetch(self, m, u, program, halting):
+        """Words to decode, and the registers they are checked with."""
+        fetch, decode, control = u.fetch, u.decode, self.control
         named = ("hostmem_base", "hostmem_limit", "weights_base", "weights_limit", "cfg_norm", "cfg_pool")
         m.d.comb += [
             fetch.start.eq(decode.fetch), fetch.stop.eq(halting), fetch.address.eq(program),
@@ -138,15 +216,12 @@ class PipelinedEngine(Engine):
             fetch.take.eq(decode.take_word & fetch.valid),
             decode.registers.program_address.eq(program), decode.registers.program_length.eq(control.program_length),
             decode.registers.window_base.eq(control.window_base), decode.registers.window_limit.eq(control.window_limit),
-            *(decode.registers[name].eq(regs[name]) for name in named),
+            *(decode.registers[name].eq(control.reg[name]) for name in named),
         ]
 
-        # Issue: comparisons of the candidate, registered
-        cand = decode.candidate
-        is_op = {name: cand.op[name] for name in OPS}
-        compared = Signal()         # the comparisons are of this candidate
-        take = Signal()
-        m.d.sync += compared.eq(decode.valid & ~take)
+    def _compare(self, m, u):
+        """The candidate compared with what the units have still to do, registered: ``(on, behind, above)``."""
+        cand, matrix, act, rhm, whm = u.decode.candidate, u.matrix, u.act, u.rhm, u.whm
         rows = (cand.ub, cand.ub_last)
         on_rhm = overlap(m, "rhm", *rows, rhm.row, rhm.last) & rhm.active
         on_queued = overlap(m, "queued", *rows, rhm.queued_row, rhm.queued_last)
@@ -167,8 +242,14 @@ class PipelinedEngine(Engine):
             "rhm": slack(m, "rhm", cand.ub, rhm.row), "act": slack(m, "act", cand.ub, act.ub_row),
             "act_acc": slack(m, "act_acc", cand.acc, act.acc_row), "mmc_acc": slack(m, "mmc_acc", cand.acc, matrix.acc_row),
         }
+        on = SimpleNamespace(rhm=on_rhm, queued=on_queued, act=on_act, whm=on_whm, mmc=on_mmc, act_acc=on_act_acc, mmc_acc=on_mmc_acc,
+                             bytes=on_bytes)
+        return on, behind, above
 
-        # Issue: the decision
+    def _able(self, m, u, is_op, on, compared, take):
+        """Whether the candidate may issue, a cycle old: ``(able, exclusive, lonely, drained)``."""
+        p, chain, cand = self.params, self.params["chain"], u.decode.candidate
+        decode, matrix, act, rhm, rw, whm = u.decode, u.matrix, u.act, u.rhm, u.rw, u.whm
         exclusive, lonely = Signal(), Signal()
         m.d.comb += exclusive.eq(matrix.exclusive | act.exclusive)
         if p["ext_conv"] or p["ext_pool"]:
@@ -177,15 +258,15 @@ class PipelinedEngine(Engine):
         m.d.comb += drained.eq(~rhm.active & ~rhm.queued & ~rw.active & ~whm.active & ~matrix.active & (matrix.pending == 0) & ~act.active)
         convolve = cand.convolve if p["ext_conv"] else Const(0)
         pool = cand.pool if p["ext_pool"] else Const(0)
-        behind_acc = on_mmc_acc & (matrix.pending != 0) | (matrix.old_pending != 0)
+        behind_acc = on.mmc_acc & (matrix.pending != 0) | (matrix.old_pending != 0)
         can = {
             "nop": Const(1), "cfg": Const(1),
-            "rhm": rhm.ready & ~on_mmc & ~on_act & ~on_whm & ~on_bytes,
-            "rw": ~rw.asking & matrix.place & ~on_bytes,
-            "whm": whm.ready & (Const(1) if chain else ~on_act & ~on_rhm & ~on_queued),
-            "mmc": ~on_queued & ~(convolve & (rhm.queued | act.active | (Const(0) if chain else rhm.active)))
-            & (Const(1) if chain else ~on_rhm & ~on_act & ~on_act_acc),
-            "act": ~act.active & ~on_rhm & ~on_queued & ~on_whm & ~on_mmc & ~(pool & (matrix.pending != 0))
+            "rhm": rhm.ready & ~on.mmc & ~on.act & ~on.whm & ~on.bytes,
+            "rw": ~rw.asking & matrix.place & ~on.bytes,
+            "whm": whm.ready & (Const(1) if chain else ~on.act & ~on.rhm & ~on.queued),
+            "mmc": ~on.queued & ~(convolve & (rhm.queued | act.active | (Const(0) if chain else rhm.active)))
+            & (Const(1) if chain else ~on.rhm & ~on.act & ~on.act_acc),
+            "act": ~act.active & ~on.rhm & ~on.queued & ~on.whm & ~on.mmc & ~(pool & (matrix.pending != 0))
             & (Const(1) if chain else ~behind_acc),
             "sync": drained, "hlt": drained, "fault": Const(1),
         }
@@ -194,110 +275,65 @@ class PipelinedEngine(Engine):
         able, soon = Signal(), Signal()
         m.d.comb += soon.eq(Cat(is_op[op] & can[op] for op in OPS).any())
         m.d.sync += able.eq(soon & compared & decode.valid & ~take)
-        careful = Signal()
-        m.d.sync += careful.eq(~cand.overwrite & (matrix.short | above))
-        go = Signal()
-        m.d.comb += [
-            go.eq(running & ~halting & decode.valid & (able | is_op["nop"]) & ~exclusive & ~control.abort
-                  & ~(is_op["mmc"] & (matrix.active | careful & matrix.near))),
-            take.eq(go), decode.take.eq(take),
-        ]
-        # All but the matrix unit hear of it a cycle later, when the candidate still stands and the next one is not yet there.
-        issued, last_pc = Signal(), Signal(32, reset_less=True)
-        pc = Signal(32)
-        m.d.sync += issued.eq(go)
-        with m.If(go):
-            m.d.sync += [pc.eq(Mux(is_op["fault"], pc, pc + WORD_BYTES)), last_pc.eq(pc)]
-        for op, unit in (("rhm", rhm), ("rw", rw), ("whm", whm)):
-            m.d.comb += [unit.issue.eq(issued & is_op[op]), unit.candidate.eq(cand), unit.pc.eq(last_pc)]
-        for op, unit, when in (("mmc", matrix, go), ("act", act, issued)):
-            m.d.comb += [unit.issue.eq(when & is_op[op]), unit.candidate.eq(cand), unit.kill.eq(aborting)]
+        return able, exclusive, lonely, drained
 
-        # Who follows whom
-        follow = Const(int(chain))
+    def _follow(self, m, u, on, behind, finished, aborting, reserve):
+        """Who follows whom."""
+        matrix, act, rhm, rw, whm = u.matrix, u.act, u.rhm, u.rw, u.whm
+        follow = Const(int(self.params["chain"]))
+        convolve = u.decode.candidate.convolve if self.params["ext_conv"] else Const(0)
         m.d.comb += [
-            matrix.behind_reader.follow.eq(on_rhm & follow & ~convolve), matrix.behind_reader.slack.eq(behind["rhm"]),
-            matrix.behind_act.follow.eq(on_act & follow), matrix.behind_act.slack.eq(behind["act"]),
-            matrix.behind_act_acc.follow.eq(on_act_acc & follow), matrix.behind_act_acc.slack.eq(behind["act_acc"]),
+            matrix.behind_reader.follow.eq(on.rhm & follow & ~convolve), matrix.behind_reader.slack.eq(behind["rhm"]),
+            matrix.behind_act.follow.eq(on.act & follow), matrix.behind_act.slack.eq(behind["act"]),
+            matrix.behind_act_acc.follow.eq(on.act_acc & follow), matrix.behind_act_acc.slack.eq(behind["act_acc"]),
             matrix.reader_active.eq(rhm.active), matrix.reader_step.eq(rhm.step),
             matrix.reader_row.eq(rhm.row), matrix.reader_last.eq(rhm.last), matrix.act_active.eq(act.active),
             matrix.act_step.eq(act.step), matrix.act_acc_step.eq(act.acc_step),
-            act.behind_matrix.follow.eq(on_mmc_acc & follow), act.behind_matrix.slack.eq(behind["mmc_acc"]),
+            act.behind_matrix.follow.eq(on.mmc_acc & follow), act.behind_matrix.slack.eq(behind["mmc_acc"]),
             act.pending.eq(matrix.pending), act.old_pending.eq(matrix.old_pending), act.written.eq(matrix.written),
-            act.compat.eq(regs.sigmoid_compat),
-            whm.behind_act.follow.eq(on_act & follow), whm.behind_act.slack.eq(behind["act"]), whm.act_active.eq(act.active),
+            act.compat.eq(self.control.reg.sigmoid_compat),
+            whm.behind_act.follow.eq(on.act & follow), whm.behind_act.slack.eq(behind["act"]), whm.act_active.eq(act.active),
             whm.act_step.eq(act.step), whm.older_readers.eq(rhm.active + rhm.queued), whm.older_tiles.eq(rw.tiles),
             whm.reader_done.eq(rhm.done), whm.clear.eq(finished), whm.reader_error.eq(rhm.error), whm.tile_done.eq(rw.done),
             whm.tile_error.eq(rw.error), whm.kill.eq(aborting), rhm.stop.eq(aborting), rw.stop.eq(aborting),
-            matrix.reserve.eq(issued & is_op["rw"]),
+            matrix.reserve.eq(reserve),
         ]
-        self._configuration(m, issued & is_op["cfg"], cand, matrix, act)
 
-        # SYNC
-        synced = issued & is_op["sync"]
+    def _sync(self, m, synced, cand):
+        """SYNC: the interrupt, and the tag."""
+        control = self.control
         m.d.comb += control.interrupt.eq(synced & cand.switch)
-        if p["ext_sync"]:
+        if self.params["ext_sync"]:
             with m.If(synced):
                 m.d.sync += control.val.sync_tag.eq(cand.begin[:16])
             with m.If(control.start):
                 m.d.sync += control.val.sync_tag.eq(0)
 
-        # Faults: at issue, while running, and of the memory; of several the oldest
-        found = Signal()
-        code, fault_pc, detail = Signal(8), Signal(32, reset_less=True), Signal(32, reset_less=True)
-        m.d.comb += [control.fault_code.eq(code), control.fault_pc.eq(fault_pc), control.fault_detail.eq(detail)]
-        ended = Signal()
-        with m.If(issued & is_op["hlt"]):
-            m.d.sync += halting.eq(1)
-        with m.If(issued & is_op["fault"]):
-            m.d.sync += [halting.eq(1), found.eq(1), code.eq(cand.code), fault_pc.eq(last_pc), detail.eq(cand.begin)]
-        for unit, number, built in ((matrix, FaultCode.UB_RANGE, p["ext_conv"]), (act, FaultCode.ACC_RANGE, p["ext_pool"])):
-            if built:
-                # (nothing younger ran beside it: what was found already is older)
-                with m.If(unit.range_fault & ~aborting & ~found):
-                    m.d.sync += [halting.eq(1), found.eq(1), code.eq(number), fault_pc.eq(last_pc), detail.eq(unit.range_row)]
+    def _trouble(self, m, u, found, fault_pc):
+        """A fault of the memory that a unit reports: ``(trouble, judged, older, noted)``, with whether it is older than what was found."""
         trouble, noted, judged, older = Signal(trouble_layout(), reset_less=True), Signal(), Signal(), Signal()
         # Each unit may report in its own phase, so that no two do at once, nor while one is compared with what was found. A fault
         # that is found meanwhile is younger: its instruction issues last.
         phase = Signal(6, init=1)
         m.d.sync += [phase.eq(phase.rotate_left(1)), noted.eq(0), judged.eq(noted), older.eq(~found | (trouble.pc < fault_pc))]
-        for k, unit in enumerate((rhm, rw, whm)):
+        for k, unit in enumerate((u.rhm, u.rw, u.whm)):
             m.d.comb += unit.error_ready.eq(phase[2 * k])
             with m.If(phase[2 * k]):
                 m.d.sync += [noted.eq(unit.error), trouble.eq(unit.trouble)]
-        with m.If(judged & older & ~aborting):
-            m.d.sync += [
-                halting.eq(1), found.eq(1), code.eq(FaultCode.BUS_ERROR), fault_pc.eq(trouble.pc), detail.eq(trouble.address),
-            ]
-        with m.If(running & control.abort & ~found & ~aborting & ~ended):
-            m.d.sync += [
-                aborting.eq(1), halting.eq(1), found.eq(1), code.eq(FaultCode.ABORTED), fault_pc.eq(pc), detail.eq(0),
-            ]
-        with m.If(running & control.abort & found):
-            m.d.sync += aborting.eq(1)
+        return trouble, judged, older, noted
 
-        # End of the run
-        m.d.comb += ended.eq(running & halting & drained & fetch.idle & ~noted & ~judged & ~go & ~issued)
-        m.d.sync += finished.eq(ended & ~finished)
-        m.d.comb += control.finish.eq(finished)
+    def _sweep(self, m, u):
+        """Zeros over both memories, from reset and after a run; returns whether they are under way."""
+        p = self.params
         sweep_bits = max(exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])) - exact_log2(p["banks"])
         sweeping, sweep = Signal(init=1), Signal(sweep_bits)
         with m.If(sweeping):
             m.d.sync += sweep.eq(sweep + 1)
             with m.If(sweep.all()):
                 m.d.sync += sweeping.eq(0)
-        for buffer in (ub, acc):
+        for buffer in (u.ub, u.acc):
             m.d.comb += [buffer.sweep.eq(sweeping), buffer.sweep_row.eq(sweep)]
-        m.d.comb += control.ready.eq(~running & ~sweeping)
-        with m.If(finished):
-            m.d.sync += [running.eq(0), sweeping.eq(1)]
-        with m.If(control.start):
-            m.d.sync += [
-                running.eq(1), halting.eq(0), aborting.eq(0), found.eq(0), code.eq(0), pc.eq(program),
-            ]
-        m.d.comb += matrix.clear.eq(finished)
-        self._count(m, go, is_op, lonely, decode, matrix, act, rhm, rw, whm)
-        return m
+        return sweeping
 
     def _configuration(self, m, write, cand, matrix, act):
         """CFG registers (section 4.9), copied from the control registers at start."""
@@ -314,9 +350,10 @@ class PipelinedEngine(Engine):
                 m.d.sync += held.eq(cand.begin)
             m.d.comb += port.eq(held)
 
-    def _count(self, m, go, is_op, lonely, decode, matrix, act, rhm, rw, whm):
+    def _count(self, m, go, is_op, lonely, u):
         """Counters and the class of every cycle (section 7.2)."""
         p, n, control = self.params, self.params["n"], self.control
+        decode, matrix, act, rhm, rw, whm = u.decode, u.matrix, u.act, u.rhm, u.rw, u.whm
         # An MMC.C or ACT.P retires when its last row was read or written.
         late = lonely & ~matrix.exclusive & ~act.exclusive & ~control.fault_code.any()
         now, owed = Signal(), Signal()

@@ -131,7 +131,14 @@ class LeanEngine(Engine):
         }
         m.d.comb += [micro.external[number].eq(value) for number, value in values.items()]
 
-        # Between the parts
+        self._connect(m, micro, mover, compute, command, opcode, flags, slot, is_mmc, is_tile, started)
+        self._run(m, micro, compute, command, flags, idle, started)
+        self._count(m, micro, mover, compute, now)
+        return m
+
+    def _connect(self, m, micro, mover, compute, command, opcode, flags, slot, is_mmc, is_tile, started):
+        """Between the parts."""
+        control, regs = self.control, self.control.reg
         m.d.comb += [
             micro.start.eq(started), micro.entry.eq(Mux(mover.skip, 0, mover.opcode)), micro.known.eq(mover.skip | (mover.opcode[3:] == 0)),
             micro.slot.eq(slot), micro.halt.eq(mover.error & ~mover.skip | mover.trouble | control.abort),
@@ -149,7 +156,9 @@ class LeanEngine(Engine):
             compute.load.eq(mover.load), compute.load_row.eq(mover.row), mover.loaded.eq(compute.loaded),
         ]
 
-        # The run
+    def _run(self, m, micro, compute, command, flags, idle, started):
+        """The run, from start to finish."""
+        p, control = self.params, self.control
         m.d.comb += [
             control.ready.eq(idle & ~compute.sweeping), control.fault_pc.eq(micro.result), control.fault_detail.eq(micro.operand),
             control.interrupt.eq(command[Command.SYNC] & flags[0]),
@@ -168,7 +177,9 @@ class LeanEngine(Engine):
             if p["ext_sync"]:
                 m.d.sync += control.val.sync_tag.eq(0)
 
-        # Counters, a cycle late: nothing is counted in the last cycles before the end
+    def _count(self, m, micro, mover, compute, now):
+        """Counters, a cycle late: nothing is counted in the last cycles before the end."""
+        control = self.control
         writing = mover.active & mover.writing
         m.d.sync += [
             control.retired.eq(now), control.operations.eq(Mux(compute.work, N * N, 0)),
@@ -187,4 +198,3 @@ class LeanEngine(Engine):
                 m.d.sync += control.stall.eq(Stall.WRITE)
             with m.Elif(mover.active):
                 m.d.sync += control.stall.eq(Stall.OPERAND)
-        return m

@@ -6,11 +6,11 @@ import numpy as np
 
 from ....isa import machine
 from ....isa.outcome import RunFault
-from ..isa import ISA
+from ..isa import BIAS, IFM, ISA, KER, OFM
 from ..params import cap_lanes
 from ..types import SLOT, type_set
 from . import arithmetic
-from .sequence import BIAS, IFM, KER, OFM, Regions, Sequence
+from .sequence import Regions, Sequence
 
 __all__ = ["Model", "SelfModifyingProgram"]
 

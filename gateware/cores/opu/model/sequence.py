@@ -10,17 +10,15 @@ from typing import NamedTuple
 
 from ....isa.outcome import RunFault
 from .. import geometry
-from ..isa import ISA, REGION_BITS, REGIONS, post_fields
+from ..isa import BIAS, IFM, ISA, KER, OFM, REGION_BITS, REGIONS, post_fields
 from ..types import type_set
 
-__all__ = ["BIAS", "IFM", "KER", "OFM", "Array", "FULL_REGION", "Regions", "Sequence", "Step"]
+__all__ = ["Array", "FULL_REGION", "Regions", "Sequence", "Step"]
 
 #: Bytes of the largest region.
 FULL_REGION = 1 << REGION_BITS
 _LOW32 = 0xFFFF_FFFF
 
-#: Bits of the masks of valid buffers.
-IFM, KER, BIAS, OFM = 1, 2, 4, 8
 _SHAPE_IFM, _SHAPE_OFM, _SHAPE_KER, _MEM_IFM, _MEM_OFM = 1, 2, 4, 8, 16
 
 

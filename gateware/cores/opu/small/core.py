@@ -107,7 +107,30 @@ class SmallEngine(Engine):
         with m.Elif(answer):
             m.d.sync += here.eq(1)
 
-        # Registers: words (once more with the address field alone), bias, and the region table while idle.
+        self._registers(m, micro, compute, accepted, to_line, to_bias, half, data)
+        self._compute(m, micro, compute, command)
+        m.d.comb += micro.wait.eq((asking[Command.FETCH] | asking[Command.READ] | asking[Command.WRITE])
+                                  & (pending | (outstanding == _OUTSTANDING)) | asking[Command.SLICE] & ~compute.can_slice
+                                  | asking[Command.CONV] & ~compute.can_convolve | asking[Command.RUN] & ~compute.can_run
+                                  | asking[Command.ZEROS] & ~compute.can_zeros)
+
+        # Conditions
+        moving, dma = Signal(), Signal()
+        m.d.comb += [
+            dma.eq((outstanding != 0) | compute.storing),
+            micro.conditions[Cond.HALT].eq(trouble | control.abort), micro.conditions[Cond.TROUBLE].eq(trouble),
+            micro.conditions[Cond.NO_WORD].eq(~here), micro.conditions[Cond.DMA].eq(dma),
+            micro.conditions[Cond.CONV].eq(compute.convolving), micro.conditions[Cond.BUSY].eq(dma | compute.convolving),
+            micro.ring.eq(issued), micro.failed.eq(failed), micro.start.eq(control.start),
+        ]
+
+        self._run(m, micro, command)
+        self._count(m, command, compute, to_line, to_bias, moving, here)
+        return m
+
+    def _registers(self, m, micro, compute, accepted, to_line, to_bias, half, data):
+        """Words (once more with the address field alone), bias, and the region table while idle."""
+        control = self.control
         bus = control.bus
         limit, closed = bus.address[4], Signal()
         hit = Signal()
@@ -136,7 +159,8 @@ class SmallEngine(Engine):
                 with m.Case(number):
                     m.d.comb += micro.sources.eq(getattr(control, name))
 
-        # The compute unit
+    def _compute(self, m, micro, compute, command):
+        port = self.memory[0]
         for name in ("line_step", "row_step", "columns", "rows", "channels", "chunks", "words", "shift", "mask", "post",
                      "line", "slice", "run", "zeros"):
             m.d.comb += getattr(compute, name).eq(command[Command[name.upper()]])
@@ -147,23 +171,11 @@ class SmallEngine(Engine):
             compute.table_address.eq(micro.table_address), compute.table_data.eq(micro.table_data),
             port.w.valid.eq(compute.valid), compute.ready.eq(port.w.ready),
             port.w.payload.data.eq(compute.beat), port.w.payload.mask.eq(compute.mask_out),
-            micro.wait.eq((asking[Command.FETCH] | asking[Command.READ] | asking[Command.WRITE])
-                          & (pending | (outstanding == _OUTSTANDING)) | asking[Command.SLICE] & ~compute.can_slice
-                          | asking[Command.CONV] & ~compute.can_convolve | asking[Command.RUN] & ~compute.can_run
-                          | asking[Command.ZEROS] & ~compute.can_zeros),
         ]
 
-        # Conditions
-        moving, dma = Signal(), Signal()
-        m.d.comb += [
-            dma.eq((outstanding != 0) | compute.storing),
-            micro.conditions[Cond.HALT].eq(trouble | control.abort), micro.conditions[Cond.TROUBLE].eq(trouble),
-            micro.conditions[Cond.NO_WORD].eq(~here), micro.conditions[Cond.DMA].eq(dma),
-            micro.conditions[Cond.CONV].eq(compute.convolving), micro.conditions[Cond.BUSY].eq(dma | compute.convolving),
-            micro.ring.eq(issued), micro.failed.eq(failed), micro.start.eq(control.start),
-        ]
-
-        # The run
+    def _run(self, m, micro, command):
+        """The run, from start to finish, and what was built."""
+        control = self.control
         m.d.comb += [
             control.ready.eq(micro.idle & ~control.finish), control.fault_pc.eq(micro.a), control.fault_detail.eq(micro.operand),
             control.val.fault_insn.eq(micro.word),
@@ -177,8 +189,6 @@ class SmallEngine(Engine):
             control.val.cap_lanes.eq(cap_lanes(self.params)),
             *(control.val[f"cap_{name}"].eq(self.params[name]) for name in ("ifm_lines", "ofm_lines", "ker_rows")),
         ]
-        self._count(m, command, compute, to_line, to_bias, moving, here)
-        return m
 
     def _count(self, m, command, compute, to_line, to_bias, moving, here):
         """Counters, a cycle late: nothing is counted in the last cycles before the end."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quintet.gateware.cores.opu import geometry
-from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, REGIONS
-from quintet.gateware.cores.opu.model.sequence import IFM, Regions, Sequence
+from quintet.gateware.cores.opu.isa import IFM, ISA, POST_FORMS, REGIONS
+from quintet.gateware.cores.opu.model.sequence import Regions, Sequence
 from quintet.gateware.cores.opu.types import type_set
 from quintet.gateware.isa.outcome import RunFault
 from quintet.gateware.isa.words import random_word

@@ -2,7 +2,7 @@
 """Elements of ACC as elements of the other registers and back, in logic without registers (specification, section 4.1)."""
 from amaranth import Cat, Const, Value
 
-from ...model.numbers import FRAC
+from ...tables import FRAC
 
 __all__ = ["narrowed", "widened"]
 
