@@ -69,7 +69,7 @@ def run_list(address, memory, mem, work, touched=None):
 
     Raises
     ------
-    CherryFault
+    RunFault
     """
     if address & 3:
         raise RunFault("descriptor", address, pc=address)

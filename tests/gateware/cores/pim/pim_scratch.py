@@ -60,8 +60,8 @@ class Scratch:
         memory = memory.copy()
         memory[at:at + len(data)] = np.frombuffer(data, np.uint8)
         self.model = model = Model(params, memory)
-        model._take_registers({"program_address": at, "program_length": len(data)})
-        model._trace, model._ready = None, []
+        model.take_registers({"program_address": at, "program_length": len(data)})
+        model._ready = []
         model._load()
         self.words = []
 
