@@ -133,7 +133,7 @@ class SPRAM:
         """Bytes of main memory beside this core."""
         if room is None:
             return self.size
-        return self.size - 32768 * getattr(room.core.Engine, "spram_blocks", lambda params: 0)(params)
+        return self.size - 32768 * room.core.variant(params, self.beat_bytes).spram_blocks(params)
 
     @property
     def beats(self):
@@ -308,7 +308,6 @@ class Board:
             space = room.params.SPACE
             preset = preset or self.preset_for(room)
             resolved = space.resolve(preset, params)
-            domain = requested_domain(room.core.Engine, resolved)
         clock_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
         if port.kind == "uart" and clock_hz < 4 * port.baud:
             from . import BoardError
@@ -320,6 +319,8 @@ class Board:
         except ValueError as error:
             from . import BoardError
             raise BoardError(f"{self.name} cannot be built with a main clock of {clock_hz / 1e6:g} MHz: {error}") from None
+        if room is not None:
+            domain = requested_domain(room.core.variant(resolved, memory.beat_bytes), resolved)
         try:
             return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
                        family=family, link=port.info | {"kind": link}, uartbone=link == "uartbone",

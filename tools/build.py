@@ -126,7 +126,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = _platform(board).prepare(
-        top, TOP, do_build=False, **_mapped_scripts(room, board, soc.params), synth_opts=mapped(board.family, _synthesis(room, board.family)),
+        top, TOP, do_build=False, **_mapped_scripts(_engine(soc), board, soc.params), synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
         nextpnr_opts=f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
         ecppack_opts="--compress")
     for name, text in FILES[board.family].items():
@@ -164,32 +164,36 @@ def _write_report(folder, report):
     (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
 
 
-def _synthesis(room, family):
-    """Options of yosys: a core may ask for its own, by the attribute ``synth_opts`` of its engine."""
-    return getattr(room.core.Engine if room else None, "synth_opts", {}).get(family, _SYNTH[family])
+def _engine(soc):
+    """The engine that a build is for; without a core what asks for nothing."""
+    from ..gateware.shell.engine import Engine
+    return soc.core.engine if soc.core is not None else Engine
 
 
-def _scripts(room, board, params):
-    """What yosys does besides: before the synthesis what the core's engine asks for (``synth_before``); modules that it names in
+def _synthesis(engine, family):
+    """Options of yosys: an engine may ask for its own, by ``synth_opts``."""
+    return engine.synth_opts.get(family, _SYNTH[family])
+
+
+def _scripts(engine, board, params):
+    """What yosys does besides: before the synthesis what the engine asks for (``synth_before``); modules that it names in
     ``synth_apart`` are mapped one by one, so that none gives away its speed because another is slower anyway; cells of its
     ``floorplan`` get their places."""
-    engine = room.core.Engine if room else None
-    before = [_AFTER_READ, *filter(None, [getattr(engine, "synth_before", {}).get(board.family)])]
+    before = [_AFTER_READ, *filter(None, [engine.synth_before.get(board.family)])]
     after = []
-    apart = getattr(engine, "synth_apart", {}).get(board.family, ())
+    apart = engine.synth_apart.get(board.family, ())
     if apart:
         before += [f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart]
         after = ["setattr -mod -unset keep_hierarchy *", "flatten", "opt_clean -purge"]
-    places = engine.floorplan(board.platform_class().device, params) if hasattr(engine, "floorplan") else {}
-    for cell, place in places.items():
+    for cell, place in engine.floorplan(board.platform_class().device, params).items():
         after += [f"select -assert-count 1 c:*.engine.{cell}", f'setattr -set BEL "{place}" c:*.engine.{cell}']
     return {"script_after_read": "\n".join(before)} | ({"script_after_synth": "\n".join(after)} if after else {})
 
 
-def _mapped_scripts(room, board, params):
+def _mapped_scripts(engine, board, params):
     """:func:`_scripts`, behind what the family's own mapping adds to the synthesis."""
-    scripts = _scripts(room, board, params)
-    after = [*steps(board.family, _synthesis(room, board.family), TOP), *filter(None, [scripts.get("script_after_synth")])]
+    scripts = _scripts(engine, board, params)
+    after = [*steps(board.family, _synthesis(engine, board.family), TOP), *filter(None, [scripts.get("script_after_synth")])]
     return {**scripts, "script_after_synth": "\n".join(after)} if after else scripts
 
 

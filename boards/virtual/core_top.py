@@ -43,13 +43,13 @@ class BareCore(wiring.Component):
     """
     def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
         isa = room.isa.ISA
-        self.engine = room.core.Engine(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        self.engine = room.core.variant(params, beat_bytes)(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
         self.control = ControlBlock(
             ident=isa.tag, version=isa.version, params_hash=params_hash(params), memory_size=memory_size,
             control=self.engine.control.signature, program_align=isa.program_align,
             absent=[r.name for r in isa.registers if r.only_if is not None and not params[r.only_if]],
             sampled=family != "ice40")
-        self.domain = requested_domain(room.core.Engine, params)
+        self.domain = requested_domain(self.engine, params)
         super().__init__({"bus": In(wishbone.Signature(**_BUS)),
                           "memory": Out(MemoryPort(beat_bytes)).array(len(self.engine.memory)),
                           "busy": Out(1), "interrupt": Out(1), "core_reset": Out(1)}

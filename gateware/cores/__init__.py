@@ -23,7 +23,7 @@ class Room:
     software : module ``software`` (``SOFTWARE``: what assembler, disassembler and jobs do beyond the table)
     params : module ``params`` (``SPACE``: parameters and presets)
     model : module ``model`` (``Model``: the golden model)
-    core : module ``core`` (``Engine``: the gateware). Raises :class:`RoomError` where there is none
+    core : module ``core`` (``variant``: the engine that a build gets). Raises :class:`RoomError` where there is none
     has_core : bool, whether there is gateware: a room may begin with its golden model
     """
     def __init__(self, name, package):

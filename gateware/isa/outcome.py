@@ -2,7 +2,7 @@
 """What a run gives, on every target alike. Pure Python."""
 from dataclasses import dataclass, field
 
-__all__ = ["FaultReport", "Outcome", "UndefinedResult"]
+__all__ = ["FaultReport", "Outcome", "RunFault", "UndefinedResult"]
 
 
 @dataclass(frozen=True)
@@ -33,3 +33,14 @@ class UndefinedResult(Exception):
     def __init__(self, message, pc=None):
         super().__init__(message)
         self.pc = pc
+
+
+class RunFault(Exception):
+    """Fault that ends a run of a model: ``name`` as in ``ISA.faults``, and ``detail``, of which 32 bits are kept.
+
+    Where it is not the instruction at work that faults, one of these says which: ``index``, of an instruction in its program; ``pc``, a
+    byte address; ``core``, number of a core.
+    """
+    def __init__(self, name, detail=0, index=None, *, pc=None, core=None):
+        super().__init__(f"{name}, detail {detail:#x}")
+        self.name, self.detail, self.index, self.pc, self.core = name, detail & 0xFFFF_FFFF, index, pc, core

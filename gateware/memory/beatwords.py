@@ -5,6 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ..arguments import check_beat_bytes
+
 __all__ = ["BeatsToWords"]
 
 
@@ -29,8 +31,7 @@ class BeatsToWords(wiring.Component):
     words : Out(stream): ``word``, ``error`` (of any of its beats), ``last`` of its burst
     """
     def __init__(self, *, beat_bytes, count_bits=6):
-        if beat_bytes not in (1, 2, 4, 8, 16, 32, 64) or isinstance(beat_bytes, bool):
-            raise ValueError(f"Beat size must be a power of two from 1 to 64 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         self._log = exact_log2(beat_bytes)
         self._gone = Signal(count_bits)         # words of the burst that went
         super().__init__({

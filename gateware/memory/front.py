@@ -4,6 +4,7 @@ from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_beat_bytes
 from ..bus.soclib import MemoryMap, wishbone
 from .port import MemoryPort
 
@@ -33,8 +34,7 @@ class WishboneFront(wiring.Component):
     memory : Out(MemoryPort)
     """
     def __init__(self, *, beat_bytes, size=1 << 31):
-        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8, 16):
-            raise ValueError(f"Beat size must be 1, 2, 4, 8 or 16 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         if not isinstance(size, int) or isinstance(size, bool) or not 8 <= size <= 1 << 32 or size & (size - 1):
             raise ValueError(f"Size must be a power of two from 8 to 2^32, not {size!r}")
         self.beat_bytes = beat_bytes

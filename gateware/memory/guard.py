@@ -4,6 +4,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_beat_bytes
 from .port import MAX_BEATS, MemoryPort, RequestLayout
 
 __all__ = ["WindowGuard"]
@@ -46,8 +47,7 @@ class WindowGuard(wiring.Component):
         For an argument out of range.
     """
     def __init__(self, *, beat_bytes, outstanding=7, pipelined=False):
-        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8, 16, 32, 64):
-            raise ValueError(f"Beat size must be a power of two from 1 to 64 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         if not isinstance(outstanding, int) or isinstance(outstanding, bool) or not 1 <= outstanding <= 63:
             raise ValueError(f"Number of outstanding requests must be an integer from 1 to 63, not {outstanding!r}")
         self.beat_bytes = beat_bytes

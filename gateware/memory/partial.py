@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_beat_bytes
 from .port import MemoryPort, RequestLayout
 
 __all__ = ["PartialWrites"]
@@ -38,8 +39,7 @@ class PartialWrites(wiring.Component):
     port : In(MemoryPort), memory : Out(MemoryPort), whose ``mask`` is all ones
     """
     def __init__(self, *, beat_bytes, chunk=32):
-        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (2, 4, 8, 16):
-            raise ValueError(f"Beat size must be 2, 4, 8 or 16 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes, (2, 4, 8, 16))
         if not isinstance(chunk, int) or isinstance(chunk, bool) or chunk not in (2, 4, 8, 16, 32, 64, 128, 256):
             raise ValueError(f"Chunk must be a power of two from 2 to 256 beats, not {chunk!r}")
         self.beat_bytes, self.chunk = beat_bytes, chunk

@@ -4,6 +4,7 @@ from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_beat_bytes
 from .port import MemoryPort, RequestLayout
 
 __all__ = ["RAMFace", "WordServer", "check_size"]
@@ -50,8 +51,7 @@ class WordServer(wiring.Component):
     port : In(MemoryPort), ram : Out(RAMFace)
     """
     def __init__(self, *, size, beat_bytes):
-        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8, 16):
-            raise ValueError(f"Beat size must be 1, 2, 4, 8 or 16 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes)
         self.words = size // beat_bytes
         self.beat_bytes = beat_bytes

@@ -10,10 +10,9 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-__all__ = ["BlockRAM", "FAMILIES"]
+from ..arguments import check_family, is_integer
 
-#: Chip families the primitives know; ``None`` asks for the behavioural twins.
-FAMILIES = (None, "ecp5", "ice40")
+__all__ = ["BlockRAM"]
 
 #: Blocks that share a copy of the read address.
 _NEIGHBOURS = 8
@@ -28,14 +27,8 @@ _ICE40_PINS = {16: tuple(range(16)), 8: tuple(range(0, 16, 2)), 4: (1, 5, 9, 13)
 _ICE40_MODE = {16: 0, 8: 1, 4: 2, 2: 3}
 
 
-def check_family(family):
-    """Refuse a family that the primitives do not know."""
-    if family not in FAMILIES:
-        raise ValueError(f"Family must be one of None, 'ecp5', 'ice40', not {family!r}")
-
-
 def _integer(name, value, low, high):
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+    if not is_integer(value) or not low <= value <= high:
         raise ValueError(f"{name} must be an integer from {low} to {high}, not {value!r}")
 
 

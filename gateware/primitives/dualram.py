@@ -9,7 +9,8 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from .bram import BlockRAM, check_family
+from ..arguments import check_family
+from .bram import BlockRAM
 
 __all__ = ["DualPortRAM", "HalvesRAM"]
 

@@ -7,7 +7,7 @@ from amaranth import ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .bram import check_family
+from ..arguments import check_family
 from .dsp import MultiplierArray
 
 __all__ = ["PipelinedMultipliers"]

@@ -12,7 +12,7 @@ from amaranth import Cat, Const, Module, Mux, Shape, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .bram import check_family
+from ..arguments import check_family
 from .dsp import array_product, check_limit, mult18
 
 __all__ = ["UNPACK_LATENCY", "PackedProducts", "part_shapes", "unpack", "unpack_sums"]

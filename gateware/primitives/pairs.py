@@ -4,7 +4,7 @@ from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .bram import check_family
+from ..arguments import check_family
 
 __all__ = ["PairSums"]
 

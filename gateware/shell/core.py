@@ -16,8 +16,6 @@ from .register_map import register_map
 
 __all__ = ["CoreShell"]
 
-FAMILIES = ("ecp5", "ice40", None)
-
 
 class CoreShell(wiring.Component):
     """A core: engine, control block, arbiter over the engine's ports, window guard.
@@ -51,21 +49,14 @@ class CoreShell(wiring.Component):
     domain : DomainRequest or None
         The further clock domain that the design around must drive, by its name.
 
-    An engine may say in ``port_buffers`` (one number, or one for each port) how many beats of answers the arbiter holds for
-    it; without it none, so an engine must take its answers as they come or slow its other ports.
-
     A core reset clears the guard in the cycle after the write, resets engine and arbiter one cycle later and holds them until
     the guard has nothing outstanding; requests under way are paid and their answers dropped.
     """
     def __init__(self, *, room, params, beat_bytes, memory_size, family=None, pipelined=False,
                  shared_clock=False):
-        if family not in FAMILIES:
-            raise ValueError(f"Family must be one of {FAMILIES}, not {family!r}")
-        if not isinstance(memory_size, int) or memory_size < 64 or memory_size % 64:
-            raise ValueError(f"Memory size must be a positive multiple of 64, not {memory_size!r}")
         isa = room.isa.ISA
-        self.engine = room.core.Engine(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
-        self.domain = requested_domain(room.core.Engine, params)
+        self.engine = room.core.variant(params, beat_bytes)(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        self.domain = requested_domain(self.engine, params)
         self._renames = {}
         if shared_clock and self.domain is not None:
             self._renames, self.domain = {self.domain.name: "sync"}, None
@@ -95,8 +86,7 @@ class CoreShell(wiring.Component):
         if self.ports == 1:
             wiring.connect(m, self.engine.memory[0], guard.port)
         else:
-            arbiter = MemoryArbiter(beat_bytes=self.beat_bytes, ports=self.ports,
-                                    buffers=getattr(self.engine, "port_buffers", 0))
+            arbiter = MemoryArbiter(beat_bytes=self.beat_bytes, ports=self.ports, buffers=self.engine.port_buffers)
             m.submodules.arbiter = hold(arbiter)
             for asks, answers in zip(self.engine.memory, arbiter.port, strict=True):
                 wiring.connect(m, asks, answers)

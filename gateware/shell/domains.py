@@ -31,15 +31,14 @@ class DomainRequest:
 
 
 def requested_domain(engine, params):
-    """The :class:`DomainRequest` of an engine class (or ``None``): what its static method ``domains(params)`` returns, a dict of
-    one entry at most, name -> ratio to the main clock.
+    """The :class:`DomainRequest` of an engine or its class (or ``None``), of what its ``domains(params)`` returns.
 
     Raises
     ------
     ValueError
         It returns something else.
     """
-    asked = getattr(engine, "domains", lambda params: {})(params)
+    asked = engine.domains(params)
     if not asked:
         return None
     if not isinstance(asked, dict) or len(asked) != 1:

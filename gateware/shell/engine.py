@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interface between an ISA's engine and the shell (docs/contracts.md, section 3)."""
+"""Engine of an ISA, and its interface to the shell (docs/contracts.md, section 3)."""
 from amaranth import unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_beat_bytes, check_family, check_memory_size
 from ..isa.registers import StallClass
+from ..memory.port import MemoryPort
 
-__all__ = ["EngineControl", "Stall"]
+__all__ = ["Engine", "EngineControl", "Stall"]
 
 
 class Stall(enum.Enum, shape=3):
@@ -121,3 +123,68 @@ class EngineControl(wiring.Signature):
                 and self.bytes_bits == other.bytes_bits and self.views == other.views
                 and self.cycle_bits == other.cycle_bits and self.retired_bits == other.retired_bits
                 and self.part_bits == other.part_bits)
+
+
+class Engine(wiring.Component):
+    """Engine of an ISA, what a core is made of. A room's ``variant(params, beat_bytes)`` names the class of a build.
+
+    A class of a room gives :meth:`prepare` and ``elaborate``, and sets what it wants otherwise of the attributes here.
+
+    Parameters
+    ----------
+    params : dict of ``SPACE.resolve``
+    beat_bytes : int
+        Beat of the memory ports, one of ``BEATS``.
+    memory_size : int
+        Bytes of main memory, a multiple of 64.
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
+        FPGA family whose primitives are instantiated; ``None``: behavioural twins.
+
+    Members
+    -------
+    control : Out, :class:`EngineControl`
+    memory : Out, array of :class:`~quintet.gateware.memory.port.MemoryPort`
+
+    Raises
+    ------
+    ValueError
+        An argument out of range; the message names it.
+    """
+    #: Bytes of a beat that it can be built for.
+    BEATS = (1, 2, 4, 8)
+    #: Beats of answers that the arbiter holds for each of its ports, one number or one a port. With 0 an engine takes its answers as
+    #: they come, or slows its other ports.
+    port_buffers = 0
+    #: Options of yosys by family, in place of the build's own.
+    synth_opts = {}
+    #: Script of yosys before the synthesis, by family.
+    synth_before = {}
+    #: Names of modules below the engine that are mapped one by one, by family: synthesis trades the speed of what is not slowest for area.
+    synth_apart = {}
+
+    def __init__(self, *, params, beat_bytes, memory_size, family=None):
+        check_family(family)
+        check_beat_bytes(beat_bytes, self.BEATS)
+        check_memory_size(memory_size)
+        self.params, self.beat_bytes, self.memory_size, self.family = params, beat_bytes, memory_size, family
+        control, ports = self.prepare()
+        super().__init__({"control": Out(control), "memory": Out(MemoryPort(beat_bytes)).array(ports)})
+
+    def prepare(self):
+        """``(EngineControl, number of memory ports)``; refuses, with a ``ValueError``, arguments that only this engine cannot take."""
+        raise NotImplementedError
+
+    @staticmethod
+    def spram_blocks(params):
+        """SPRAM blocks of an UP5K that the engine takes from main memory."""
+        return 0
+
+    @staticmethod
+    def domains(params):
+        """The further clock domain it asks for: name -> ratio to the main clock, one entry at most."""
+        return {}
+
+    @staticmethod
+    def floorplan(device, params):
+        """Cells below the engine and their places (BEL of nextpnr) in an FPGA ``device``."""
+        return {}

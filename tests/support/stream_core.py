@@ -8,15 +8,13 @@ clock domain where ``own_clock`` says so.
 from types import SimpleNamespace
 
 from amaranth import Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.lib.wiring import Out
 
 from quintet.gateware.isa.parameters import Parameter, ParameterSpace, Preset
 from quintet.gateware.isa.registers import Fault, Register
-from quintet.gateware.memory.port import MAX_BEATS, MemoryPort
+from quintet.gateware.memory.port import MAX_BEATS
 from quintet.gateware.shell.crossing import CrossingFIFO
-from quintet.gateware.shell.engine import EngineControl, Stall
+from quintet.gateware.shell.engine import Engine, EngineControl, Stall
 
 #: Beats of a write; lengths are whole multiples.
 BURST = 64
@@ -26,14 +24,14 @@ REGISTERS = (Register("target", 0x100, "rw"), Register("key", 0x104, "rw", reset
 FAULTS = (Fault(6, "bus_error", "error", "0"), Fault(8, "aborted", "by the host", "0"))
 
 
-class StreamEngine(wiring.Component):
+class StreamEngine(Engine):
     """Two ports: 0 reads, 1 writes. What is read waits for what is written, so its answers need a buffer of two bursts."""
     port_buffers = (512, 0)
 
-    def __init__(self, *, params, beat_bytes, memory_size, family):
-        self.params, self.beat_bytes = params, beat_bytes
-        super().__init__({"control": Out(EngineControl(registers=REGISTERS, bytes_bits=6)),
-                          "memory": Out(MemoryPort(beat_bytes)).array(2)})
+    BEATS = (1, 2, 4, 8, 16)
+
+    def prepare(self):
+        return EngineControl(registers=REGISTERS, bytes_bits=6), 2
 
     @staticmethod
     def domains(params):
@@ -119,6 +117,6 @@ ROOM = SimpleNamespace(
     isa=SimpleNamespace(ISA=SimpleNamespace(
         name="stream", title="Stream", tag="STRM", version=(0, 1), program_align=64, registers=REGISTERS, counters=(),
         faults=FAULTS)),
-    params=SimpleNamespace(SPACE=SPACE), core=SimpleNamespace(Engine=StreamEngine))
+    params=SimpleNamespace(SPACE=SPACE), core=SimpleNamespace(variant=lambda params, beat_bytes: StreamEngine))
 
 __all__ = ["ROOM", "StreamEngine"]

@@ -8,13 +8,11 @@ they are written to ``target`` on port 1. The first beat of four zero bytes is i
 from types import SimpleNamespace
 
 from amaranth import Module, Signal
-from amaranth.lib import enum, wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib import enum
 
 from quintet.gateware.isa.parameters import Parameter, ParameterSpace, Preset
 from quintet.gateware.isa.registers import Counter, Fault, Register
-from quintet.gateware.memory.port import MemoryPort
-from quintet.gateware.shell.engine import EngineControl, Stall
+from quintet.gateware.shell.engine import Engine, EngineControl, Stall
 
 REGISTERS = (Register("target", 0x100, "rw"), Register("key", 0x104, "rw", reset=0x55, mask=0xFF),
              Register("last", 0x108, "r"))
@@ -27,11 +25,11 @@ class Step(enum.Enum):
     IDLE, ASK, READ, WRITE, END = range(5)
 
 
-class TinyEngine(wiring.Component):
-    def __init__(self, *, params, beat_bytes, memory_size, family):
-        self.beat_bytes = beat_bytes
-        super().__init__({"control": Out(EngineControl(registers=REGISTERS, counters=COUNTERS)),
-                          "memory": Out(MemoryPort(beat_bytes)).array(2)})
+class TinyEngine(Engine):
+    BEATS = (1, 2, 4, 8, 16)
+
+    def prepare(self):
+        return EngineControl(registers=REGISTERS, counters=COUNTERS), 2
 
     def elaborate(self, platform):
         m = Module()
@@ -99,6 +97,6 @@ ROOM = SimpleNamespace(
     isa=SimpleNamespace(ISA=SimpleNamespace(
         name="tiny", title="Tiny", tag="TINY", version=(0, 1), program_align=4, registers=REGISTERS, counters=COUNTERS,
         faults=FAULTS)),
-    params=SimpleNamespace(SPACE=SPACE), core=SimpleNamespace(Engine=TinyEngine))
+    params=SimpleNamespace(SPACE=SPACE), core=SimpleNamespace(variant=lambda params, beat_bytes: TinyEngine))
 
 __all__ = ["ROOM", "TinyEngine"]

@@ -76,8 +76,9 @@ def _bench(args, room, preset, given, params, memory_size):
     from ...gateware.shell.domains import requested_domain
     from ..job import Job
     from ..verilog_bench import test_bench
-    return test_bench(Job.load(args.bench), name=f"quintet_{room.name}", preset=preset, params=given, beat_bytes=args.beat_bytes or 4,
-                      memory_size=memory_size, domain=requested_domain(room.core.Engine, params))
+    beat_bytes = args.beat_bytes or 4
+    return test_bench(Job.load(args.bench), name=f"quintet_{room.name}", preset=preset, params=given, beat_bytes=beat_bytes,
+                      memory_size=memory_size, domain=requested_domain(room.core.variant(params, beat_bytes), params))
 
 
 def _bytes(text):

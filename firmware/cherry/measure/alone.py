@@ -8,6 +8,7 @@ from collections import deque
 
 import numpy as np
 
+from ....gateware.cores.cherry.core import variant
 from ....gateware.cores.cherry.image import Step, list_bytes
 from ....gateware.cores.cherry.params import SPACE
 from .run import image_of, row_of
@@ -28,11 +29,11 @@ def cycles_of(image, preset):
     """
     from amaranth.sim import Simulator
 
-    from ....gateware.cores.cherry.core import Engine
     data = list_bytes([(image, Step(0), [], [])])
     memory = np.zeros(_MEMORY, np.uint8)
     memory[_LIST_AT:_LIST_AT + len(data)] = np.frombuffer(data, np.uint8)
-    engine = Engine(params=SPACE.resolve(preset), beat_bytes=_BEAT, memory_size=_MEMORY)
+    params = SPACE.resolve(preset)
+    engine = variant(params, _BEAT)(params=params, beat_bytes=_BEAT, memory_size=_MEMORY)
     found = []
 
     async def bench(ctx):

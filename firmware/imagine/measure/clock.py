@@ -10,7 +10,7 @@ from amaranth.back import rtlil
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ....gateware.cores.imagine.core import Engine
+from ....gateware.cores.imagine.engine.core import ArrayEngine
 from ....gateware.cores.imagine.engine.dispatch import Dispatch
 from ....gateware.cores.imagine.engine.mapping import Mapping
 from ....tools.toolchain import find_tool, tool_environment
@@ -80,7 +80,7 @@ def place_and_route(folder, seed, asked, router="router1", mapping=None):
     if not (folder / "clock.json").is_file():
         harness = Harness(mapping=mapping, family="ecp5")
         (folder / "clock.il").write_text(rtlil.convert(harness, name="clock"))
-        apart = "\n".join(f"setattr -mod -set keep_hierarchy 1 *.{name}" for name in Engine.synth_apart["ecp5"])
+        apart = "\n".join(f"setattr -mod -set keep_hierarchy 1 *.{name}" for name in ArrayEngine.synth_apart["ecp5"])
         (folder / "clock.ys").write_text(
             f"read_rtlil clock.il\nsetparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:MEMID=*_disjoint %i\n{apart}\n"
             "synth_ecp5 -top clock\nsetattr -mod -unset keep_hierarchy *\nflatten\nopt_clean -purge\nwrite_json clock.json\n")

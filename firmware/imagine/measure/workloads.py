@@ -7,7 +7,7 @@ import numpy as np
 from ....gateware.cores.imagine.isa import ISA, MULTI_CYCLE
 from ....gateware.cores.imagine.model import cycles
 from ....gateware.cores.imagine.params import SPACE, levels
-from ....tools.kernels.imagine import Layer, Program, Resident
+from ....tools.kernels.imagine import Layer, ProgramCalls, Resident
 
 __all__ = ["ARRAYS", "ROWS", "Row", "instruction_rows", "params_of"]
 
@@ -64,7 +64,7 @@ def _gemv(array, height, *lengths, formula, title, fraction=None):
 
 
 def _words_program(params, words):
-    program = Program(params, 0)
+    program = ProgramCalls(params, 0)
     program.words = lambda: list(words)
     return program
 
@@ -74,7 +74,7 @@ def _alone(title, array, calls, formula):
 
     def kernel(times):
         def make():
-            program = Program(params, 0)
+            program = ProgramCalls(params, 0)
             for _ in range(times):
                 for method, *arguments in calls:
                     program.call(method, *arguments)
@@ -108,7 +108,7 @@ def _loader(array):
     rows, cols = params["rows"], params["cols"]
 
     def kernel():
-        program = Program(params, 0)
+        program = ProgramCalls(params, 0)
         program.load("mv_LOADMAT", 0, np.where(np.arange(rows * cols * 16) % 2, -1, 1).reshape(rows, -1), "m")
         return program
     words = len(kernel().words())

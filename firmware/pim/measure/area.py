@@ -11,6 +11,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from ....gateware.cores.pim.engine.core import ManyCoreEngine
 from ....tools.measure import Row
 from ....tools.toolchain import find_tool
 
@@ -38,8 +39,8 @@ def figures(preset, overrides):
     processor = Processor(params=params, number=0, beat_bytes=2, memory_size=1 << (15 if family == "ice40" else 25), family=family)
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        place, options = Path(folder), room.core.Engine.synth_opts.get(family, "")
-        before = room.core.Engine.synth_before.get(family, "")
+        place, options = Path(folder), ManyCoreEngine.synth_opts.get(family, "")
+        before = ManyCoreEngine.synth_before.get(family, "")
         (place / "top.il").write_text(rtlil.convert(processor, name="top"))
         (place / "top.ys").write_text(f"read_rtlil top.il\n{before}\nsynth_{family} {options} -noflatten -top top\ntee -q -o top.stat stat -json\n")
         # The tools of YoWASP see their working directory only.

@@ -6,13 +6,15 @@ from ...isa.operands import Form, Log2, Number, Signed
 from ...isa.registers import Counter, Fault, Register
 from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
 
-__all__ = ["CONVOLUTIONS", "ISA", "LOADS", "MAX_POSITIONS", "MAX_TAPS", "POST_FORMS", "REGIONS", "REGION_BITS", "UNIT",
+__all__ = ["BIAS", "CONVOLUTIONS", "IFM", "ISA", "KER", "LOADS", "MAX_POSITIONS", "MAX_TAPS", "OFM", "POST_FORMS", "REGIONS", "REGION_BITS", "UNIT",
            "post_fields"]
 
 #: Bytes of the unit that addresses of ``ld.*``, ``store`` and ``pad`` count.
 UNIT = 64
 #: Entries of the region table, and log2 of the bytes of the largest region.
 REGIONS, REGION_BITS = 16, 28
+#: Bits of the masks of buffers (faults undef_buf and capacity).
+IFM, KER, BIAS, OFM = 1, 2, 4, 8
 #: Most positions of a shape, most taps of a kernel.
 MAX_POSITIONS, MAX_TAPS = 2048, 36
 

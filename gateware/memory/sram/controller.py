@@ -4,6 +4,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arguments import check_beat_bytes
 from ...parts.queues import ShiftQueue
 from ..port import MemoryPort, ReadLayout, RequestLayout
 from .parts import find_sram
@@ -45,8 +46,7 @@ class SRAMController(wiring.Component):
     kind = "SRAM"
 
     def __init__(self, *, part, clock_hz, beat_bytes=2):
-        if beat_bytes not in (2, 4):
-            raise ValueError(f"Beat size must be 2 or 4 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes, (2, 4))
         self.part = find_sram(part)
         self.part.check_clock(clock_hz)
         self.clock_hz = clock_hz

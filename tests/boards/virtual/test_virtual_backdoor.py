@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from tiny_core import ROOM as TINY
+from tiny_core import TinyEngine
 
 from quintet.boards.virtual.backdoor import Backdoor
 from quintet.boards.virtual.board import open_virtual
@@ -14,14 +15,14 @@ from quintet.tools.targets import link
 from quintet.tools.targets.sim import SimTarget
 
 
-class OneBlockEngine(TINY.core.Engine):
+class OneBlockEngine(TinyEngine):
     """Takes a block of an UP5K's RAM for itself, which leaves main memory beats of one block's width."""
     @staticmethod
     def spram_blocks(params):
         return 1
 
 
-ONE_BLOCK = SimpleNamespace(**{**vars(TINY), "core": SimpleNamespace(Engine=OneBlockEngine)})
+ONE_BLOCK = SimpleNamespace(**{**vars(TINY), "core": SimpleNamespace(variant=lambda params, beat_bytes: OneBlockEngine)})
 
 #: Board, core, kind of memory, its size and bytes of a beat. The last place of a bank of SPRAM is 64 KiB, or 32 KiB with beats of two bytes.
 MEMORIES = [

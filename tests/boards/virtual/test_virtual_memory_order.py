@@ -6,23 +6,19 @@ import numpy as np
 import pytest
 import tiny_core
 from amaranth import Module, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
 from quintet.boards.virtual.bench import Behaviour, CoreBench
-from quintet.gateware.memory.port import MemoryPort
-from quintet.gateware.shell.engine import EngineControl, Stall
+from quintet.gateware.shell.engine import Engine, EngineControl, Stall
 
 #: Requests of a run.
 COUNT = 200
 
 
-class Asker(wiring.Component):
+class Asker(Engine):
     """Asks for one beat after another, reads and writes as a shift register has them; register ``last`` counts answers that are
     not the oldest request's, and cycles of two answers."""
-    def __init__(self, *, params, beat_bytes, memory_size, family):
-        super().__init__({"control": Out(EngineControl(registers=tiny_core.REGISTERS, counters=tiny_core.COUNTERS)),
-                          "memory": Out(MemoryPort(beat_bytes)).array(1)})
+    def prepare(self):
+        return EngineControl(registers=tiny_core.REGISTERS, counters=tiny_core.COUNTERS), 1
 
     def elaborate(self, platform):
         m = Module()
@@ -55,7 +51,7 @@ class Asker(wiring.Component):
         return m
 
 
-ROOM = SimpleNamespace(name="asker", isa=tiny_core.ROOM.isa, params=tiny_core.ROOM.params, core=SimpleNamespace(Engine=Asker))
+ROOM = SimpleNamespace(name="asker", isa=tiny_core.ROOM.isa, params=tiny_core.ROOM.params, core=SimpleNamespace(variant=lambda params, beat_bytes: Asker))
 
 
 @pytest.mark.parametrize("ports", ["bare", "shell"])

@@ -14,6 +14,10 @@ from quintet.gateware.primitives.floorplan import across, dsp_clusters, dsp_rows
 from quintet.tools.build import _scripts
 
 
+def _floorplan(room, device, params):
+    return room.core.variant(params, 2).floorplan(device, params)
+
+
 def places(name):
     return [int(n) for n in re.fullmatch(r"X(\d+)/Y(\d+)/MULT18_[0145]", name).groups()]
 
@@ -60,19 +64,19 @@ def cells_of(engine):
 def test_large_builds_are_placed(isa, preset, multipliers, blocks):
     room = open_room(isa)
     params = room.params.SPACE.resolve(preset)
-    script = _scripts(room, open_board("ulx3s-85f"), params)["script_after_synth"]
+    script = _scripts(room.core.variant(params, 2), open_board("ulx3s-85f"), params)["script_after_synth"]
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
     places = {place for place, _ in placed}
     assert len(placed) == len(places) == len({cell for _, cell in placed}) == multipliers + blocks
     assert len(places & set(sum(dsp_rows("LFE5U-85F"), []))) == multipliers
     assert len(places & set(sum(ram_rows("LFE5U-85F"), []))) == blocks
-    engine = room.core.Engine(params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5")
+    engine = room.core.variant(params, 2)(params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5")
     assert {cell for _, cell in placed} <= cells_of(engine)
 
 
 def test_weights_lie_below_their_multipliers():
     room = open_room("opu")
-    placed = room.core.Engine.floorplan("LFE5U-85F", room.params.SPACE.resolve("85f-p256"))
+    placed = _floorplan(room, "LFE5U-85F", room.params.SPACE.resolve("85f-p256"))
     for pair in range(8):
         columns = [places(placed[f"compute.lanes.multipliers.dsp_{8 * k + pair}"])[0] for k in range(16)]
         for lane in (2 * pair, 2 * pair + 1):
@@ -83,7 +87,8 @@ def test_weights_lie_below_their_multipliers():
 @pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])
 def test_others_are_not(isa, preset):
     room = open_room(isa)
-    assert "script_after_synth" not in _scripts(room, open_board("ulx3s-85f"), room.params.SPACE.resolve(preset))
+    params = room.params.SPACE.resolve(preset)
+    assert "script_after_synth" not in _scripts(room.core.variant(params, 2), open_board("ulx3s-85f"), params)
 
 
 def ram_places(name):
@@ -121,7 +126,8 @@ def test_no_columns(device, cols, size):
 @pytest.mark.parametrize(("board", "preset", "count"), [("ulx3s-25f", "25f", 48), ("ulx3s-85f", "85f", 192)])
 def test_blocks_of_a_large_array_are_placed(board, preset, count):
     room, board = open_room("imagine"), open_board(board)
-    script = _scripts(room, board, room.params.SPACE.resolve(preset))["script_after_synth"]
+    params = room.params.SPACE.resolve(preset)
+    script = _scripts(room.core.variant(params, 2), board, params)["script_after_synth"]
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
     assert len(placed) == len({place for place, _ in placed}) == len({cell for _, cell in placed}) == count
     assert {place for place, _ in placed} <= set(sum(ram_rows(board.platform_class().device), []))
@@ -129,7 +135,7 @@ def test_blocks_of_a_large_array_are_placed(board, preset, count):
 
 def test_processors_have_quarters():
     room = open_room("pim")
-    placed = room.core.Engine.floorplan("LFE5U-85F", room.params.SPACE.resolve("85f"))
+    placed = _floorplan(room, "LFE5U-85F", room.params.SPACE.resolve("85f"))
     for processor in range(4):
         columns = [int(re.match(r"X(\d+)/", place)[1]) for name, place in placed.items() if name.startswith(f"processor_{processor}.")]
         assert len(columns) == 78 and (max(columns) < 62 if processor % 2 == 0 else min(columns) >= 62)
@@ -139,7 +145,7 @@ def test_processors_have_quarters():
     ("cherry", "LFE5U-85F", "25f"), ("cherry", "LFE5U-45F", "85f"), ("pim", "LFE5U-85F", "25f"), ("pim", "LFE5U-45F", "85f")])
 def test_tiles_and_processors_without_a_plan(isa, device, preset):
     room = open_room(isa)
-    assert room.core.Engine.floorplan(device, room.params.SPACE.resolve(preset)) == {}
+    assert _floorplan(room, device, room.params.SPACE.resolve(preset)) == {}
 
 
 def test_shares_of_a_row_are_disjoint():

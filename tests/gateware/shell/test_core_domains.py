@@ -15,6 +15,7 @@ from quintet.boards.top import BoardTop
 from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.gateware.shell.core import CoreShell
 from quintet.gateware.shell.domains import DomainRequest, requested_domain
+from quintet.gateware.shell.engine import Engine
 
 SIZE = 1 << 14
 JOB = {"program_address": 0, "program_length": 4096, "target": 0x2000, "key": 0x3C}
@@ -135,12 +136,12 @@ def test_requests_are_checked(name, ratio, message):
 
 
 def test_one_domain_at_most():
-    class Engine:
+    class Asking(Engine):
         @staticmethod
         def domains(params):
             return params
-    assert requested_domain(object, {}) is None and requested_domain(Engine, {}) is None
-    assert requested_domain(Engine, {"array": 1.5}).ratio == Fraction(3, 2)
+    assert requested_domain(Engine, {}) is None and requested_domain(Asking, {}) is None
+    assert requested_domain(Asking, {"array": 1.5}).ratio == Fraction(3, 2)
     for wrong in ({"a": 1, "b": 2}, ("array", 2)):
         with pytest.raises(ValueError, match="An engine may ask for one clock domain, name -> ratio, not"):
-            requested_domain(Engine, wrong)
+            requested_domain(Asking, wrong)

@@ -159,7 +159,7 @@ def test_core_reset_in_mid_burst(seed):
 
 @pytest.mark.parametrize("change, message", [
     ({"family": "xc7"}, "Family must be one of"),
-    ({"memory_size": 100}, "Memory size must be a positive multiple of 64, not 100"),
+    ({"memory_size": 100}, "Memory size must be a positive multiple of 64 up to 2\\^32, not 100"),
 ])
 def test_bad_shell_arguments(change, message):
     with pytest.raises(ValueError, match=message):

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from ....gateware.cores.cherry.isa import ISA
-from ....gateware.cores.cherry.model.numbers import FRAC
 from ....gateware.cores.cherry.software import SOFTWARE
+from ....gateware.cores.cherry.tables import FRAC
 from ....gateware.isa.asm import assemble_text
 from ...job import Job, Load, Save, Source
 from ...recognition import Recognition

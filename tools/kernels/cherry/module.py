@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....gateware.cores.cherry.asm.decimals import element
-from ....gateware.cores.cherry.model.numbers import INF, NAN
+from ....gateware.cores.cherry.tables import INF, NAN
 from ..inputs import KernelError, check_name, check_whole
 from .blocks import BlockOps
 from .elementwise import ElementwiseOps

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from ....gateware.cores.cherry.asm.structure import sources
 from ....gateware.cores.cherry.isa import OUTPUT
-from ....gateware.cores.cherry.model.numbers import FRAC
 from ....gateware.cores.cherry.model.tiles import Tiles, compute
 from ....gateware.cores.cherry.operands import TILE as TILE_NAMES
 from ....gateware.cores.cherry.operands import TILES
+from ....gateware.cores.cherry.tables import FRAC
 from ..inputs import KernelError
 
 __all__ = ["LOWEST", "ZERO", "Area", "clearing", "left_by", "read_part"]

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 from ....gateware.cores.cherry.isa import SPECIAL
-from ....gateware.cores.cherry.model.numbers import FRAC
+from ....gateware.cores.cherry.tables import FRAC
 
 __all__ = ["ProgramText"]
 

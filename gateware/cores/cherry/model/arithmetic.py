@@ -2,7 +2,8 @@
 """Sums of products, comparisons and reduces of Cherry floats (specification, sections 4.1 to 4.3), on numpy arrays of patterns."""
 import numpy as np
 
-from .numbers import BIAS, FRAC, INF, NAN, ONE, is_nan, pack, round_value, significand, split
+from ..tables import BIAS, FRAC, INF, NAN, ONE
+from .numbers import is_nan, pack, round_value, significand, split
 
 __all__ = ["add", "dot", "gtz", "maximum", "mul", "relu", "sub"]
 

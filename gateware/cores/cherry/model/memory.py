@@ -2,29 +2,23 @@
 """Main memory as the golden model reaches it: words inside the memory window."""
 import numpy as np
 
-from .program import CherryFault
+from ....isa.machine import MemoryWindow
+from ....isa.outcome import RunFault
 
 __all__ = ["MainMemory"]
 
 
-class MainMemory:
-    """Words of ``memory`` (numpy uint8) from ``base`` to ``limit`` - 1.
+class MainMemory(MemoryWindow):
+    """Main memory in words.
 
-    Methods take ``pc``, the byte address that a fault names, and raise :class:`~.program.CherryFault`: ``window`` with the first
+    Methods take ``pc``, the byte address that a fault names, and raise :class:`~.outcome.RunFault`: ``window`` with the first
     byte address outside; ``bus`` where the window lies past the memory's end.
     """
-    def __init__(self, memory, base, limit, trace=None):
-        self.memory, self.base, self.limit, self.trace = memory, base, limit, trace
-
     def check(self, address, words, pc):
         """Refuses a range that is not inside the window."""
-        end = address + 4 * words
-        if address < self.base or address >= self.limit:
-            raise CherryFault("window", address, pc=pc)
-        if end > self.limit:
-            raise CherryFault("window", self.limit, pc=pc)
-        if end > len(self.memory):
-            raise CherryFault("bus", max(address, len(self.memory)), pc=pc)
+        for name, bad in (("window", self.outside(address, 4 * words)), ("bus", self.beyond(address, 4 * words))):
+            if bad is not None:
+                raise RunFault(name, bad, pc=pc)
 
     def word(self, address, pc):
         """One word."""
@@ -39,6 +33,4 @@ class MainMemory:
     def store(self, address, words, pc):
         """Writes words."""
         self.check(address, len(words), pc)
-        self.memory[address:address + 4 * len(words)] = np.asarray(words).astype("<u4").view(np.uint8)
-        if self.trace is not None:
-            self.trace(pc, address, 4 * len(words))
+        self.write(pc, address, np.asarray(words).astype("<u4").view(np.uint8))

@@ -2,14 +2,14 @@
 """The golden model of Cherry: program lists, programs, DMA, every fault, in integers (specification, sections 4, 6 and 7)."""
 import numpy as np
 
-from ....isa.outcome import FaultReport, Outcome
-from ....isa.registers import COMMON_REGISTERS
+from ....isa import machine
+from ....isa.outcome import RunFault
 from ..image import LIST_MAGIC, ImageError, Step, read_image, read_list_header, read_step
 from ..isa import ISA, LOOPS
 from ..params import cap_feature, cap_size
 from .memory import MainMemory
 from .overlap import Overlap, Promises
-from .program import CherryFault, Limit, ProgramRun, Work
+from .program import ProgramRun, Work
 from .races import Race, Races
 from .transfers import run_list
 
@@ -19,15 +19,13 @@ _ENTRY, _HEADER = 32, 32
 _LOW32 = 0xFFFF_FFFF
 
 
-class Model:
+class Model(machine.Model):
     """Cherry, instruction by instruction in canonical order.
 
     Parameters
     ----------
-    params : dict
-        Every build parameter, as ``SPACE.resolve`` gives them.
-    memory : numpy.ndarray
-        uint8, main memory from address 0; written in place.
+    params, memory
+        As of the base.
     races : bool
         Finds iterations of independent loops that share an element (raises :class:`~.races.Race`).
     shuffle : int or None
@@ -40,20 +38,12 @@ class Model:
     What a run counts (section 7.6): *instructions* (in an independent body by the group's size), *operations* (element operations),
     *bytes_read*, *bytes_written*. An instruction that faults counts nothing. Cycles are unknown here: ``cycle_limit`` counts
     instructions instead.
-
-    Raises
-    ------
-    ValueError
-        ``memory`` is no one-dimensional array of uint8.
     """
+    ISA = ISA
+
     def __init__(self, params, memory, *, races=True, shuffle=None):
-        if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
-            raise ValueError("memory must be a one-dimensional numpy array of uint8")
-        self.params = dict(params)
-        self.memory = memory
+        super().__init__(params, memory)
         self._races, self._shuffle = races, shuffle
-        self._writable = {r.name: r for r in (*COMMON_REGISTERS, *ISA.registers) if "w" in r.access and r.name != "control"}
-        self.reset()
 
     def reset(self):
         """Core reset. MEM is undefined after it; here it is +0."""
@@ -64,44 +54,30 @@ class Model:
 
         Raises
         ------
-        ValueError
-            A register that does not exist or cannot be written.
         Race, Overlap
             The program's result is not defined; ``pc`` is that of the access, or of the step's entry in its list.
         """
-        values = self._registers(registers)
-        run = _Run(self, values, Work(limit=cycle_limit), trace)
-        status, fault = "done", None
+        self.take_registers(registers)
+        run = _Run(self, Work(limit=cycle_limit), trace)
+        fault, pc = None, 0
         try:
             run.everything()
-        except CherryFault as error:
-            pc = run.pc_of(error.index) if error.pc is None else error.pc
-            status, fault = "fault", FaultReport(ISA.fault_codes[error.name], error.name, pc, error.detail)
-        except Limit as limit:
-            status, fault = "aborted", FaultReport(ISA.fault_codes["aborted"], "aborted", run.pc_of(limit.index), 0)
+        except RunFault as stop:
+            fault, pc = stop, run.pc_of(stop.index) if stop.pc is None else stop.pc
         except Race as race:
             race.pc = run.pc_of(race.index)
             raise
         work = run.work
-        return Outcome(status, fault, {"instructions": work.instructions, "operations": work.operations,
-                                       "bytes_read": work.bytes_read, "bytes_written": work.bytes_written},
-                       run.read_only(status))
-
-    def _registers(self, registers):
-        values = {name: r.reset_of() for name, r in self._writable.items()}
-        values["window_limit"] = len(self.memory)
-        for name, value in registers.items():
-            if name not in self._writable:
-                raise ValueError(f"cherry has no writable register {name!r}; it has {', '.join(self._writable)}")
-            values[name] = int(value) & self._writable[name].mask
-        return values
+        return self.outcome(fault, pc, {"instructions": work.instructions, "operations": work.operations,
+                                        "bytes_read": work.bytes_read, "bytes_written": work.bytes_written},
+                            run.read_only(fault is None))
 
 
 class _Run:
     """One run of a :class:`Model`."""
-    def __init__(self, model, values, work, trace):
-        self.model, self.params, self.values, self.work = model, model.params, values, work
-        self.main = MainMemory(model.memory, values["window_base"], values["window_limit"], trace)
+    def __init__(self, model, work, trace):
+        self.model, self.params, self.values, self.work = model, model.params, model.reg, work
+        self.main = MainMemory(model.memory, model.window.base, model.window.limit, trace)
         self.step, self.program, self._code = 0, None, 0
         self._shuffle = None if model._shuffle is None else np.random.default_rng(model._shuffle)
 
@@ -109,9 +85,9 @@ class _Run:
         """Byte address of an instruction of the program that runs."""
         return self._code + 4 * index & _LOW32
 
-    def read_only(self, status):
+    def read_only(self, done):
         """Read-only registers when stopped."""
-        program = self.program if status != "done" else None
+        program = None if done else self.program
         loops = [_LOW32] * LOOPS if program is None else program.loop_variables()
         context = _LOW32
         if program is not None and program.context is not None:
@@ -125,7 +101,7 @@ class _Run:
         values, mem = self.values, self.model.mem
         if values["dma_in_list"]:
             run_list(values["dma_in_list"], self.main, mem, self.work)
-        address, limit = values["program_address"] & ~3, values["program_length"]
+        address, limit = values["program_address"], values["program_length"]
         if self.main.word(address, address) == LIST_MAGIC:
             self._list(address, limit)
         else:
@@ -142,7 +118,7 @@ class _Run:
         try:
             image = read_image(self._words(address, pc), self.params, limit)
         except ImageError as error:
-            raise CherryFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
+            raise RunFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
         self.work.bytes_read += 4 * image.size
         self._code = address + 4 * image.code_word & _LOW32
         return image
@@ -151,7 +127,7 @@ class _Run:
         try:
             steps, size = read_list_header(self._words(address, address), limit)
         except ImageError as error:
-            raise CherryFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
+            raise RunFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
         self.work.bytes_read += _HEADER
         promises = Promises(len(self.model.mem))
         image, before = None, None
@@ -160,7 +136,7 @@ class _Run:
             try:
                 entry = read_step(self._words(address, entry_address), self.step, size)
             except ImageError as error:
-                raise CherryFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
+                raise RunFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
             self.work.bytes_read += _ENTRY
             if entry.image != before:
                 image = self._image(address + entry.image & _LOW32, entry_address, size - entry.image)

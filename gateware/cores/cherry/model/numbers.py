@@ -6,14 +6,9 @@ of fraction bits: 9 of an element, 17 of one of ACC in a build with ``acc_frac``
 """
 import numpy as np
 
-__all__ = ["BIAS", "FRAC", "INF", "NAN", "ONE", "bit_length", "is_nan", "narrow", "pack", "round_value", "significand", "split",
-           "widen"]
+from ..tables import BIAS, FRAC
 
-FRAC = 9
-BIAS = 127
-#: Patterns of an element: infinity, the one NaN that arithmetic produces, one.
-INF, NAN, ONE = 0x1FE00, 0x1FF00, 0x0FE00
-
+__all__ = ["bit_length", "is_nan", "narrow", "pack", "round_value", "significand", "split", "widen"]
 
 def split(x, frac=FRAC):
     """Sign, exponent field and fraction of patterns."""

@@ -4,31 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....isa.outcome import RunFault
 from ..asm.structure import sources
 from ..isa import LOOPS
+from ..tables import OPERATIONS
 from .races import Race
-from .tiles import OPERATIONS, Tiles, compute
+from .tiles import Tiles, compute
 
-__all__ = ["CherryFault", "Limit", "ProgramRun", "Work"]
+__all__ = ["ProgramRun", "Work"]
 
 _LOW18 = (1 << 18) - 1
 _ROWS, _COLUMNS = np.arange(4)[:, None], np.arange(4)
 #: Every context sees the uniform copies.
 _SHARED = (0, 0, 0, 0)
-
-
-class CherryFault(Exception):
-    """A fault: ``name``, ``detail``, index of the instruction, or byte address ``pc`` where it is none of a program's."""
-    def __init__(self, name, detail, index=None, pc=None):
-        super().__init__(f"{name}, detail {detail:#x}")
-        self.name, self.detail, self.index, self.pc = name, detail, index, pc
-
-
-class Limit(Exception):
-    """The limit of instructions is reached; ``index`` is the next one."""
-    def __init__(self, index):
-        super().__init__(f"limit reached before instruction {index}")
-        self.index = index
 
 
 @dataclass
@@ -92,13 +80,13 @@ class ProgramRun:
 
         Raises
         ------
-        CherryFault, Limit, Race
+        RunFault, Race
         """
         pc, end = 0, len(self.image.words)
         while pc < end:
             pc = self._group(pc) if self.stack and self.stack[-1].independent else self._ordered(pc)
         if self.stack:
-            raise CherryFault("program_end", self.stack[-1].index, end - 1)
+            raise RunFault("program_end", self.stack[-1].index, end - 1)
 
     # Instructions
 
@@ -108,13 +96,13 @@ class ProgramRun:
             self._decoded[word] = self.isa.decode(word, self.params)
         decoded = self._decoded[word]
         if decoded.fault is not None:
-            raise CherryFault(decoded.fault, decoded.detail, index)
+            raise RunFault(decoded.fault, decoded.detail, index)
         return decoded.instruction.mnemonic, decoded.values
 
     def _count(self, index, number):
         work = self.work
         if work.limit is not None and work.instructions + number > work.limit:
-            raise Limit(index)
+            raise RunFault("aborted", 0, index)
 
     def _ordered(self, pc):
         self._count(pc, 1)
@@ -133,17 +121,17 @@ class ProgramRun:
 
     def _start(self, pc, index, independent):
         if self.stack and self.stack[-1].independent:
-            raise CherryFault("state", index | 1 << 8, pc)
+            raise RunFault("state", index | 1 << 8, pc)
         if any(loop.index == index for loop in self.stack):
-            raise CherryFault("state", index | 2 << 8, pc)
+            raise RunFault("state", index | 2 << 8, pc)
         if index not in self.image.loops:
-            raise CherryFault("undeclared", index, pc)
+            raise RunFault("undeclared", index, pc)
         count, body = self.image.loops[index]
         if independent and self.image.contexts and count > self.image.contexts:
-            raise CherryFault("state", index | 6 << 8, pc)
+            raise RunFault("state", index | 6 << 8, pc)
         if not count:
             if pc + body + 2 > len(self.image.words):
-                raise CherryFault("program_end", index, pc)
+                raise RunFault("program_end", index, pc)
             return pc + body + 2
         self.stack.append(_Loop(index, pc, count, body, independent))
         if independent and self.races is not None:
@@ -152,12 +140,12 @@ class ProgramRun:
 
     def _end(self, pc, index):
         if not self.stack:
-            raise CherryFault("state", index | 3 << 8, pc)
+            raise RunFault("state", index | 3 << 8, pc)
         loop = self.stack[-1]
         if loop.index != index:
-            raise CherryFault("state", index | 4 << 8, pc)
+            raise RunFault("state", index | 4 << 8, pc)
         if pc - loop.start != loop.body + 1:
-            raise CherryFault("state", index | 5 << 8, pc)
+            raise RunFault("state", index | 5 << 8, pc)
         loop.iteration += self._size(loop)
         if loop.iteration < loop.count:
             return loop.start + 1
@@ -185,10 +173,10 @@ class ProgramRun:
                     self.work.instructions += size
                     return pc
                 if name in ("start_loop", "start_independent_loop"):
-                    raise CherryFault("state", values["loop"] | 1 << 8, pc)
+                    raise RunFault("state", values["loop"] | 1 << 8, pc)
                 if "apu" in values:
                     self._declared(pc, values["apu"])
-            except CherryFault:
+            except RunFault:
                 self._run_waiting(waiting, size)
                 self._place(0)
                 raise
@@ -214,7 +202,7 @@ class ProgramRun:
     def _count_in_group(self, pc, size, waiting):
         try:
             self._count(pc, size)
-        except Limit:
+        except RunFault:
             self._run_waiting(waiting, size)
             raise
 
@@ -259,7 +247,7 @@ class ProgramRun:
 
     def _declared(self, pc, apu):
         if apu not in self.image.units:
-            raise CherryFault("undeclared", apu | 1 << 8, pc)
+            raise RunFault("undeclared", apu | 1 << 8, pc)
 
     def _addresses(self, values, first, last):
         """Addresses of a tile access, shape (contexts, rows, columns)."""
@@ -279,7 +267,7 @@ class ProgramRun:
         bad = int(wrong.any((1, 2)).argmax())
         if self.stack_is_independent:
             self._place(first + bad)
-        return bad, CherryFault("mem_range", int(addresses[bad][wrong[bad]][0]), pc)
+        return bad, RunFault("mem_range", int(addresses[bad][wrong[bad]][0]), pc)
 
     def _note_accesses(self, kind, pc, addresses, first):
         """Tells :class:`Races` of an access in contexts from ``first`` on (``None``: once for all)."""

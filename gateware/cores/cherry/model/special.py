@@ -1,49 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Division, exponential, logarithm and power of Cherry floats: the integer algorithms of the specification, section 4.4.
 
-Proven there: exp and log of every element, and quotients of all pairs of significands, are correctly rounded. The tables are
-computed from their definition and are the same that the gateware's ROMs hold.
+Proven there: exp and log of every element, and quotients of all pairs of significands, are correctly rounded.
 """
-from decimal import Decimal, localcontext
-from functools import cache
-
 import numpy as np
 
-from .numbers import BIAS, FRAC, INF, NAN, ONE, bit_length, is_nan, round_value, significand, split
+from ..tables import BIAS, FRAC, INF, L2E, LNC, NAN, ONE, expt, logt, rect
+from .numbers import bit_length, is_nan, round_value, significand, split
 
-__all__ = ["L2E", "LNC", "div", "exp", "expt", "log", "logt", "power", "rect"]
+__all__ = ["div", "exp", "log", "power"]
 
-#: round(2^27 log2 e), round(2^16 ln 2).
-L2E, LNC = 0xB8AA3B3, 0xB172
-
-_ENTRIES = 512
 _SIGN = 1 << 17
-
-
-def _table(value):
-    with localcontext() as context:
-        context.prec = 40
-        return np.array([int(value(n).to_integral_value()) for n in range(_ENTRIES)], np.int64)
-
-
-@cache
-def logt():
-    """LOGT[f] = round(2^32 log2(1 + f/512))."""
-    ln2 = Decimal(2).ln()
-    return _table(lambda f: (Decimal(512 + f) / 512).ln() / ln2 * (1 << 32))
-
-
-@cache
-def expt():
-    """EXPT[k] = round(2^26 2^(k/512))."""
-    ln2 = Decimal(2).ln()
-    return _table(lambda k: (ln2 * k / 512).exp() * (1 << 26))
-
-
-@cache
-def rect():
-    """RECT[f] = round(2^21 * 512/(512 + f))."""
-    return _table(lambda f: Decimal(1 << 30) / (512 + f))
 
 
 def _expcore(sign, negative, t):

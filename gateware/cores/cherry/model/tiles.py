@@ -2,16 +2,13 @@
 """Tile registers with their uniform and private copies, and what each instruction does to them (specification, sections 4.1 to 4.6)."""
 import numpy as np
 
+from ..tables import FRAC
 from . import arithmetic, special
-from .numbers import FRAC, narrow, widen
+from .numbers import narrow, widen
 
-__all__ = ["OPERATIONS", "Tiles", "compute"]
+__all__ = ["Tiles", "compute"]
 
 INPUT, WEIGHTS, OUTPUT, ACC = range(4)
-
-#: Element operations that an execution of an instruction counts; what is not here counts none.
-OPERATIONS = {"matmul": 64, **dict.fromkeys(("mulacc", "add", "sub", "mul", "div", "pow", "max", "sum", "relu", "exp", "log", "gtz"),
-                                            16)}
 
 _ELEMENTWISE = {
     "add": arithmetic.add, "sub": arithmetic.sub, "mul": arithmetic.mul, "div": special.div, "pow": special.power,

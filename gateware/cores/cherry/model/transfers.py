@@ -2,9 +2,10 @@
 """DMA between main memory and MEM: descriptors and their formats (specification, section 7.2), on numpy arrays."""
 import numpy as np
 
+from ....isa.outcome import RunFault
 from ..image import BITS, DESCRIPTOR_BYTES, FILL, IN, ImageError, read_descriptor, row_words
-from .numbers import INF, NAN, is_nan, pack, round_value, split
-from .program import CherryFault
+from ..tables import INF, NAN
+from .numbers import is_nan, pack, round_value, split
 
 __all__ = ["from_words", "run_list", "to_words"]
 
@@ -68,16 +69,16 @@ def run_list(address, memory, mem, work, touched=None):
 
     Raises
     ------
-    CherryFault
+    RunFault
     """
     if address & 3:
-        raise CherryFault("descriptor", address, pc=address)
+        raise RunFault("descriptor", address, pc=address)
     while True:
         here = address & _LOW32
         try:
             descriptor = read_descriptor(lambda offset, here=here: memory.word(here + offset & _LOW32, here))
         except ImageError as error:
-            raise CherryFault("descriptor", error.word, pc=here) from None
+            raise RunFault("descriptor", error.word, pc=here) from None
         work.bytes_read += DESCRIPTOR_BYTES
         if descriptor is None:
             return
@@ -95,7 +96,7 @@ def _transfer(d, pc, memory, mem, work, touched):
             memory.check(main, width, pc)
         outside = at >= len(mem)
         if outside.any():
-            raise CherryFault("dma_range", int(at[outside][0]), pc=pc)
+            raise RunFault("dma_range", int(at[outside][0]), pc=pc)
         if d.op == FILL:
             mem[at] = d.main
         elif d.op == IN:

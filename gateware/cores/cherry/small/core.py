@@ -14,11 +14,9 @@ products and comparisons have units.
 """
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
-from ....memory.port import MemoryPort
 from ....primitives.bram import BlockRAM
-from ....shell.engine import EngineControl, Stall
+from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_feature, cap_size
 from .alu import SerialAlu
@@ -31,19 +29,17 @@ from .program import ALU, COPIES, DST, KIND, UNIFORM, microprogram
 __all__ = ["MicroEngine"]
 
 
-class MicroEngine(wiring.Component):
-    """Small engine, for builds of which :func:`~.params.microcoded` is true; parameters are checked by :func:`~.core.Engine`.
+class MicroEngine(Engine):
+    """Small engine, for builds of which :func:`~.params.microcoded` is true.
 
     Members
     -------
     control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
     memory : Out, one memory port
     """
-    def __init__(self, *, params, beat_bytes, memory_size, family=None):
-        self.params, self.family = params, family
-        self.machine = MicroMachine(program=microprogram(params, memory_size), beat_bytes=beat_bytes)
-        super().__init__({"control": Out(EngineControl(registers=ISA.registers, operations_bits=7, bytes_bits=6)),
-                          "memory": Out(MemoryPort(beat_bytes)).array(1)})
+    def prepare(self):
+        self.machine = MicroMachine(program=microprogram(self.params, self.memory_size), beat_bytes=self.beat_bytes)
+        return EngineControl(registers=ISA.registers, operations_bits=7, bytes_bits=6), 1
 
     def elaborate(self, platform):
         m = Module()

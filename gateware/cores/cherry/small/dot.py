@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..engine.memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 from ..engine.ops import DotKind, ProgressLayout, TileRead, TileWrite, Unit, dot_op
 from ..engine.units.contexts import ContextIterator
-from ..model.numbers import ONE
+from ..tables import ONE
 from .elements import ElementReader, ElementWriter
 from .sum import SerialSum
 

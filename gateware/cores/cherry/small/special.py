@@ -12,8 +12,7 @@ entries are those nearest to the exact ones but for a few units, chosen so that 
 Rounding is to the nearest, up from the middle: of the values that are rounded one alone lies there, 1 + 2^-10 as a power of two.
 """
 from ..isa import ISA, OUTPUT
-from ..model.numbers import INF, NAN, ONE
-from ..model.special import L2E, LNC
+from ..tables import INF, L2E, LNC, NAN, ONE
 
 __all__ = ["TABLES", "special"]
 

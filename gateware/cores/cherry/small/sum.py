@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....primitives.dsp import MultiplierArray
-from ..model.numbers import FRAC
+from ..tables import FRAC
 
 __all__ = ["SerialSum"]
 

@@ -5,8 +5,8 @@ from collections import deque
 
 import numpy as np
 
-from ....isa.outcome import FaultReport, Outcome
-from ....isa.registers import COMMON_REGISTERS
+from ....isa import machine
+from ....isa.outcome import RunFault
 from ..isa import CFG_NAMES, ISA, cfg_built, cfg_legal
 from .arithmetic import FloatUnit, IntegerUnit, conv_rows, pool_rows
 
@@ -19,21 +19,13 @@ _SATURATED = 0xFFFF_FFFF
 _LOW32 = 0xFFFF_FFFF
 
 
-class _Fault(Exception):
-    def __init__(self, name, detail):
-        self.name = name
-        self.detail = detail
-
-
-class Model:
+class Model(machine.Model):
     """OpenTPU, instruction by instruction.
 
     Parameters
     ----------
-    params : dict
-        Every build parameter, as ``SPACE.resolve`` gives them.
-    memory : numpy.ndarray
-        uint8, main memory from address 0; written in place.
+    params, memory
+        As of the base.
     mode : str
         ``"int8"``, the gateware's arithmetic, or ``"float32"`` (section 5, erratum 19): vectors, tiles and accumulators
         are float32, nothing is truncated. Programs and registers are the same, also the range checks; vectors and tiles
@@ -55,11 +47,12 @@ class Model:
     A ``bus_error`` arises where memory ends: its detail is the first address past the end that the instruction (or the
     fetch) needs; the address of a core's request depends on how it cuts its bursts.
     """
+    ISA = ISA
+
     def __init__(self, params, memory, *, mode="int8", hostmem=None, weights=None):
         if mode not in _UNITS:
             raise ValueError(f"mode must be one of int8, float32, not {mode!r}")
-        if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
-            raise ValueError("memory must be a one-dimensional numpy array of uint8")
+        super().__init__(params, memory)
         n = params["n"]
         if mode == "float32":
             for name, array, shape in (("hostmem", hostmem, (n,)), ("weights", weights, (n, n))):
@@ -68,8 +61,6 @@ class Model:
                     raise ValueError(f"{name} must be a float32 array of shape [..., {', '.join(map(str, shape))}]")
         elif hostmem is not None or weights is not None:
             raise ValueError("hostmem and weights belong to mode float32")
-        self.params = dict(params)
-        self.memory = memory
         self.mode = mode
         self._hostmem = hostmem
         self._weights = weights
@@ -82,9 +73,6 @@ class Model:
         }
         if params["ext_norm"] or params["ext_conv"] or params["ext_pool"]:
             self._execute[ISA.opcodes["CFG"]] = self._cfg_instruction
-        self._writable = {r.name: r for r in (*COMMON_REGISTERS, *ISA.registers)
-                          if "w" in r.access and r.name != "control"}
-        self.reset()
 
     def reset(self):
         """Core reset. The core keeps nothing from run to run but ``sync_tag``, which the next start clears too."""
@@ -104,111 +92,77 @@ class Model:
 
     # Start
 
-    def _take_registers(self, given):
-        values = {r.name: r.reset for r in self._writable.values()}
-        values["window_limit"] = min(self.memory.size, _LOW32)
-        values["cfg_norm"] = self.params["norm_reset"]
-        for name, value in given.items():
-            if name not in self._writable:
-                raise ValueError(f"no writable register {name!r}; there are {', '.join(self._writable)}")
-            if not 0 <= value <= _LOW32:
-                raise ValueError(f"register {name} must be 0 to 0xffffffff, not {value!r}")
-            only_if = self._writable[name].only_if
-            if only_if is None or self.params[only_if]:
-                values[name] = int(value)
-        self._reg = {name: value & self._writable[name].mask for name, value in values.items()}
-        self._program = self._reg["program_address"] & -ISA.program_align
-
     def _check_start(self):
-        reg, offset = self._reg, {r.name: r.offset for r in self._writable.values()}
-        length = reg["program_length"]
+        reg, offset = self.reg, {name: r.offset for name, (r, _) in self._writable.items()}
+        program, length = reg["program_address"], reg["program_length"]
         if length == 0 or length % WORD_BYTES:
-            raise _Fault("bad_register", offset["program_length"])
+            raise RunFault("bad_register", offset["program_length"])
         base, limit = reg["hostmem_base"], reg["hostmem_limit"]
-        overlap = base < limit and self._program < limit and base < self._program + length
+        overlap = base < limit and program < limit and base < program + length
         if base % 16 or overlap:
-            raise _Fault("bad_register", offset["hostmem_base"])
+            raise RunFault("bad_register", offset["hostmem_base"])
         if limit < base:
-            raise _Fault("bad_register", offset["hostmem_limit"])
+            raise RunFault("bad_register", offset["hostmem_limit"])
         if reg["weights_base"] % 16:
-            raise _Fault("bad_register", offset["weights_base"])
+            raise RunFault("bad_register", offset["weights_base"])
         if reg["weights_limit"] < reg["weights_base"]:
-            raise _Fault("bad_register", offset["weights_limit"])
+            raise RunFault("bad_register", offset["weights_limit"])
         for number, name in enumerate(CFG_NAMES):
             if cfg_built(number, self.params) and not cfg_legal(number, reg[f"cfg_{name}"]):
-                raise _Fault("bad_config", number)
-        self._check_window(self._program, length)
+                raise RunFault("bad_config", number)
+        self._check_window(program, length)
 
     def _check_window(self, address, size):
-        base, limit = self._reg["window_base"], self._reg["window_limit"]
-        if not base <= address < limit:
-            raise _Fault("window", address & _LOW32)
-        if address + size > limit:
-            raise _Fault("window", limit)
+        outside = self.window.outside(address, size)
+        if outside is not None:
+            raise RunFault("window", outside)
+
+    def _check_bus(self, address, size):
+        beyond = self.window.beyond(address, size)
+        if beyond is not None:
+            raise RunFault("bus_error", beyond)
 
     # A run
 
     def run(self, registers, cycle_limit=None, trace=None):
-        """One run; see docs/contracts.md, section 6.
-
-        Parameters
-        ----------
-        registers : dict
-            Values of writable registers by name; all others are at reset.
-        cycle_limit : int, optional
-            Instructions after which the run is aborted (cycles are unknown here).
-        trace : callable, optional
-            Called as ``trace(pc, address, size)`` for every range of main memory written.
-
-        Returns
-        -------
-        Outcome
-
-        Raises
-        ------
-        ValueError
-            A register that is not there, or a value that does not fit it.
-        """
-        self._take_registers(registers)
+        """One run; see docs/contracts.md, section 6."""
+        self.take_registers(registers, trace, cfg_norm=self.params["norm_reset"])
         params = self.params
         self._unit = _UNITS[self.mode](n=self._n, ub_rows=params["ub_rows"], acc_rows=params["acc_rows"],
-                                       compat=bool(self._reg["sigmoid_compat"]))
+                                       compat=bool(self.reg["sigmoid_compat"]))
         self._queue.clear()
         self._sync_tag = 0
-        self._cfg = [self._reg[f"cfg_{name}"] for name in CFG_NAMES]
-        self._trace = trace
+        self._cfg = [self.reg[f"cfg_{name}"] for name in CFG_NAMES]
         self._operations = self._bytes_read = self._bytes_written = 0
         retired = 0
-        self._pc = self._program
+        self._pc = self.reg["program_address"]
         fault = None
         try:
             self._check_start()
-            end = self._program + self._reg["program_length"]
+            end = self._pc + self.reg["program_length"]
             running = True
             while running:
                 if cycle_limit is not None and retired >= cycle_limit:
-                    raise _Fault("aborted", 0)
+                    raise RunFault("aborted", 0)
                 if self._pc == end:
-                    raise _Fault("program_end", self._reg["program_length"])
+                    raise RunFault("program_end", self.reg["program_length"])
                 running = self._step()
                 retired += 1
                 self._pc += WORD_BYTES
-        except _Fault as stop:
-            fault = FaultReport(ISA.fault_codes[stop.name], stop.name, self._pc & _LOW32, stop.detail)
-        status = "done" if fault is None else "aborted" if fault.name == "aborted" else "fault"
+        except RunFault as stop:
+            fault = stop
         counters = {"instructions": retired, "operations": self._operations,
                     "bytes_read": self._bytes_read + WORD_BYTES * retired, "bytes_written": self._bytes_written}
-        return Outcome(status, fault, counters, {"sync_tag": self._sync_tag})
+        return self.outcome(fault, self._pc, counters, {"sync_tag": self._sync_tag})
 
     def _step(self):
         """Execute the word at pc; false after HLT."""
         pc = self._pc
-        if pc + WORD_BYTES > self.memory.size:
-            raise _Fault("bus_error", max(pc, self.memory.size))
+        self._check_bus(pc, WORD_BYTES)
         opcode, flags, length, addr, high, low = struct.unpack_from(">BBBQBH", self.memory, pc)
         execute = self._execute.get(opcode)
         if execute is None:
-            raise _Fault("illegal_opcode", opcode)
+            raise RunFault("illegal_opcode", opcode)
         return execute(flags, length, addr, high << 16 | low)
 
     # Checks, in the order of the table of section 6
@@ -217,21 +171,21 @@ class Model:
     def _must_be_zero(flags=0, length=0, addr=0, ub=0):
         for number, bits in enumerate((flags, length, addr, ub), 1):
             if bits:
-                raise _Fault("bad_field", number)
+                raise RunFault("bad_field", number)
 
     def _check_ub(self, ub, count):
         if ub + count > self.params["ub_rows"]:
-            raise _Fault("ub_range", ub + count - 1)
+            raise RunFault("ub_range", ub + count - 1)
 
     def _check_acc(self, addr, count):
         if addr + count > self.params["acc_rows"]:
-            raise _Fault("acc_range", min(addr + count - 1, _SATURATED))
+            raise RunFault("acc_range", min(addr + count - 1, _SATURATED))
 
     def _check_host(self, addr, count):
         """Byte address and size of host vectors ``addr`` .. ``addr + count - 1``."""
-        address, size = self._reg["hostmem_base"] + self._n * addr, self._n * count
-        if address + size > self._reg["hostmem_limit"]:
-            raise _Fault("host_range", (addr + count - 1) & _LOW32)
+        address, size = self.reg["hostmem_base"] + self._n * addr, self._n * count
+        if address + size > self.reg["hostmem_limit"]:
+            raise RunFault("host_range", addr + count - 1)
         self._check_window(address, size)
         return address, size
 
@@ -256,7 +210,7 @@ class Model:
     def _cfg_instruction(self, flags, length, addr, ub):
         value = addr & _LOW32
         if not cfg_built(ub, self.params) or not cfg_legal(ub, value):
-            raise _Fault("bad_config", ub)
+            raise RunFault("bad_config", ub)
         self._must_be_zero(flags, length, addr >> 32)
         self._cfg[ub] = value
         return True
@@ -267,8 +221,7 @@ class Model:
         self._check_ub(ub, count)
         address, size = self._check_host(addr, count)
         if self._hostmem is None:
-            if address + size > self.memory.size:
-                raise _Fault("bus_error", max(address, self.memory.size))
+            self._check_bus(address, size)
             data = self.memory[address:address + size].view(np.int8).reshape(count, self._n)
         else:
             data = self._hostmem[addr:addr + count]
@@ -283,11 +236,8 @@ class Model:
         address, size = self._check_host(addr, count)
         data = self._unit.ub[ub:ub + count]
         if self._hostmem is None:
-            if address + size > self.memory.size:
-                raise _Fault("bus_error", max(address, self.memory.size))
-            self.memory[address:address + size] = data.reshape(-1).view(np.uint8)
-            if self._trace is not None:
-                self._trace(self._pc, address, size)
+            self._check_bus(address, size)
+            self.window.write(self._pc, address, data.reshape(-1).view(np.uint8))
         else:
             self._hostmem[addr:addr + count] = data
         self._bytes_written += size
@@ -296,16 +246,15 @@ class Model:
     def _rw(self, flags, length, addr, ub):
         self._must_be_zero(flags, length, ub=ub)
         size = self._n * self._n
-        address = self._reg["weights_base"] + size * addr
-        if address + size > self._reg["weights_limit"]:
-            raise _Fault("weight_range", addr & _LOW32)
+        address = self.reg["weights_base"] + size * addr
+        if address + size > self.reg["weights_limit"]:
+            raise RunFault("weight_range", addr)
         capacity = self.params["wfifo_tiles"] + 1
         if len(self._queue) >= capacity:
-            raise _Fault("weight_overflow", capacity)
+            raise RunFault("weight_overflow", capacity)
         self._check_window(address, size)
         if self._weights is None:
-            if address + size > self.memory.size:
-                raise _Fault("bus_error", max(address, self.memory.size))
+            self._check_bus(address, size)
             tile = self.memory[address:address + size].view(np.int8).reshape(self._n, self._n)
         else:
             tile = self._weights[addr]
@@ -322,16 +271,16 @@ class Model:
         self._check_acc(addr, count)
         if flags & 1:
             if not self._queue:
-                raise _Fault("weight_underflow", 0)
+                raise RunFault("weight_underflow", 0)
             self._unit.tile = self._queue.popleft()
         elif self._unit.tile is None:
-            raise _Fault("no_weights", 0)
+            raise RunFault("no_weights", 0)
         rows = slice(ub, ub + count)
         if convolve:
             rows = conv_rows(self._cfg[1], ub, count)
             outside = rows[rows >= self.params["ub_rows"]]
             if outside.size:
-                raise _Fault("ub_range", int(outside[0]))
+                raise RunFault("ub_range", int(outside[0]))
         self._unit.multiply(rows, addr, count, flags & 4)
         self._operations += self._n * self._n * count
         return True
@@ -343,11 +292,11 @@ class Model:
         self._check_ub(ub, count)
         if pool:
             if addr >= self.params["acc_rows"]:
-                raise _Fault("acc_range", min(addr, _SATURATED))
+                raise RunFault("acc_range", min(addr, _SATURATED))
             rows = pool_rows(self._cfg[2], self._cfg[3], addr, count)
             outside = rows[rows >= self.params["acc_rows"]]
             if outside.size:
-                raise _Fault("acc_range", int(outside[0]))
+                raise RunFault("acc_range", int(outside[0]))
             values = self._unit.acc[rows].max(axis=1)
         else:
             self._check_acc(addr, count)

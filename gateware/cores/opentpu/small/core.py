@@ -15,12 +15,9 @@ An instruction is retired when it and all older ones can no longer fail: those i
 """
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 from amaranth.utils import exact_log2
 
-from ....memory.port import MemoryPort
-from ....primitives.bram import check_family
-from ....shell.engine import EngineControl, Stall
+from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from .compute import ComputeUnit, N
 from .instructions import Command, Cond, External
@@ -41,27 +38,20 @@ def lean_fits(params, beat_bytes):
             and (params["multiplier"] == "lut" or params["dsp_limit"] >= N * N))
 
 
-class LeanEngine(wiring.Component):
+class LeanEngine(Engine):
     """OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`lean_fits` holds.
 
-    Parameters and members as :class:`~.core.PipelinedEngine`, but one memory port.
+    One memory port.
 
     An RW and the MMC behind it take 24 cycles of the micro machine, so MMCs of more rows than that run at a row a cycle; MMC to MMC
     costs one cycle more than its rows, with or without a switch, and so does ACT.
     """
-    def __init__(self, *, params, beat_bytes, memory_size, family=None):
-        check_family(family)
-        if not lean_fits(params, beat_bytes):
+    def prepare(self):
+        if not lean_fits(self.params, self.beat_bytes):
             raise ValueError("The small engine has one bank, no chaining, no extension but SYNC, n = 4 and beats of 4 bytes, "
                              "more rows in the unified buffer than in the accumulators, and no dsp_pair")
-        if not isinstance(memory_size, int) or memory_size < 1:
-            raise ValueError(f"Memory size must be a positive number of bytes, not {memory_size!r}")
-        self.params, self.family = params, family
-        super().__init__({
-            "control": Out(EngineControl(registers=ISA.registers, operations_bits=(N * N).bit_length(),
-                                         bytes_bits=(N + _WORD_BYTES).bit_length(), counters=ISA.counters)),
-            "memory": Out(MemoryPort(beat_bytes)).array(1),
-        })
+        return EngineControl(registers=ISA.registers, operations_bits=(N * N).bit_length(), bytes_bits=(N + _WORD_BYTES).bit_length(),
+                             counters=ISA.counters), 1
 
     def elaborate(self, platform):
         m = Module()
@@ -141,7 +131,14 @@ class LeanEngine(wiring.Component):
         }
         m.d.comb += [micro.external[number].eq(value) for number, value in values.items()]
 
-        # Between the parts
+        self._connect(m, micro, mover, compute, command, opcode, flags, slot, is_mmc, is_tile, started)
+        self._run(m, micro, compute, command, flags, idle, started)
+        self._count(m, micro, mover, compute, now)
+        return m
+
+    def _connect(self, m, micro, mover, compute, command, opcode, flags, slot, is_mmc, is_tile, started):
+        """Between the parts."""
+        control, regs = self.control, self.control.reg
         m.d.comb += [
             micro.start.eq(started), micro.entry.eq(Mux(mover.skip, 0, mover.opcode)), micro.known.eq(mover.skip | (mover.opcode[3:] == 0)),
             micro.slot.eq(slot), micro.halt.eq(mover.error & ~mover.skip | mover.trouble | control.abort),
@@ -159,7 +156,9 @@ class LeanEngine(wiring.Component):
             compute.load.eq(mover.load), compute.load_row.eq(mover.row), mover.loaded.eq(compute.loaded),
         ]
 
-        # The run
+    def _run(self, m, micro, compute, command, flags, idle, started):
+        """The run, from start to finish."""
+        p, control = self.params, self.control
         m.d.comb += [
             control.ready.eq(idle & ~compute.sweeping), control.fault_pc.eq(micro.result), control.fault_detail.eq(micro.operand),
             control.interrupt.eq(command[Command.SYNC] & flags[0]),
@@ -178,7 +177,9 @@ class LeanEngine(wiring.Component):
             if p["ext_sync"]:
                 m.d.sync += control.val.sync_tag.eq(0)
 
-        # Counters, a cycle late: nothing is counted in the last cycles before the end
+    def _count(self, m, micro, mover, compute, now):
+        """Counters, a cycle late: nothing is counted in the last cycles before the end."""
+        control = self.control
         writing = mover.active & mover.writing
         m.d.sync += [
             control.retired.eq(now), control.operations.eq(Mux(compute.work, N * N, 0)),
@@ -197,4 +198,3 @@ class LeanEngine(wiring.Component):
                 m.d.sync += control.stall.eq(Stall.WRITE)
             with m.Elif(mover.active):
                 m.d.sync += control.stall.eq(Stall.OPERAND)
-        return m

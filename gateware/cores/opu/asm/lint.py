@@ -2,6 +2,8 @@
 """Checks of a whole OPU program before it runs (specification, section 6: every fault but ``bus`` follows from program,
 parameters, region table and window). Pure Python."""
 
+from ....isa.outcome import RunFault
+
 __all__ = ["check_job", "describe", "lint"]
 
 _REGISTERS = ("shape.ifm", "shape.ofm", "shape.ker", "mem.ifm", "mem.ofm")
@@ -39,7 +41,7 @@ def _capacity(step, machine, params):
 
 
 def describe(fault, word, machine):
-    """A sentence on ``fault`` (:class:`~.sequence.OpuFault`), raised by ``word`` in front of ``machine``."""
+    """A sentence on ``fault`` (:class:`~.outcome.RunFault`), raised by ``word`` in front of ``machine``."""
     from ..isa import ISA
     name, detail = fault.name, fault.detail
     text = {"illegal_op": lambda: f"opcode {detail} is no instruction",
@@ -69,7 +71,7 @@ def lint(items, params):
     first fault nothing is. A written instruction too large for ``params`` is an error, a raw word never.
     """
     from ..isa import ISA
-    from ..model.sequence import OpuFault, Sequence
+    from ..model.sequence import Sequence
     machine = Sequence(params or "8-8-16-16", params)
     faulted = False
     for index, item in enumerate(items):
@@ -82,7 +84,7 @@ def lint(items, params):
             message = _overlaps(machine.step(item.word), machine)
             if message:
                 yield index, message
-        except OpuFault as fault:
+        except RunFault as fault:
             faulted = True
             message = describe(fault, item.word, machine)
             yield (index, message, "error") if fault.name == "capacity" and not item.raw else (index, message)
@@ -109,7 +111,7 @@ def check_job(program, registers, params):
         ``capacity``, or a ``region_limit`` above the largest region.
     """
     from ..isa import REGIONS
-    from ..model.sequence import FULL_REGION, OpuFault, Regions, Sequence
+    from ..model.sequence import FULL_REGION, Regions, Sequence
     for r in range(REGIONS):
         limit = registers.get(f"region_limit[{r}]", 0)
         if limit > FULL_REGION:
@@ -125,7 +127,7 @@ def check_job(program, registers, params):
             return [*found, f"{where}: the program leaves the memory window: fault window"]
         try:
             step = machine.step(word)
-        except OpuFault as fault:
+        except RunFault as fault:
             message = f"{where}: {describe(fault, word, machine)}"
             if fault.name == "capacity":
                 raise ValueError(message) from None

@@ -4,33 +4,25 @@ import warnings
 
 import numpy as np
 
-from ....isa.outcome import FaultReport, Outcome
-from ....isa.registers import COMMON_REGISTERS
-from ..isa import ISA
+from ....isa import machine
+from ....isa.outcome import RunFault
+from ..isa import BIAS, IFM, ISA, KER, OFM
 from ..params import cap_lanes
 from ..types import SLOT, type_set
 from . import arithmetic
-from .sequence import BIAS, IFM, KER, OFM, OpuFault, Regions, Sequence
+from .sequence import Regions, Sequence
 
 __all__ = ["Model", "SelfModifyingProgram"]
 
 _WORD_BYTES = 4
-_LOW32 = 0xFFFF_FFFF
 
 
 class SelfModifyingProgram(UserWarning):
     """A program wrote to its own words; the model runs it as it was at the start, a core may not (section 2.4)."""
 
 
-class Model:
+class Model(machine.Model):
     """OPU, instruction by instruction.
-
-    Parameters
-    ----------
-    params : dict
-        Every build parameter, as ``SPACE.resolve`` gives them.
-    memory : numpy.ndarray
-        uint8, main memory from address 0; written in place.
 
     What a run counts (sections 7.2 and 10.1), over the instructions completed, ``end`` included; an instruction that
     faults counts nothing (a core may have counted bytes moved before a bus error):
@@ -46,27 +38,15 @@ class Model:
     A ``bus`` fault arises where memory ends, and is seen only where ``window_limit`` lies past it: its detail is the first
     address past the end inside the array (or the word); the address of a core's request depends on how it cuts its bursts.
     A store that raises it writes nothing here.
-
-    Raises
-    ------
-    ValueError
-        ``memory`` is no one-dimensional array of uint8.
     """
+    ISA = ISA
+
     def __init__(self, params, memory):
-        if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
-            raise ValueError("memory must be a one-dimensional numpy array of uint8")
-        self.params = dict(params)
-        self.memory = memory
+        super().__init__(params, memory)
         self.types = type_set(params)
         self._dtypes = {bits: np.dtype(f"<i{bits // 8}") for bits in (8, 16, 32)}
-        self._writable = {}
-        for r in (*COMMON_REGISTERS, *ISA.registers):
-            if "w" in r.access and r.name != "control":
-                for k in range(r.count):
-                    self._writable[r.name if r.count == 1 else f"{r.name}[{k}]"] = r
         self._run = {"ld.ifm": self._ld_ifm, "ld.ker": self._ld_ker, "ld.bias": self._ld_bias, "conv": self._conv,
                      "conv.bias": self._conv, "conv.acc": self._conv, "store": self._store, "pad": self._pad}
-        self.reset()
 
     def reset(self):
         """Core reset. Nothing is kept from run to run."""
@@ -83,43 +63,15 @@ class Model:
     def _shown(self, bit, buffer):
         return buffer if self._sequence is not None and self._sequence.valid & bit else None
 
-    def _take_registers(self, given):
-        for name, value in given.items():
-            if name not in self._writable:
-                raise ValueError(f"no writable register {name!r}; there are {', '.join(self._writable)}")
-            if not 0 <= value <= _LOW32:
-                raise ValueError(f"register {name} must be 0 to 0xffffffff, not {value!r}")
-        self._regions = Regions(given, min(self.memory.size, _LOW32))
-        self._begin = given.get("program_address", 0) & -ISA.program_align
-        self._end = self._begin + given.get("program_length", 0)
-        self._program = self.memory[self._begin:self._end].copy()
-
     def run(self, registers, cycle_limit=None, trace=None):
-        """One run; see docs/contracts.md, section 6.
-
-        Parameters
-        ----------
-        registers : dict
-            Values of writable registers by name; all others are at reset.
-        cycle_limit : int, optional
-            Instructions after which the run is aborted (cycles are unknown here).
-        trace : callable, optional
-            Called as ``trace(pc, address, size)`` for every range of main memory written, in order, while memory holds what
-            was written.
-
-        Returns
-        -------
-        Outcome
-
-        Raises
-        ------
-        ValueError
-            A register that is not there, or a value that does not fit it.
-        """
-        self._take_registers(registers)
+        """One run; see docs/contracts.md, section 6; ``trace`` is called in order, while memory holds what was written."""
+        self.take_registers(registers, trace)
+        self._regions = Regions(self.reg)
+        self._begin = self.reg["program_address"]
+        self._end = self._begin + self.reg["program_length"]
+        self._program = self.memory[self._begin:self._end].copy()
         self._sequence = sequence = Sequence(self.params, self.params, self._regions)
         self._ifm = self._ker = self._bias = self._ofm = None
-        self._trace = trace
         self._wrote_program = False
         counters = {"instructions": 0, "operations": 0, "bytes_read": 0, "bytes_written": 0}
         self._pc, fault, word = self._begin, None, 0
@@ -127,12 +79,13 @@ class Model:
             while True:
                 word = 0
                 if cycle_limit is not None and counters["instructions"] >= cycle_limit:
-                    raise OpuFault("aborted", 0)
+                    raise RunFault("aborted", 0)
                 word = self._fetch(self._pc)
                 step = sequence.step(word)
                 if step.mnemonic in self._run:
-                    if step.array is not None and sum(step.array) > self.memory.size:
-                        raise OpuFault("bus", max(step.array.address, self.memory.size))
+                    beyond = step.array and self.window.beyond(*step.array)
+                    if beyond is not None:
+                        raise RunFault("bus", beyond)
                     self._run[step.mnemonic](step)
                 counters["instructions"] += 1
                 counters["operations"] += step.macs
@@ -141,21 +94,21 @@ class Model:
                 if step.mnemonic == "end":
                     break
                 self._pc += _WORD_BYTES
-        except OpuFault as stop:
-            fault = FaultReport(ISA.fault_codes[stop.name], stop.name, self._pc & _LOW32, stop.detail)
-        status = "done" if fault is None else "aborted" if fault.name == "aborted" else "fault"
-        values = {"fault_insn": word if status == "fault" else 0, "cap_types": self.types.cap_types,
+        except RunFault as stop:
+            fault = stop
+        faulty = fault is not None and fault.name != "aborted"
+        values = {"fault_insn": word if faulty else 0, "cap_types": self.types.cap_types,
                   "cap_lanes": cap_lanes(self.params), "cap_ifm_lines": self.params["ifm_lines"],
                   "cap_ofm_lines": self.params["ofm_lines"], "cap_ker_rows": self.params["ker_rows"]}
-        return Outcome(status, fault, counters, values)
+        return self.outcome(fault, self._pc, counters, values)
 
     def _fetch(self, pc):
         if not self._regions.holds(pc, _WORD_BYTES):
-            raise OpuFault("window", pc & _LOW32)
+            raise RunFault("window", pc)
         if pc + _WORD_BYTES > self._end:
-            raise OpuFault("fetch", pc & _LOW32)
+            raise RunFault("fetch", pc)
         if pc + _WORD_BYTES > self.memory.size:
-            raise OpuFault("bus", pc & _LOW32)
+            raise RunFault("bus", pc)
         offset = pc - self._begin
         return int.from_bytes(self._program[offset:offset + _WORD_BYTES].tobytes(), "little")
 
@@ -172,8 +125,7 @@ class Model:
                              offset=array.address).astype(np.int64)
 
     def _note_write(self, address, size):
-        if self._trace is not None:
-            self._trace(self._pc, address, size)
+        self.window.wrote(self._pc, address, size)
         if address < self._end and self._begin < address + size and not self._wrote_program:
             self._wrote_program = True
             warnings.warn(f"the instruction at {self._pc:#x} writes {address:#x}..{address + size - 1:#x}, part of the "

@@ -8,27 +8,18 @@ from copy import copy
 from functools import lru_cache
 from typing import NamedTuple
 
+from ....isa.outcome import RunFault
 from .. import geometry
-from ..isa import ISA, REGION_BITS, REGIONS, post_fields
+from ..isa import BIAS, IFM, ISA, KER, OFM, REGION_BITS, REGIONS, post_fields
 from ..types import type_set
 
-__all__ = ["BIAS", "IFM", "KER", "OFM", "Array", "FULL_REGION", "OpuFault", "Regions", "Sequence", "Step"]
+__all__ = ["Array", "FULL_REGION", "Regions", "Sequence", "Step"]
 
 #: Bytes of the largest region.
 FULL_REGION = 1 << REGION_BITS
 _LOW32 = 0xFFFF_FFFF
 
-#: Bits of the masks of valid buffers.
-IFM, KER, BIAS, OFM = 1, 2, 4, 8
 _SHAPE_IFM, _SHAPE_OFM, _SHAPE_KER, _MEM_IFM, _MEM_OFM = 1, 2, 4, 8, 16
-
-
-class OpuFault(Exception):
-    """A fault of the program: ``name`` as in ``ISA.faults``, ``detail`` as section 6 says."""
-    def __init__(self, name, detail):
-        super().__init__(f"{name} {detail:#x}")
-        self.name = name
-        self.detail = detail
 
 
 class Array(NamedTuple):
@@ -66,13 +57,13 @@ class Regions:
         self.window_limit = given.get("window_limit", memory_size) & -64
 
     def translate(self, region, unit, span):
-        """The :class:`Array` in main memory of ``span`` bytes at unit ``unit`` of ``region``; raises :class:`OpuFault`."""
+        """The :class:`Array` in main memory of ``span`` bytes at unit ``unit`` of ``region``; raises :class:`~.outcome.RunFault`."""
         offset = unit * 64
         if offset + span > self.limit[region]:
-            raise OpuFault("region", geometry.isa_address(region, unit))
+            raise RunFault("region", geometry.isa_address(region, unit))
         address = self.base[region] + offset
         if not self.holds(address, span):
-            raise OpuFault("window", address & _LOW32)
+            raise RunFault("window", address & _LOW32)
         return Array(address, span)
 
     def holds(self, address, span):
@@ -143,12 +134,12 @@ class Sequence:
 
         Raises
         ------
-        OpuFault
+        RunFault
             The instruction has had no effect.
         """
         mnemonic, values, fault, detail = _decode(word)
         if fault is not None:
-            raise OpuFault(fault, detail)
+            raise RunFault(fault, detail)
         return getattr(self, _METHODS[mnemonic])(mnemonic, values)
 
     # Checks, in the order of the fault table
@@ -159,15 +150,15 @@ class Sequence:
                            (_MEM_IFM, self.ifm_mem_w), (_MEM_OFM, self.ofm_mem)):
             unset |= bit if value is None else 0
         if unset & mask:
-            raise OpuFault("undef_reg", unset & mask)
+            raise RunFault("undef_reg", unset & mask)
 
     def _need_buffers(self, mask):
         if mask & ~self.valid:
-            raise OpuFault("undef_buf", mask & ~self.valid)
+            raise RunFault("undef_buf", mask & ~self.valid)
 
     def _need_room(self, mask, needs, parameter):
         if self.params is not None and needs > self.params[parameter]:
-            raise OpuFault("capacity", mask)
+            raise RunFault("capacity", mask)
 
     # Configuration
 
@@ -238,7 +229,7 @@ class Sequence:
         self._need_registers(_SHAPE_IFM | _SHAPE_OFM | _SHAPE_KER)
         volume = self.ker_n, self.ofm[2], self.ifm[2]
         if not geometry.kernel_legal(*volume):
-            raise OpuFault("range", 4)
+            raise RunFault("range", 4)
         if self.params is not None:
             self._need_room(KER, geometry.ker_rows(*volume, self.params["pi"], self.params["po"]), "ker_rows")
         span = geometry.ker_span(*volume, self.types.ker_bytes)
@@ -261,9 +252,9 @@ class Sequence:
                 (values["h"], self.ofm[0], self.stride[0], self.ifm[0]),
                 (values["w"], self.ofm[1], self.stride[1], self.ifm[1])), 1):
             if first + (count - 1) * step >= size:
-                raise OpuFault("range", detail)
+                raise RunFault("range", detail)
         if values["n"] >= self.ker_n:
-            raise OpuFault("range", 3)
+            raise RunFault("range", 3)
         self.valid |= OFM
         return Step(mnemonic, values, macs=self.ofm[0] * self.ofm[1] * self.ofm[2] * self.ifm[2])
 
@@ -284,14 +275,14 @@ class Sequence:
         self._need_buffers(OFM | (IFM if self.res else 0))
         for detail in (0, 1):
             if self.pool[detail] > self.ofm[detail]:
-                raise OpuFault("range", 5 + detail)
+                raise RunFault("range", 5 + detail)
         rows, columns = self.result_shape()
         channels = self.ofm[2]
         if self.res:
             given = (rows, columns, channels) if self.order == 2 else self.ofm
             for detail in range(3):
                 if given[detail] > self.ifm[detail]:
-                    raise OpuFault("range", 7 + detail)
+                    raise RunFault("range", 7 + detail)
         size = self.types.ifm_bytes
         array = self.regions.translate(self.ofm_region, values["addr"],
                                        geometry.store_span(rows, columns, channels, self.ofm_mem[1], size))

@@ -11,12 +11,8 @@ A microprogram decodes, checks and carries out one instruction after the other; 
 while a convolution runs. Loads and stores never overlap with convolutions. Three requests are under way at a time.
 """
 from amaranth import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
-from ....memory.port import MemoryPort
-from ....primitives.bram import check_family
-from ....shell.engine import EngineControl, Stall
+from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_lanes
 from ..types import type_set
@@ -33,39 +29,27 @@ _OUTSTANDING = 3            # requests; the ring of their addresses has one entr
 _REGION_TABLE = (0x100 // 4, 0x180 // 4)
 
 
-class SmallEngine(wiring.Component):
+class SmallEngine(Engine):
     """OPU engine (docs/isa/opu.md) for builds with ``engine = "small"``.
-
-    Parameters
-    ----------
-    params : dict of ``SPACE.resolve``
-    beat_bytes : int
-        4.
-    memory_size : int
-        Bytes of main memory.
-    family : ``"ice40"`` or ``None``
 
     Members
     -------
     control : Out, :class:`~..engine.EngineControl`; the region table is read through its bus while no program runs
     memory : Out, one :class:`~quintet.gateware.memory.port.MemoryPort`
     """
-    def __init__(self, *, params, beat_bytes, memory_size, family=None):
-        check_family(family)
-        if params["engine"] != "small":
-            raise ValueError(f"The small engine needs the parameter engine = small, not {params['engine']}")
-        if beat_bytes != _BEAT:
-            raise ValueError(f"The small engine needs beats of {_BEAT} bytes, not {beat_bytes!r}")
-        if not isinstance(memory_size, int) or isinstance(memory_size, bool) or memory_size < 1:
-            raise ValueError(f"Memory size must be a positive number of bytes, not {memory_size!r}")
-        if family == "ecp5":
+    @staticmethod
+    def spram_blocks(params):
+        """ifm and ker in one, ofm in one."""
+        return 2
+
+    def prepare(self):
+        if self.params["engine"] != "small":
+            raise ValueError(f"The small engine needs the parameter engine = small, not {self.params['engine']}")
+        if self.beat_bytes != _BEAT:
+            raise ValueError(f"The small engine needs beats of {_BEAT} bytes, not {self.beat_bytes}")
+        if self.family == "ecp5":
             raise ValueError("The small engine needs the SPRAM of family 'ice40' (or None), not 'ecp5'")
-        self.params, self.family = params, family
-        super().__init__({
-            "control": Out(EngineControl(registers=ISA.registers, operations_bits=PI.bit_length(),
-                                         bytes_bits=_BEAT.bit_length(), counters=ISA.counters)),
-            "memory": Out(MemoryPort(beat_bytes)).array(1),
-        })
+        return EngineControl(registers=ISA.registers, operations_bits=PI.bit_length(), bytes_bits=_BEAT.bit_length(), counters=ISA.counters), 1
 
     def elaborate(self, platform):
         m = Module()
@@ -123,7 +107,30 @@ class SmallEngine(wiring.Component):
         with m.Elif(answer):
             m.d.sync += here.eq(1)
 
-        # Registers: words (once more with the address field alone), bias, and the region table while idle.
+        self._registers(m, micro, compute, accepted, to_line, to_bias, half, data)
+        self._compute(m, micro, compute, command)
+        m.d.comb += micro.wait.eq((asking[Command.FETCH] | asking[Command.READ] | asking[Command.WRITE])
+                                  & (pending | (outstanding == _OUTSTANDING)) | asking[Command.SLICE] & ~compute.can_slice
+                                  | asking[Command.CONV] & ~compute.can_convolve | asking[Command.RUN] & ~compute.can_run
+                                  | asking[Command.ZEROS] & ~compute.can_zeros)
+
+        # Conditions
+        moving, dma = Signal(), Signal()
+        m.d.comb += [
+            dma.eq((outstanding != 0) | compute.storing),
+            micro.conditions[Cond.HALT].eq(trouble | control.abort), micro.conditions[Cond.TROUBLE].eq(trouble),
+            micro.conditions[Cond.NO_WORD].eq(~here), micro.conditions[Cond.DMA].eq(dma),
+            micro.conditions[Cond.CONV].eq(compute.convolving), micro.conditions[Cond.BUSY].eq(dma | compute.convolving),
+            micro.ring.eq(issued), micro.failed.eq(failed), micro.start.eq(control.start),
+        ]
+
+        self._run(m, micro, command)
+        self._count(m, command, compute, to_line, to_bias, moving, here)
+        return m
+
+    def _registers(self, m, micro, compute, accepted, to_line, to_bias, half, data):
+        """Words (once more with the address field alone), bias, and the region table while idle."""
+        control = self.control
         bus = control.bus
         limit, closed = bus.address[4], Signal()
         hit = Signal()
@@ -152,7 +159,8 @@ class SmallEngine(wiring.Component):
                 with m.Case(number):
                     m.d.comb += micro.sources.eq(getattr(control, name))
 
-        # The compute unit
+    def _compute(self, m, micro, compute, command):
+        port = self.memory[0]
         for name in ("line_step", "row_step", "columns", "rows", "channels", "chunks", "words", "shift", "mask", "post",
                      "line", "slice", "run", "zeros"):
             m.d.comb += getattr(compute, name).eq(command[Command[name.upper()]])
@@ -163,23 +171,11 @@ class SmallEngine(wiring.Component):
             compute.table_address.eq(micro.table_address), compute.table_data.eq(micro.table_data),
             port.w.valid.eq(compute.valid), compute.ready.eq(port.w.ready),
             port.w.payload.data.eq(compute.beat), port.w.payload.mask.eq(compute.mask_out),
-            micro.wait.eq((asking[Command.FETCH] | asking[Command.READ] | asking[Command.WRITE])
-                          & (pending | (outstanding == _OUTSTANDING)) | asking[Command.SLICE] & ~compute.can_slice
-                          | asking[Command.CONV] & ~compute.can_convolve | asking[Command.RUN] & ~compute.can_run
-                          | asking[Command.ZEROS] & ~compute.can_zeros),
         ]
 
-        # Conditions
-        moving, dma = Signal(), Signal()
-        m.d.comb += [
-            dma.eq((outstanding != 0) | compute.storing),
-            micro.conditions[Cond.HALT].eq(trouble | control.abort), micro.conditions[Cond.TROUBLE].eq(trouble),
-            micro.conditions[Cond.NO_WORD].eq(~here), micro.conditions[Cond.DMA].eq(dma),
-            micro.conditions[Cond.CONV].eq(compute.convolving), micro.conditions[Cond.BUSY].eq(dma | compute.convolving),
-            micro.ring.eq(issued), micro.failed.eq(failed), micro.start.eq(control.start),
-        ]
-
-        # The run
+    def _run(self, m, micro, command):
+        """The run, from start to finish, and what was built."""
+        control = self.control
         m.d.comb += [
             control.ready.eq(micro.idle & ~control.finish), control.fault_pc.eq(micro.a), control.fault_detail.eq(micro.operand),
             control.val.fault_insn.eq(micro.word),
@@ -193,8 +189,6 @@ class SmallEngine(wiring.Component):
             control.val.cap_lanes.eq(cap_lanes(self.params)),
             *(control.val[f"cap_{name}"].eq(self.params[name]) for name in ("ifm_lines", "ofm_lines", "ker_rows")),
         ]
-        self._count(m, command, compute, to_line, to_bias, moving, here)
-        return m
 
     def _count(self, m, command, compute, to_line, to_bias, moving, here):
         """Counters, a cycle late: nothing is counted in the last cycles before the end."""

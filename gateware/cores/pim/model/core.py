@@ -4,21 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ....isa.outcome import RunFault
 from ..image.codes import words_of
 from ..isa import EVENTS, ISA, REGISTERS_PER_CORE, TWO_SOURCES, kind_of
 from . import elements
 from .elements import ELEMENTWISE, bytes_of
 
-__all__ = ["Blocked", "Core", "PimFault", "zero_masks"]
+__all__ = ["Blocked", "Core", "zero_masks"]
 
 _LOW = 0xFFFF_FFFF
-
-
-class PimFault(Exception):
-    """A fault by name; ``core`` is that of the core which raises it, if another one."""
-    def __init__(self, name, detail, core=None):
-        super().__init__(name)
-        self.name, self.detail, self.core = name, detail & _LOW, core
 
 
 class Blocked(NamedTuple):
@@ -98,17 +92,17 @@ class Core:
     def advance(self, limit=None):
         """Runs until the program ends or blocks (``blocked`` is then set), or for ``limit`` instructions.
 
-        Returns the number of instructions completed. Raises :class:`PimFault`.
+        Returns the number of instructions completed. Raises :class:`~.outcome.RunFault`.
         """
         before, run = self.counters["instructions"], _RUN
         while self.blocked is None and (limit is None or self.counters["instructions"] - before < limit):
             if self.pc >= self._whole:
                 if not self._ends_well:
-                    raise PimFault("code_end", self._offsets[self._whole] // 4)
+                    raise RunFault("code_end", self._offsets[self._whole] // 4)
                 break
             step = self._steps[self.pc]
             if self._bad[self.pc]:
-                raise PimFault("illegal_opcode" if self._bad[self.pc] == 1 else "illegal_field", self._low[self.pc])
+                raise RunFault("illegal_opcode" if self._bad[self.pc] == 1 else "illegal_field", self._low[self.pc])
             self.blocked = run[step[0]](self, *step)
             if self.blocked is None:
                 self.retire()
@@ -123,19 +117,19 @@ class Core:
 
     def _pair(self, register):
         if register & 1:
-            raise PimFault("odd_pair", register)
+            raise RunFault("odd_pair", register)
         return self.regs[register] << 32 | self.regs[register + 1]
 
     def _inside(self, address, size):
         """A range of local memory, as ``(first, last + 1)``."""
         if address + size > self.lmem.size:
-            raise PimFault("lmem_range", address)
+            raise RunFault("lmem_range", address)
         return address, address + size
 
     @staticmethod
     def _disjoint(destination, source):
         if destination[0] < source[1] and source[0] < destination[1]:
-            raise PimFault("overlap", destination[0])
+            raise RunFault("overlap", destination[0])
 
     def _ordered(self, destination, source, narrower):
         """Overlap is allowed where the destination begins at or below the source and its elements are no wider."""
@@ -166,7 +160,7 @@ class Core:
         widths = a or 32, b or 32
         for width in widths:
             if width > self.machine.params["max_biw"]:
-                raise PimFault("width", width)
+                raise RunFault("width", width)
         self.ibiw, self.obiw = widths
 
     # Matrix
@@ -175,11 +169,11 @@ class Core:
         mbiw, number, relu = c or 32, d & 1023, d >> 10
         groups = self.entry.groups
         if self.ibiw > self.machine.params["x_bits"]:
-            raise PimFault("width", self.ibiw)
+            raise RunFault("width", self.ibiw)
         if number < len(groups) and groups[number].mbiw != mbiw:
-            raise PimFault("width", mbiw)
+            raise RunFault("width", mbiw)
         if number >= len(groups):
-            raise PimFault("group", number)
+            raise RunFault("group", number)
         group = groups[number]
         destination = self._inside(self.regs[a], group.cols * bytes_of(self.obiw))
         source = self._inside(self.regs[b], group.rows * bytes_of(self.ibiw))
@@ -210,7 +204,7 @@ class Core:
 
     def _vector(self, op, a, b, c, d, high):
         if op in (19, 20) and not self.machine.params["act_unit"]:
-            raise PimFault("unsupported", op)
+            raise RunFault("unsupported", op)
         if not d:
             return
         regs, inwards = self.regs, bytes_of(self.ibiw)
@@ -249,7 +243,7 @@ class Core:
         span = (count - 1) * stride * width
         first, last = address + min(span, 0), address + max(span, 0) + width
         if first < 0 or last > self.lmem.size:
-            raise PimFault("lmem_range", address)
+            raise RunFault("lmem_range", address)
         return stride, first, last
 
     def _vavg(self, op, a, b, c, d, high):
@@ -287,7 +281,7 @@ class Core:
             return
         first, last = self._inside(self.regs[b] + (offset if high & 2 else 0) & _LOW, d)
         address = self.machine.global_range(pair + (offset if high & 1 else 0), d)
-        self.machine.write(self.address, address, self.lmem[first:last])
+        self.machine.window.write(self.address, address, self.lmem[first:last])
         self.counters["bytes_written"] += d
 
     def _lldi(self, op, a, b, c, d, high):
@@ -307,7 +301,7 @@ class Core:
     def _send_recv(self, op, a, b, c, d, high):
         other = b | c << 5
         if other >= len(self.machine.entries) or other == self.number:
-            raise PimFault("core_range", other)
+            raise RunFault("core_range", other)
         if not d:
             return None
         first, _ = self._inside(self.regs[a] + (high >> 3) & _LOW, d)
@@ -329,7 +323,7 @@ class Core:
     def _sync(self, op, a, b, c, d, high):
         other = b | c << 5
         if other >= len(self.machine.entries):
-            raise PimFault("core_range", other)
+            raise RunFault("core_range", other)
         self.machine.sync(other, a)
 
 

@@ -2,12 +2,18 @@
 """Elements of any width in local memory, and the vector instructions on them, in numpy integers (section 4.3)."""
 import numpy as np
 
-from .tanh_table import TANH, formats
+from ..image.fields import AUTO
+from ..tables import TANH
 
 __all__ = ["ELEMENTWISE", "average", "bytes_of", "gather", "inner_product", "load", "saturate", "store"]
 
 _TANH = np.array([*TANH, TANH[-1]], dtype=np.int64)
 _BYTES3 = np.array([1, 1 << 8, 1 << 16], dtype=np.int64)
+
+
+def formats(fi, fo, ibiw, obiw):
+    """Fraction bits of input and output, ``auto`` resolved by the widths."""
+    return max(ibiw - 4, 0) if fi == AUTO else fi, obiw - 1 if fo == AUTO else fo
 
 
 def bytes_of(biw):

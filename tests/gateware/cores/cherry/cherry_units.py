@@ -11,9 +11,9 @@ from amaranth.sim import Simulator
 from quintet.gateware.cores.cherry.engine.front.hazards import Progress
 from quintet.gateware.cores.cherry.engine.memory.tilefile import ACC, TileFile
 from quintet.gateware.cores.cherry.engine.ops import POSITION, Unit, element_bits, tile_elements
-from quintet.gateware.cores.cherry.model.numbers import FRAC
 from quintet.gateware.cores.cherry.model.tiles import Tiles, compute
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.cores.cherry.tables import FRAC
 
 SPECIAL = (0, 0x20000, 0x1FE00, 0x3FE00, 0x1FF00, 0x1FE01, 0x3FE01, 0x001, 0x20155, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200, 0x0FE00, 0x2FE00)
 LSU = Unit.LSU.value

@@ -14,7 +14,8 @@ from quintet.gateware.cores.cherry.asm.structure import sources
 from quintet.gateware.cores.cherry.engine.front.frontend import FrontEnd
 from quintet.gateware.cores.cherry.engine.ops import AluKind, DotKind, SfuKind
 from quintet.gateware.cores.cherry.isa import ISA
-from quintet.gateware.cores.cherry.model.program import CherryFault, ProgramRun, Work
+from quintet.gateware.cores.cherry.model.program import ProgramRun, Work
+from quintet.gateware.isa.outcome import RunFault
 
 LSU, DOT, ALU, SFU = range(4)
 KINDS = {DOT: DotKind, ALU: AluKind, SFU: SfuKind}
@@ -80,7 +81,7 @@ def expect(image, params, rebase=(0, 0)):
     result = run.expected
     try:
         run.run()
-    except CherryFault as fault:
+    except RunFault as fault:
         result.fault = fault
         if run.context is not None:
             result.context = run.context | (run.iteration & 0x3FFFF) << 14

@@ -9,10 +9,11 @@ from cherry_programs import random_element
 from micro_functions import Functions
 
 from quintet.gateware.cores.cherry.model import special
-from quintet.gateware.cores.cherry.model.numbers import ONE, bit_length
+from quintet.gateware.cores.cherry.model.numbers import bit_length
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.small.instructions import MACHINE, Sink
 from quintet.gateware.cores.cherry.small.machine import MicroMachine
+from quintet.gateware.cores.cherry.tables import ONE
 from quintet.gateware.microcode.program import Microprogram
 
 GOLDEN = {"div": special.div, "pow": special.power, "exp": lambda x, y: special.exp(x), "log": lambda x, y: special.log(x)}

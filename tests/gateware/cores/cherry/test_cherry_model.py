@@ -511,11 +511,3 @@ def test_a_fault_in_the_second_step_leaves_the_first_ones_output():
     outcome = model.run(registers)
     assert outcome.fault.name == "mem_range" and outcome.values["step"] == 1
     assert list(model.memory[0x3000:0x3040].view("<u4")) == list(range(0x10000, 0x10010))
-
-
-def test_wrong_registers():
-    model, _ = machine("add")
-    with pytest.raises(ValueError, match="cherry has no writable register 'step'"):
-        model.run({"step": 1})
-    with pytest.raises(ValueError, match="memory must be a one-dimensional numpy array of uint8"):
-        Model(SPACE.resolve("sim"), np.zeros(16))

@@ -13,9 +13,10 @@ from quintet.gateware.cores.cherry.engine.memory.mover_rows import FAULTS
 from quintet.gateware.cores.cherry.engine.memory.scratchpad import DMA_LATENCY
 from quintet.gateware.cores.cherry.image import FILL, FORMATS, IN, OUT, Descriptor, row_words
 from quintet.gateware.cores.cherry.model.memory import MainMemory
-from quintet.gateware.cores.cherry.model.program import CherryFault, Work
+from quintet.gateware.cores.cherry.model.program import Work
 from quintet.gateware.cores.cherry.model.transfers import _transfer
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.isa.outcome import RunFault
 
 SIZE = 1 << 14
 MEM = 1 << 10
@@ -123,7 +124,7 @@ def model(d, memory, mem, base=0, limit=SIZE):
     work = Work()
     try:
         _transfer(d, 0, MainMemory(memory, base, limit), mem, work, None)
-    except CherryFault as fault:
+    except RunFault as fault:
         return (FAULTS[fault.name], fault.detail), work
     return (0, None), work
 

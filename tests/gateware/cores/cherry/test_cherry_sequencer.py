@@ -18,9 +18,10 @@ from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model.memory import MainMemory
 from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.model.overlap import Overlap
-from quintet.gateware.cores.cherry.model.program import CherryFault, ProgramRun, Work
+from quintet.gateware.cores.cherry.model.program import ProgramRun, Work
 from quintet.gateware.cores.cherry.model.transfers import _transfer
 from quintet.gateware.cores.cherry.params import SPACE
+from quintet.gateware.isa.outcome import RunFault
 from quintet.gateware.memory.port import MemoryPort
 
 
@@ -122,7 +123,7 @@ class Run:
                 main = MainMemory(self.model.memory, registers.get("window_base", 0), registers["window_limit"])
                 try:
                     _transfer(given, 0, main, self.mem, work, None)
-                except CherryFault as fault:
+                except RunFault as fault:
                     error, detail = ISA.fault_codes[fault.name], fault.detail
             while work.bytes_read or work.bytes_written:
                 read, written = min(255, work.bytes_read), min(255, work.bytes_written)
@@ -168,7 +169,7 @@ class Run:
                 run = ProgramRun(ISA, self.params, self.image(program), self.mem, Work(), rebase=(program.rebase, program.rebase_mask))
                 try:
                     run.run()
-                except CherryFault as error:
+                except RunFault as error:
                     fault, index, detail = ISA.fault_codes[error.name], error.index, error.detail
             ctx.set(dut.program_fault, fault)
             ctx.set(dut.program_index, index)

@@ -329,15 +329,10 @@ def test_trace_names_the_words_that_write():
 
 @pytest.mark.parametrize("registers, message", [
     ({"vectors": 1}, "^no writable register 'vectors'; there are "), ({"eov": 1}, "^no writable register 'eov'"),
-    ({"output_at": -1}, "^register output_at must be 0 to 0xffffffff, not -1$")])
+])
 def test_refused_registers(registers, message):
     with pytest.raises(ValueError, match=message):
         Model(SPACE.resolve("sim"), np.zeros(64, np.uint8)).run(registers)
-
-
-def test_refused_memory():
-    with pytest.raises(ValueError, match="^memory must be a one-dimensional numpy array of uint8$"):
-        Model(SPACE.resolve("sim"), np.zeros(64))
 
 
 @pytest.mark.parametrize("fault", imagine_programs.FAULTS)

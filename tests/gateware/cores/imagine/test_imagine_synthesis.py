@@ -9,24 +9,26 @@ from amaranth.back import rtlil
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
 from quintet.gateware.cores.imagine.engine.bounds import Bounds
+from quintet.gateware.cores.imagine.engine.core import ArrayEngine
 from quintet.gateware.cores.imagine.engine.issue import Issue
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
+from quintet.gateware.shell.engine import Engine
 from quintet.tools.build import _scripts, _synthesis, synthesise
 
 
 def test_fast_modules_are_mapped_apart_on_an_ecp5():
     room = open_room("imagine")
     space = room.params.SPACE
-    scripts = _scripts(room, open_board("ulx3s-25f"), space.resolve("25f"))
-    for name in room.core.Engine.synth_apart["ecp5"]:
+    scripts = _scripts(ArrayEngine, open_board("ulx3s-25f"), space.resolve("25f"))
+    for name in ArrayEngine.synth_apart["ecp5"]:
         assert f"setattr -mod -set keep_hierarchy 1 *.engine.{name}\n" in scripts["script_after_read"] + "\n"
     assert "flatten" in scripts["script_after_synth"]
-    assert "script_after_synth" not in _scripts(room, open_board("icebreaker"), space.resolve("up5k"))
-    assert "script_after_synth" not in _scripts(None, open_board("ulx3s-25f"), {})
+    assert "script_after_synth" not in _scripts(ArrayEngine, open_board("icebreaker"), space.resolve("up5k"))
+    assert "script_after_synth" not in _scripts(Engine, open_board("ulx3s-25f"), {})
 
 
 def test_few_enables_on_an_ice40():
-    assert _synthesis(open_room("imagine"), "ice40") == "-dffe_min_ce_use 4" and _synthesis(open_room("imagine"), "ecp5") == ""
+    assert _synthesis(ArrayEngine, "ice40") == "-dffe_min_ce_use 4" and _synthesis(ArrayEngine, "ecp5") == ""
 
 
 @pytest.mark.parametrize(("preset", "family", "memories"), [

@@ -6,7 +6,7 @@ from collections import deque
 import numpy as np
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.opentpu.core import Engine
+from quintet.gateware.cores.opentpu.core import variant
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.isa.outcome import FaultReport, Outcome
 from quintet.gateware.isa.registers import COMMON_REGISTERS
@@ -25,7 +25,7 @@ class EngineBench:
         self.params, self.beat, self.latency, self.stall = params, beat_bytes, latency, stall
         self.rng = random.Random(seed)
         self.bad = set()
-        self.engine = Engine(params=params, beat_bytes=beat_bytes, memory_size=1 << 20, family=family)
+        self.engine = variant(params, beat_bytes)(params=params, beat_bytes=beat_bytes, memory_size=1 << 20, family=family)
 
     def run(self, cases, limit=100_000, abort_at=None):
         """Outcomes of ``(registers, memory)`` pairs; memories (numpy uint8) are written in place."""

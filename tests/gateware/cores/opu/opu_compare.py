@@ -17,7 +17,8 @@ from comparing import (
 from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.model.model import Model
-from quintet.gateware.cores.opu.model.sequence import OpuFault, Regions, Sequence
+from quintet.gateware.cores.opu.model.sequence import Regions, Sequence
+from quintet.gateware.isa.outcome import RunFault
 
 __all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "open_build",
            "some_address", "touched", "with_words"]
@@ -152,7 +153,7 @@ def touched(case, low, high, write):
             return number
         try:
             step = machine.step(word)
-        except OpuFault:
+        except RunFault:
             return None
         if step.mnemonic == "end":
             return None
@@ -176,7 +177,7 @@ def some_address(case, rng):
     for word in case.words:
         try:
             step = machine.step(word)
-        except OpuFault:
+        except RunFault:
             break
         if step.mnemonic == "end":
             break

@@ -11,10 +11,11 @@ import numpy as np
 from opu_programs import Case
 
 from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, REGIONS
-from quintet.gateware.cores.opu.model.sequence import OpuFault, Regions, Sequence
+from quintet.gateware.cores.opu.model.sequence import Regions, Sequence
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.cores.opu.types import type_set
 from quintet.gateware.isa.asm import assemble_text
+from quintet.gateware.isa.outcome import RunFault
 
 __all__ = ["directed_cases", "every_value_cases", "fault_cases", "group_names"]
 
@@ -53,7 +54,7 @@ def fits(case):
         for word in case.words:
             if machine.step(word).mnemonic == "end":
                 break
-    except OpuFault as fault:
+    except RunFault as fault:
         return fault.name != "capacity" or case.fault == "capacity"
     return True
 

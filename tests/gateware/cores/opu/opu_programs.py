@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quintet.gateware.cores.opu import geometry
-from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, REGIONS
-from quintet.gateware.cores.opu.model.sequence import IFM, OpuFault, Regions, Sequence
+from quintet.gateware.cores.opu.isa import IFM, ISA, POST_FORMS, REGIONS
+from quintet.gateware.cores.opu.model.sequence import Regions, Sequence
 from quintet.gateware.cores.opu.types import type_set
+from quintet.gateware.isa.outcome import RunFault
 from quintet.gateware.isa.words import random_word
 
 __all__ = ["FAULTS", "Case", "cycles", "random_case"]
@@ -125,7 +126,7 @@ class _Writer:
         machine = self.machine.copy()
         try:
             step = machine.step(word)
-        except OpuFault:
+        except RunFault:
             return False
         cost = cycles(step, machine, self.params)
         if cost > self.left or step.mnemonic == "end" or len(self.words) * 4 > _PROGRAM - 512:
@@ -149,7 +150,7 @@ class _Writer:
         """Appends ``word`` if it raises ``fault`` here; whether it does."""
         try:
             self.machine.copy().step(word)
-        except OpuFault as stop:
+        except RunFault as stop:
             if stop.name == fault:
                 self.words.append(word)
                 return True

@@ -180,8 +180,8 @@ def run_front(case, *, seed=0, beat_bytes=8, latency=(1, 8), stall=0.2, latest=9
     """Runs a one-core :class:`~quintet.firmware.pim.measure.case.Case`; gives a :class:`Result`: state and times."""
     params, rnd = case.params, random.Random(seed)
     machine = Model(params, case.memory.copy())
-    machine._take_registers(case.registers)
-    machine._trace, machine._ready = None, []
+    machine.take_registers(case.registers)
+    machine._ready = []
     machine._load()
     core, entry = machine.cores[0], machine.cores[0].entry
     memory = machine.memory

@@ -7,9 +7,10 @@ schedule gives the same results and none deadlocks.
 import numpy as np
 
 from quintet.gateware.cores.pim.isa import ISA
-from quintet.gateware.cores.pim.model.core import _RUN, PimFault
+from quintet.gateware.cores.pim.model.core import _RUN
 from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.storage import narrow
+from quintet.gateware.isa.outcome import RunFault
 
 __all__ = ["Rejected", "Scratch"]
 
@@ -26,8 +27,8 @@ class Scratch:
         memory = memory.copy()
         memory[at:at + len(data)] = np.frombuffer(data, np.uint8)
         self.model = model = Model(params, memory)
-        model._take_registers({"program_address": at, "program_length": len(data)})
-        model._trace, model._ready = None, []
+        model.take_registers({"program_address": at, "program_length": len(data)})
+        model._ready = []
         model._load()
         self.words = []
 
@@ -43,7 +44,7 @@ class Scratch:
         self.model._running = core
         try:
             blocked = _RUN[fields[0]](core, *fields)
-        except PimFault as fault:
+        except RunFault as fault:
             raise Rejected(fault.name, fault.detail) from None
         if blocked is not None:
             raise Rejected("blocked")
@@ -58,7 +59,7 @@ class Scratch:
             try:
                 blocked.append(_RUN[word & 63](cores[number], word & 63, word >> 6 & 31, word >> 11 & 31, word >> 16 & 31,
                                                word >> 21 & 2047, (word >> 32 ^ 1 << 31) - (1 << 31)))
-            except PimFault as fault:
+            except RunFault as fault:
                 raise Rejected(fault.name, fault.detail) from None
         given, taken = blocked
         if given is not None:

@@ -4,9 +4,12 @@ import pytest
 from amaranth.sim import Simulator
 from memory_model import MemoryModel, PortDriver
 
+from quintet.gateware.cores.pim.engine.core import ManyCoreEngine
 from quintet.gateware.cores.pim.engine.faults import RunEnd
 from quintet.gateware.cores.pim.engine.tree import PortTree
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.shell.engine import Engine
+from quintet.tools.build import _synthesis
 
 PARAMS = SPACE.resolve("sim", {"cores": 4})
 
@@ -114,7 +117,5 @@ def test_bad_ports(ports):
 
 
 def test_options_of_synthesis():
-    from quintet.gateware.cores import open_room
-    from quintet.tools.build import _synthesis
-    assert _synthesis(open_room("pim"), "ecp5") == "-nowidelut"
-    assert _synthesis(open_room("pim"), "ice40") == _synthesis(open_room("opu"), "ecp5") == _synthesis(None, "ecp5") == ""
+    assert _synthesis(ManyCoreEngine, "ecp5") == "-nowidelut"
+    assert _synthesis(ManyCoreEngine, "ice40") == _synthesis(Engine, "ecp5") == ""

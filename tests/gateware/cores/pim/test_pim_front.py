@@ -133,7 +133,7 @@ def test_a_group_is_read_right_after_another():
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match="Number of the core must be an integer from 0 to 1, not 2"):
         Issue(params=PARAMS, number=2, memory_size=1 << 16)
-    with pytest.raises(ValueError, match="Memory size must be an integer from 64 to 2\\^32, not 32"):
+    with pytest.raises(ValueError, match="Memory size must be a positive multiple of 64 up to 2\\^32, not 32"):
         Operands(params=PARAMS, memory_size=32)
     with pytest.raises(ValueError, match="Beat size must be 1, 2, 4 or 8 bytes, not 16"):
         WordLoad(beat_bytes=16)

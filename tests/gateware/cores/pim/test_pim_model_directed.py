@@ -9,8 +9,8 @@ from pim_compare import run_model
 from pim_slow import SlowMachine
 
 from quintet.gateware.cores.pim.model.elements import ELEMENTWISE, Widths, average, saturate
-from quintet.gateware.cores.pim.model.tanh_table import TANH
 from quintet.gateware.cores.pim.params import SPACE
+from quintet.gateware.cores.pim.tables import TANH
 
 BUILDS = {"sim": SPACE.resolve("sim"), "four": SPACE.resolve("85f", {"lmem_bytes": 4096}), "hx8k": SPACE.resolve("hx8k")}
 

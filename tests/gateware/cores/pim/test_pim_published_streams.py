@@ -8,7 +8,7 @@ import pytest
 
 from quintet.gateware.cores.pim.asm.listing import image_of
 from quintet.gateware.cores.pim.asm.packing import pack
-from quintet.gateware.cores.pim.core import Engine
+from quintet.gateware.cores.pim.engine.core import ManyCoreEngine
 from quintet.gateware.cores.pim.image.codes import code_of, words_of
 from quintet.gateware.cores.pim.image.image import CoreProgram, Image
 from quintet.gateware.cores.pim.model.model import Model
@@ -86,4 +86,4 @@ def test_what_has_no_packed_form_stays():
 @pytest.mark.parametrize("name, value, most", [("cores", 33, 32), ("lmem_bytes", 131072, 65536)])
 def test_gateware_has_its_limits(name, value, most):
     with pytest.raises(ValueError, match=f"^parameter {name} must be at most {most} in gateware, not {value}$"):
-        Engine(params=SPACE.resolve("sim", {name: value}), beat_bytes=4, memory_size=1 << 16)
+        ManyCoreEngine(params=SPACE.resolve("sim", {name: value}), beat_bytes=4, memory_size=1 << 16)

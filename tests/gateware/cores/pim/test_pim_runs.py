@@ -58,16 +58,6 @@ def test_a_cycle_limit_counts_instructions():
             assert outcome.status == "done"
 
 
-def test_refusals():
-    with pytest.raises(ValueError, match="memory must be a one-dimensional numpy array of uint8"):
-        Model(SPACE.resolve("sim"), np.zeros(4))
-    model = Model(SPACE.resolve("sim"), np.zeros(64, np.uint8))
-    with pytest.raises(ValueError, match="no writable register 'fault_core'; there are"):
-        model.run({"fault_core": 1})
-    with pytest.raises(ValueError, match="register core_table must be 0 to 0xffffffff, not -1"):
-        model.run({"core_table": -1})
-
-
 def test_a_deadlock_is_reported():
     import pim_directed
     case = next(c for c in pim_directed.directed_cases(SPACE.resolve("sim"), "exchanges") if c.name == "late pair")

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from .....shell.layouts import instruction_layout
 from ...asm.structure import sources
 from ...isa import ISA, SPECIAL
-from ...model.tiles import OPERATIONS
+from ...tables import OPERATIONS
 from ..ops import AluKind, DotKind, SfuKind, Unit
 
 __all__ = ["Class", "Predecode", "RecordLayout", "WORK", "WordFault"]

@@ -4,7 +4,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...model.numbers import NAN
+from ...tables import NAN
 from ..units.lsu_crossbar import choose
 
 __all__ = ["Format", "Packer", "UnitLayout", "Unpacker", "from_bf16", "from_fp32", "to_bf16"]

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....arguments import check_beat_bytes
 from .....memory.port import WriteLayout
 
 __all__ = ["WordsToBeats"]
@@ -14,8 +15,7 @@ _BURST = {"first": 2, "words": 6}
 
 
 def _log(beat_bytes):
-    if beat_bytes not in (1, 2, 4, 8, 16) or isinstance(beat_bytes, bool):
-        raise ValueError(f"Beat size must be 1, 2, 4, 8 or 16 bytes, not {beat_bytes!r}")
+    check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
     return exact_log2(beat_bytes)
 
 

@@ -5,6 +5,7 @@ from amaranth.lib import data, enum, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....arguments import check_beat_bytes
 from .....memory.beatwords import BeatsToWords
 from .....memory.port import ReadLayout, RequestLayout
 from .....parts.queues import ShiftQueue, StreamBuffer
@@ -50,8 +51,7 @@ class WordReader(wiring.Component):
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout): of the memory port
     """
     def __init__(self, *, beat_bytes):
-        if beat_bytes not in (1, 2, 4, 8, 16, 32, 64):
-            raise ValueError(f"Beat size must be a power of two from 1 to 64 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         self.beat_bytes = beat_bytes
         super().__init__({
             "command": In(stream.Signature(data.StructLayout({"address": unsigned(32), "words": unsigned(16)}))),

@@ -2,7 +2,7 @@
 """Accumulator conversion: elements of ACC to those of the other registers and back, combinational (specification, section 4.1)."""
 from amaranth import Cat, Const, Value
 
-from ...model.numbers import FRAC
+from ...tables import FRAC
 
 __all__ = ["from_accumulator", "to_accumulator"]
 

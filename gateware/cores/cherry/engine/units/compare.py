@@ -2,7 +2,7 @@
 """Comparison keys: elements as integers of the same order, and the vector ALU's functions of one element (specification, sections 4.2, 4.3)."""
 from amaranth import Cat, Const, Mux
 
-from ...model.numbers import NAN, ONE
+from ...tables import NAN, ONE
 from ..ops import AluKind
 
 __all__ = ["LOWEST", "from_key", "larger", "passed", "sort", "to_key"]

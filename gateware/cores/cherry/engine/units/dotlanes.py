@@ -4,7 +4,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...model.numbers import FRAC, ONE
+from ...tables import FRAC, ONE
 from ..ops import element_bits
 from .accumulator import to_accumulator
 from .dotunit import DotUnit

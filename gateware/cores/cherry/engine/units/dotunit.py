@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from .....parts.delays import Stages
 from .....parts.leading import leading_zeros
 from .....primitives.dsp import MultiplierArray
-from ...model.numbers import FRAC
+from ...tables import FRAC
 
 __all__ = ["ABSENT", "DotUnit", "LATENCIES"]
 

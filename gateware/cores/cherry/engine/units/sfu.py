@@ -8,8 +8,7 @@ from amaranth.lib.wiring import In, Out
 from .....parts.delays import Stages
 from .....parts.leading import leading_zeros
 from .....primitives.multipliers import PipelinedMultipliers
-from ...model.numbers import BIAS, FRAC, INF, NAN, ONE
-from ...model.special import L2E, LNC, expt, logt, rect
+from ...tables import BIAS, FRAC, INF, L2E, LNC, NAN, ONE, expt, logt, rect
 
 __all__ = ["SpecialLane", "SpecialOp"]
 

@@ -11,8 +11,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .....shell.layouts import fields_of
-from ...isa import ISA, REGIONS
-from ...model.sequence import BIAS, IFM, KER, OFM
+from ...isa import BIAS, IFM, ISA, KER, OFM, REGIONS
 from ..entries import SPAN_BITS, TRANSFERS, fill_entries, span_of
 from ..records import NUMBER_BITS, PC_BITS, UNIT_BITS, conv_entry, dma_entry
 from ..scoreboard import Scoreboard

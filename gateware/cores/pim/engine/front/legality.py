@@ -20,6 +20,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .....arguments import check_memory_size
 from ..commands import address_bits
 from .decode import operation_layout
 from .scoreboard import at_most, ranges_layout
@@ -65,8 +66,7 @@ class Operands(wiring.Component):
     risky : Out, the global range might not be in memory
     """
     def __init__(self, *, params, memory_size):
-        if not isinstance(memory_size, int) or isinstance(memory_size, bool) or not 64 <= memory_size <= 1 << 32:
-            raise ValueError(f"Memory size must be an integer from 64 to 2^32, not {memory_size!r}")
+        check_memory_size(memory_size)
         self.params, self.memory_size = params, memory_size
         super().__init__({
             "operation": In(operation_layout()), "step": In(4), "a": In(32), "b": In(32), "in_code": In(2), "out_code": In(2),

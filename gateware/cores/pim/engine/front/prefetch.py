@@ -9,6 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....arguments import check_beat_bytes
 from .....memory.port import MemoryPort
 from .....primitives.bram import BlockRAM
 from ...isa import ISA
@@ -57,8 +58,7 @@ class Prefetch(wiring.Component):
     memory : Out(MemoryPort); answers are taken as they come
     """
     def __init__(self, *, params, beat_bytes, family=None):
-        if beat_bytes not in (1, 2, 4, 8):
-            raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes)
         self.rows = params["prefetch_words"]
         self.beat_bytes, self.family = beat_bytes, family
         super().__init__({

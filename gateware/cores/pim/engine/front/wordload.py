@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....arguments import check_beat_bytes
 from .....memory.port import MemoryPort
 
 __all__ = ["WordLoad"]
@@ -24,8 +25,7 @@ class WordLoad(wiring.Component):
     memory : Out(MemoryPort)
     """
     def __init__(self, *, beat_bytes):
-        if beat_bytes not in (1, 2, 4, 8):
-            raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes)
         self.beat_bytes = beat_bytes
         super().__init__({
             "start": In(1), "address": In(32), "busy": Out(1), "done": Out(1), "word": Out(32), "error": Out(1),

@@ -4,7 +4,8 @@ from amaranth import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .....primitives.bram import BlockRAM, check_family
+from .....arguments import check_family
+from .....primitives.bram import BlockRAM
 from ..commands import (
     bias_bits,
     bias_layout,

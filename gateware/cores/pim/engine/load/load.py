@@ -8,6 +8,7 @@ from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
+from .....arguments import check_beat_bytes
 from .....memory.port import MemoryPort
 from .....parts.queues import ShiftQueue, StreamBuffer
 from ...isa import ISA
@@ -56,8 +57,7 @@ class Load(wiring.Component):
     memory : Out(MemoryPort); answers are taken as fast as the weights are
     """
     def __init__(self, *, params, beat_bytes, memory_size):
-        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8):
-            raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes)
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
         super().__init__({
             "start": In(1), "stop": In(1), "busy": Out(1),

@@ -4,7 +4,7 @@ from amaranth import Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .....primitives.bram import check_family
+from .....arguments import check_family
 from .....primitives.multipliers import PipelinedMultipliers
 from .weights import lane_groups
 

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from .....primitives.bram import check_family
+from .....arguments import check_family
 from .. import commands
 from ..commands import LMemRead, LMemWrite, lmem_word_bytes, matrix_layout, progress_layout
 from .bias import SHIFT_MOST, SUM_BITS, Addends

@@ -9,7 +9,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from .....primitives.bram import BlockRAM, check_family
+from .....arguments import check_family
+from .....primitives.bram import BlockRAM
 from .....primitives.spram import SPRAM
 from ..commands import CHUNK_BYTES, lmem_word_bytes, weights_layout
 

@@ -9,7 +9,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .....primitives.bram import BlockRAM, check_family
+from .....arguments import check_family
+from .....primitives.bram import BlockRAM
 from ..commands import LMemRead, LMemWrite, address_bits, lmem_word_bytes
 from .lmem_shared import SharedMemory, in_spram
 

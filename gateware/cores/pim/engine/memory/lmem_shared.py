@@ -4,7 +4,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .....primitives.bram import check_family
+from .....arguments import check_family
 from .....primitives.spram import SPRAM
 from ..commands import LMemRead, LMemWrite, address_bits, lmem_word_bytes
 

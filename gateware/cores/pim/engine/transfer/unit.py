@@ -20,6 +20,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from .....arguments import check_beat_bytes
 from .....memory.port import MemoryPort
 from .....parts.queues import StreamBuffer
 from ...isa import ISA
@@ -59,8 +60,7 @@ class TransferUnit(wiring.Component):
     bytes_read, bytes_written, comm_bytes : Out, 4 bits: bytes of ld, st and send that pass in this cycle
     """
     def __init__(self, *, params, beat_bytes, memory_size):
-        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or beat_bytes not in (1, 2, 4, 8):
-            raise ValueError(f"Beat size must be 1, 2, 4 or 8 bytes, not {beat_bytes!r}")
+        check_beat_bytes(beat_bytes)
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
         super().__init__({
             "command": In(stream.Signature(transfer_layout(params))), "progress": Out(transfer_progress_layout()),

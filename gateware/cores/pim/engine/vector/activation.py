@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from .....primitives.multipliers import PipelinedMultipliers
-from ...model.tanh_table import STEPS, TANH
+from ...tables import STEPS, TANH
 from ..saturation import thermometer
 
 __all__ = ["Activation"]

@@ -4,7 +4,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from .....primitives.bram import check_family
+from .....arguments import check_family
 from ..commands import LMemRead, LMemWrite, VectorOp, multiply_layout, progress_layout, vector_layout
 from ..front.scoreboard import slots_of
 from ..front.serial_multiply import SerialMultiply

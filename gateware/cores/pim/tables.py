@@ -2,16 +2,9 @@
 """The table behind ``vtanh`` and ``vsigm`` (specification, section 4.3). Pure Python."""
 import math
 
-from ..image.fields import AUTO
-
-__all__ = ["STEPS", "TANH", "formats"]
+__all__ = ["STEPS", "TANH"]
 
 #: Entries of the table are 1/64 apart; the last one is for 8.
 STEPS = 512
 #: floor(tanh(i / 64) * 65536 + 0.5), i = 0..512.
 TANH = tuple(math.floor(math.tanh(i / 64) * 65536 + 0.5) for i in range(STEPS + 1))
-
-
-def formats(fi, fo, ibiw, obiw):
-    """Fraction bits of input and output, ``auto`` resolved by the widths."""
-    return max(ibiw - 4, 0) if fi == AUTO else fi, obiw - 1 if fo == AUTO else fo

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Checks of the constructor arguments that engines, units and memories share, each with its one message. Pure Python."""
+
+__all__ = ["FAMILIES", "check_beat_bytes", "check_family", "check_memory_size", "is_integer"]
+
+#: FPGA families whose primitives there are; ``None`` asks for the behavioural twins.
+FAMILIES = (None, "ecp5", "ice40")
+
+
+def is_integer(value):
+    """Whether ``value`` is an int, and not a bool."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_family(family):
+    """Refuse, with a ``ValueError``, a family that the primitives do not know."""
+    if family not in FAMILIES:
+        raise ValueError(f"Family must be one of None, 'ecp5', 'ice40', not {family!r}")
+
+
+def check_beat_bytes(beat_bytes, sizes=(1, 2, 4, 8)):
+    """Refuse, with a ``ValueError``, a beat of the memory that is none of ``sizes``."""
+    if not is_integer(beat_bytes) or beat_bytes not in sizes:
+        *some, last = map(str, sizes)
+        raise ValueError(f"Beat size must be {', '.join(some)} or {last} bytes, not {beat_bytes!r}")
+
+
+def check_memory_size(memory_size):
+    """Refuse, with a ``ValueError``, a main memory that is no whole number of window steps (64 bytes), or past the addresses."""
+    if not is_integer(memory_size) or not 64 <= memory_size <= 1 << 32 or memory_size % 64:
+        raise ValueError(f"Memory size must be a positive multiple of 64 up to 2^32, not {memory_size!r}")
