@@ -73,6 +73,13 @@ def test_a_folder_that_cannot_be_written(quintet, tmp_path, monkeypatch):
     refused(quintet("matrix", "--board", "icebreaker", "-o", tmp_path / "new"), 2, f"cannot write {tmp_path / 'new'}: Permission denied")
 
 
+def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, tmp_path):
+    """PIM's elements of an ECP5's preset are wider than an iCE40's multipliers."""
+    from quintet.gateware.isa.parameters import ParameterError
+    with pytest.raises(ParameterError, match="^pim 25f for icesugar cannot be built: Width of operand a must be"), flow._elaborated("pim 25f for icesugar"):
+        raise ValueError("Width of operand a must be an integer from 2 to 16, not 18")
+
+
 def test_a_run_of_nextpnr_without_a_report(tmp_path):
     with pytest.raises(flow.BuildError, match="nextpnr wrote no report; see"):
         flow._figures("ice40", tmp_path, 1, {})
