@@ -51,5 +51,6 @@ def test_progress(monkeypatch, capsys):
 @pytest.mark.parametrize("text, shown", [("12 µs ─", "12 \\xb5s \\u2500"), ("x\udcff.bin", "x\\udcff.bin")])
 def test_signs_that_the_output_has_not_got(text, shown):
     raw = io.BytesIO()
-    show(text, file=io.TextIOWrapper(raw, "ascii", write_through=True))
+    file = io.TextIOWrapper(raw, "ascii", write_through=True)
+    show(text, file=file)
     assert raw.getvalue().decode() == shown + "\n"
