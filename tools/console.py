@@ -15,7 +15,11 @@ def show(text="", end="\n", file=None):
     of ours, and what follows is shown to nobody."""
     file = file or sys.stdout
     try:
-        print(text, end=end, file=file, flush=True)
+        try:
+            print(text, end=end, file=file, flush=True)
+        except UnicodeEncodeError:      # signs that its encoding has not got: tables, µ, bytes of a file's name that are no text
+            coded = text.encode(file.encoding, "backslashreplace").decode(file.encoding)
+            print(coded, end=end, file=file, flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
 

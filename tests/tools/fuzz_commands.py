@@ -71,7 +71,7 @@ class _Maker:
         return self.of(*names)
 
     def job(self):
-        return self.of("job.toml", "job.toml", "job.toml", *(["npz.toml"] if self.isa == "opentpu" else []))
+        return self.of("job.toml", "job.toml", "binary.toml", *(["npz.toml"] if self.isa == "opentpu" else []))
 
     def out(self, *names):
         """A place for a file: new, there already, in no folder, a link, a folder."""

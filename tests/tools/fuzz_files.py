@@ -38,6 +38,7 @@ def make_corpus(folder, quintet):
         if "cycles" not in text:
             text += f"\n[limits]\ncycles = {_CYCLES}\n"
         (target / "job.toml").write_text(text)
+        (target / "binary.toml").write_text(text.replace(program, "program.bin"))
         (target / job).unlink()
         for form in forms:
             out = "folder/" if form == "/" else f"program{form}"
@@ -147,10 +148,11 @@ def _twice(rnd, data):
 def _tokens(rnd, data, change):
     """``data`` with one of its words, numbers and signs changed; the limit of a job's cycles stays."""
     text = data.decode("utf-8", "surrogateescape")
-    places = [m for m in re.finditer(r"\w+|[^\w\s]", text) if "cycles" not in text[text.rfind("\n", 0, m.start()) + 1:m.end()]]
+    places = list(re.finditer(r"\w+|[^\w\s]", text))
     if places:
         place = rnd.choice(places)
-        text = text[:place.start()] + change(place[0], rnd.choice(places)[0]) + text[place.end():]
+        if "cycles" not in text[text.rfind("\n", 0, place.start()) + 1:place.end()]:
+            text = text[:place.start()] + change(place[0], rnd.choice(places)[0]) + text[place.end():]
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -164,8 +164,10 @@ class Worker:
         for _ in range(case.changes):
             # What the command names first of all.
             named = [place / name for name in sorted(set(case.args) & set(os.listdir(place)) - {"fifo", "readonly"})]
-            others = [p for p in sorted(place.iterdir()) if p.suffix in (".npy", ".npz", ".s", ".a", ".bin", ".yaml")]
-            chosen = rnd.choice(named if named and rnd.random() < 0.4 else others)
+            others = [p for p in sorted(place.iterdir()) if p.suffix in (".npy", ".npz", ".s", ".a", ".bin", ".yaml") and not p.is_symlink()]
+            jobs = "".join(p.read_text(errors="replace") for p in named if p.suffix == ".toml" and p.is_file() and p.stat().st_size < _LARGE)
+            others = [p for p in others if p.name in jobs] or others
+            chosen = rnd.choice(named if named and rnd.random() < (0.3 if jobs else 0.8) else others)
             if chosen.is_dir() or chosen.is_file() and chosen.stat().st_size < _LARGE:
                 self.files.mutate(rnd, chosen)
         return case, place

@@ -73,6 +73,23 @@ def test_a_folder_that_cannot_be_written(quintet, tmp_path, monkeypatch):
     refused(quintet("matrix", "--board", "icebreaker", "-o", tmp_path / "new"), 2, f"cannot write {tmp_path / 'new'}: Permission denied")
 
 
+def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, tmp_path, monkeypatch):
+    """PIM's elements of an ECP5's preset are wider than an iCE40's multipliers."""
+    def refuses(*args, **options):
+        raise ValueError("Width of operand a must be an integer from 2 to 16, not 18")
+    soc = SimpleNamespace(preset="25f", params=open_room("pim").params.SPACE.resolve("25f"), link={"kind": "uart"})
+    monkeypatch.setattr(flow, "_prepare", lambda *args: (soc, None))
+    monkeypatch.setattr(flow, "_platform", lambda board: SimpleNamespace(prepare=refuses))
+    monkeypatch.setattr(flow, "tool_environment", lambda family: {})
+    ran = quintet("build", "icesugar", "pim", "--preset", "25f", "-o", tmp_path / "new")
+    assert ran.code == 2 and not (tmp_path / "new").exists()
+    assert ran.err.splitlines()[-1] == "quintet: pim 25f for icesugar cannot be built: Width of operand a must be an integer from 2 to 16, not 18"
+    from amaranth.back import verilog as back
+    monkeypatch.setattr(back, "convert", refuses)
+    monkeypatch.setattr(flow, "find_tool", lambda name: name)
+    refused(quintet("verilog", "--core", "pim", "--preset", "sim"), 2, "cannot be built: Width of operand a must be")
+
+
 def test_a_run_of_nextpnr_without_a_report(tmp_path):
     with pytest.raises(flow.BuildError, match="nextpnr wrote no report; see"):
         flow._figures("ice40", tmp_path, 1, {})

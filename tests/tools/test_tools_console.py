@@ -4,7 +4,9 @@ import io
 import json
 import sys
 
-from quintet.tools.console import Console
+import pytest
+
+from quintet.tools.console import Console, show
 
 
 class Terminal(io.StringIO):
@@ -44,3 +46,11 @@ def test_progress(monkeypatch, capsys):
         report("write load[0]", 2048, 2048)
         report("run")
     assert "[bold]x" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("text, shown", [("12 µs ─", "12 \\xb5s \\u2500"), ("x\udcff.bin", "x\\udcff.bin")])
+def test_signs_that_the_output_has_not_got(text, shown):
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, "ascii", write_through=True)
+    show(text, file=file)
+    assert raw.getvalue().decode() == shown + "\n"
