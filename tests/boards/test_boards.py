@@ -9,7 +9,6 @@ from amaranth.build import ResourceError
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
-from tiny_core import ROOM
 
 from quintet.boards import BoardError, board_names, open_board
 from quintet.boards.board import SPRAM
@@ -20,6 +19,7 @@ from quintet.gateware.memory.sdram.parts import find_part
 from quintet.gateware.memory.sram.parts import find_sram
 from quintet.gateware.primitives.pll import PLLError
 from quintet.tools.flash import PROGRAMMERS
+from tests.support.tiny_core import ROOM
 
 NAMES = board_names()
 

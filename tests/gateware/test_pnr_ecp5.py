@@ -3,10 +3,10 @@
 import os
 
 import pytest
-from stream_core import ROOM
 
 from quintet.gateware import cores
 from quintet.tools.build import build
+from tests.support.stream_core import ROOM
 
 
 @pytest.mark.pnr

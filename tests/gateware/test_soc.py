@@ -2,7 +2,6 @@
 """The whole SoC in pysim, spoken to through its link."""
 import pytest
 from amaranth.sim import Simulator
-from tiny_core import ROOM
 
 from quintet.gateware.info import CONTROL_BASE, INFO_BASE, SOC_BASE, parse_header, parse_info
 from quintet.gateware.isa.parameters import params_hash
@@ -11,6 +10,7 @@ from quintet.gateware.soc import SoC
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import LinkError
 from quintet.tools.link.pipe import Pipe
+from tests.support.tiny_core import ROOM
 
 SIZE = 4096
 

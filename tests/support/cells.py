@@ -8,7 +8,8 @@ from importlib import resources
 
 from amaranth import ClockDomain, Module, Signal
 from amaranth.back import rtlil
-from formal import find_tool
+
+from tests.support.formal import find_tool
 
 __all__ = ["dp16kd", "ice40_cell", "run_pair"]
 

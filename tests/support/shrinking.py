@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes a program on which gateware and model differ small, whatever the ISA.
 
-``python tests/support/shrinking.py ISA BUILD [SEED] [--fault NAME | --illegal] [--budget N] [--directed GROUP NAME] [--ideal] [--limit CYCLES]``
+``python -m tests.support.shrinking ISA BUILD [SEED] [--fault NAME | --illegal] [--budget N] [--directed GROUP NAME] [--ideal] [--limit CYCLES]``
 
 Words are left out as long as gateware and model still differ in the same way; what remains is printed with the difference.
 """
 import argparse
 import sys
 
-from campaigns import random_behaviour
-from subjects import find_subject, subject_names
-
 from quintet.boards.virtual.bench import IDEAL
 from quintet.boards.virtual.simulation import SimulationError
+from tests.support.campaigns import random_behaviour
+from tests.support.subjects import find_subject, subject_names
 
 __all__ = ["main", "shrink_case"]
 

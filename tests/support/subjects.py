@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Subject of a comparison: a core, its builds, its generator of programs, and what compares gateware and golden model.
 
-Each ISA declares one, ``SUBJECT`` of ``<isa>_subject.py``; campaigns and the shrinker work on it.
+Each ISA declares one, ``SUBJECT`` of ``bench/subject.py``; campaigns and the shrinker work on it.
 """
 import importlib
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,10 +46,9 @@ class Subject:
 
 def subject_names():
     """ISAs that declare a subject."""
-    return sorted(path.parent.name for path in CORES.glob("*/*_subject.py"))
+    return sorted(path.parents[1].name for path in CORES.glob("*/bench/subject.py"))
 
 
 def find_subject(name):
     """The :class:`Subject` of an ISA."""
-    sys.path.append(str(CORES / name))
-    return importlib.import_module(f"{name}_subject").SUBJECT
+    return importlib.import_module(f"tests.gateware.cores.{name}.bench.subject").SUBJECT

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every kernel of Cherry's library as an operation on one matrix, with the same in float64 and the error that it may have."""
 import numpy as np
-from cherry_modules import module, rounded, run_model
+
+from tests.tools.cherry_modules import module, rounded, run_model
 
 __all__ = ["OPERATIONS", "STEP", "Bench", "product"]
 

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from tools_small_job import SmallJob
+
+from tests.tools.tools_small_job import SmallJob
 
 
 @pytest.fixture

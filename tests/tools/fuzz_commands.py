@@ -2,11 +2,10 @@
 """Command lines for the fuzzer: every subcommand with its options, with values that are legal, nearly so, and not at all."""
 from dataclasses import dataclass, field
 
-from fuzz_files import JOBS, NONSENSE
-
 from quintet.boards import board_names
 from quintet.gateware.cores import open_room, room_names
 from quintet.tools.cli import COMMANDS
+from tests.tools.fuzz_files import JOBS, NONSENSE
 
 __all__ = ["Case", "command"]
 

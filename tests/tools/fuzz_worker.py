@@ -124,10 +124,8 @@ class Worker:
                        "HOME": str(self.home)}
         for name in ("YOSYS", "CXX", "NEXTPNR_ECP5", "NEXTPNR_ICE40", "ECPPACK", "ICEPACK"):
             os.environ.pop(name, None)
-        import fuzz_commands
-        import fuzz_files
-
         from quintet.tools.cli import main
+        from tests.tools import fuzz_commands, fuzz_files
         self.main, self.files, self.commands = main, fuzz_files, fuzz_commands
         os.environ["FUZZ_TOOLS"] = "ok"
         self.corpus = self.folder / "corpus"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry's kernels on matrices in main memory, which are worked on block by block: equal to the bit to the same operation in the scratchpad."""
-import cherry_modules
 import numpy as np
 import pytest
-from cherry_modules import run
 
 from quintet.tools.jobfile import read_job
 from quintet.tools.kernels.cherry import KernelError, write_job
 from quintet.tools.kernels.cherry.stored import from_array, to_array
+from tests.tools import cherry_modules
+from tests.tools.cherry_modules import run
 
 RNG = np.random.default_rng(11)
 

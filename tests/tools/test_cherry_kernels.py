@@ -2,9 +2,9 @@
 """Cherry's kernels on the golden model, against numpy in float64 with the error that 10 bits of significand allow."""
 import numpy as np
 import pytest
-from cherry_modules import module, rounded, run
 
 from quintet.tools.kernels.cherry import KernelError, write_job
+from tests.tools.cherry_modules import module, rounded, run
 
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(13, 22))

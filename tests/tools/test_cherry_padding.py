@@ -4,12 +4,12 @@ import inspect
 
 import numpy as np
 import pytest
-from cherry_modules import module, run
-from cherry_operations import OPERATIONS, Bench
 
 from quintet.tools.kernels.cherry import KernelError, Module
 from quintet.tools.kernels.cherry.module import Matrix
 from quintet.tools.kernels.cherry.padding import LOWEST, ZERO
+from tests.tools.cherry_modules import module, run
+from tests.tools.cherry_operations import OPERATIONS, Bench
 
 ALL = [(label, make) for operations in OPERATIONS.values() for label, make in operations]
 #: What a module has besides kernels.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of Cherry's kernels: those that do not say how many contexts they need leave the same with every number of them."""
 import pytest
-from cherry_operations import OPERATIONS, Bench
-from cherry_portable import WIDTHS, assert_same, programs
 
 from quintet.tools.kernels.cherry import KernelError
+from tests.gateware.cores.cherry.bench.portable import WIDTHS, assert_same, programs
+from tests.tools.cherry_operations import OPERATIONS, Bench
 
 ALL = [(label, make) for operations in OPERATIONS.values() for label, make in operations]
 

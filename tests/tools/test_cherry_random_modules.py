@@ -5,12 +5,12 @@ import random
 
 import numpy as np
 import pytest
-from campaigns import Campaign
-from cherry_operations import OPERATIONS, STEP, Bench, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.tools.kernels.cherry import KernelError, Stored
+from tests.support.campaigns import Campaign
+from tests.tools.cherry_operations import OPERATIONS, STEP, Bench, product
 
 ALONE = [(label, make) for operations in OPERATIONS.values() for label, make in operations]
 

@@ -2,13 +2,13 @@
 """What Cherry's kernels and jobs do not take: one clear error each, and nothing written."""
 import numpy as np
 import pytest
-from cherry_modules import module, run
 
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.tools.jobfile import read_job
 from quintet.tools.kernels.cherry import KernelError, Module, write_job
 from quintet.tools.kernels.cherry.jobs import to_bf16
 from quintet.tools.kernels.cherry.module import Matrix
+from tests.tools.cherry_modules import module, run
 
 NAN, INF = np.nan, np.inf
 

@@ -4,14 +4,14 @@ import random
 
 import numpy as np
 import pytest
-from campaigns import Campaign
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from imagine_layer_maker import cell_of, layer_of, params_of, vectors_of
 
 from quintet.tools import Job, run_job
 from quintet.tools.kernels.imagine import KernelError, Resident, Session, streamed, write_job
 from quintet.tools.targets.model import ModelTarget
+from tests.support.campaigns import Campaign
+from tests.support.imagine_layer_maker import cell_of, layer_of, params_of, vectors_of
 
 RANDOMS = st.randoms(use_true_random=False)
 

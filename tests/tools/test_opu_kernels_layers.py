@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernels_opu_support import build, check, random_network, random_values, random_weights
 
 from quintet.tools.kernels.opu import (
     KernelError,
@@ -16,6 +15,7 @@ from quintet.tools.kernels.opu import (
     run_layer,
     run_network,
 )
+from tests.support.kernels_opu_support import build, check, random_network, random_values, random_weights
 
 PRESETS = ("85f", "25f", "up5k", "hx8k")
 

@@ -2,7 +2,6 @@
 """What the OPU's kernel library writes: text, jobs, memory, order of instructions, estimates, and its refusals."""
 import numpy as np
 import pytest
-from kernels_opu_support import build, check, random_values, random_weights
 
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.software import SOFTWARE
@@ -18,6 +17,7 @@ from quintet.tools.kernels.opu import (
     run_network,
     write_job,
 )
+from tests.support.kernels_opu_support import build, check, random_values, random_weights
 
 
 def chain(layers=3, side=16, channels=16, residual=False):

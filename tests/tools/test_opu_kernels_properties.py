@@ -5,13 +5,13 @@ import random
 
 import numpy as np
 import pytest
-from campaigns import Campaign
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernels_opu_support import build, check, random_values, random_weights
-from opu_network_maker import make_network
 
 from quintet.tools.kernels.opu import KernelError, Network, Tiling, compile_network
+from tests.support.campaigns import Campaign
+from tests.support.kernels_opu_support import build, check, random_values, random_weights
+from tests.support.opu_network_maker import make_network
 
 
 def check_network(chance):

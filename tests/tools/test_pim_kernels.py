@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pim_networks import run
 
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
@@ -21,6 +20,7 @@ from quintet.tools.kernels.pim import (
     run_network,
     write_job,
 )
+from tests.tools.pim_networks import run
 
 BIG = SPACE.resolve("85f")
 

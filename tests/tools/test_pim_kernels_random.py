@@ -2,10 +2,11 @@
 """PIM's kernel library at random: what is accepted gives on the golden model what plain numpy says, whatever the order of
 layers, shapes, bits, shifts, biases, chunks and cores; all else is one :class:`KernelError`."""
 import pytest
-from campaigns import Campaign
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pim_networks import Drawn, Seeded, try_network
+
+from tests.support.campaigns import Campaign
+from tests.tools.pim_networks import Drawn, Seeded, try_network
 
 
 def test_networks_of_fixed_seeds(tmp_path):

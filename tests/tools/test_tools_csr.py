@@ -10,11 +10,11 @@ import threading
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from tiny_core import ROOM
 
 from quintet.boards import open_board
 from quintet.gateware.info import CONTROL_BASE, SOC_BASE
 from quintet.tools.csrmap import FORMATS, memory_map
+from tests.support.tiny_core import ROOM
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The demo, on the model and on a board behind the link (the virtual board's own run is tested with the virtual board)."""
 import pytest
-from tools_fake_board import FakeBoard
 
 from quintet.firmware import demo
 from quintet.tools.targets.link import LinkTarget
+from tests.tools.tools_fake_board import FakeBoard
 
 
 def test_on_the_model(quintet):

@@ -4,10 +4,9 @@ import re
 import sys
 from pathlib import Path
 
-from tools_small_job import JOB
-
 from quintet.tools.cli import COMMANDS
 from quintet.tools.overview import page
+from tests.tools.tools_small_job import JOB
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -16,7 +16,7 @@ if sys.platform == "win32":
     pytest.skip("no pseudo-terminals", allow_module_level=True)
 
 pytest.importorskip("quintet.tools.link.client")
-from tools_pty_board import PtyBoard  # noqa: E402
+from tests.tools.tools_pty_board import PtyBoard  # noqa: E402
 
 
 def test_run(quintet, small):

@@ -13,8 +13,6 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("no pseudo-terminals", allow_module_level=True)
 
-from tools_slow_board import BYTE, SlowBoard, connect, served
-
 from quintet.firmware.opentpu import digits
 from quintet.gateware.link.protocol import MAX_DATA, Operation
 from quintet.tools import open_target
@@ -26,6 +24,7 @@ from quintet.tools.link.notices import Notice, decode_notice, encode_notice
 from quintet.tools.link.ports import open_pipe
 from quintet.tools.link.served import ServedPipe
 from quintet.tools.serve import ServeError, SocketEndpoint, listener, server
+from tests.tools.tools_slow_board import BYTE, SlowBoard, connect, served
 
 #: Simulated so slowly that the board takes 4 KB a second, as one of some size does: 100 KB last 25 seconds.
 SLOW = 4096 * BYTE

@@ -6,8 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tools_fake_board import CLOCK, CONTROL, INFO, FakeBoard
-from tools_small_job import W, X
 
 from quintet.tools import Job, open_target
 from quintet.tools.errors import NoDeviceError, TargetError
@@ -18,6 +16,8 @@ from quintet.tools.targets.link import LinkTarget
 from quintet.tools.targets.model import ModelTarget
 from quintet.tools.targets.names import parse_target
 from quintet.tools.verify import compare, verify_job
+from tests.tools.tools_fake_board import CLOCK, CONTROL, INFO, FakeBoard
+from tests.tools.tools_small_job import W, X
 
 WORDS = bytes.fromhex("0600030000000000000000000000" "0200000000000000000000000000" "0200000000000000000001000000"
                       "0305030000000000000000000000" "0408030000000000000000000004" "0305030000000000000008000004"

@@ -5,9 +5,8 @@ import select
 import threading
 import tty
 
-from tools_fake_board import CONTROL, INFO, SOC, FakeBoard
-
 from quintet.tools.link.device_model import DeviceModel
+from tests.tools.tools_fake_board import CONTROL, INFO, SOC, FakeBoard
 
 
 class Region:

@@ -5,14 +5,14 @@ import zlib
 from types import SimpleNamespace
 
 import pytest
-from tiny_core import ROOM as TINY
-from tiny_core import TinyEngine
 
 from quintet.boards.virtual.backdoor import Backdoor
 from quintet.boards.virtual.board import open_virtual
 from quintet.tools.link.client import LinkClient
 from quintet.tools.targets import link
 from quintet.tools.targets.sim import SimTarget
+from tests.support.tiny_core import ROOM as TINY
+from tests.support.tiny_core import TinyEngine
 
 
 class OneBlockEngine(TinyEngine):

@@ -4,10 +4,10 @@ import random
 
 import numpy as np
 import pytest
-from tiny_core import ROOM
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.boards.virtual.simulation import SimulationError
+from tests.support.tiny_core import ROOM
 
 SIZE = 4096
 

@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from tiny_core import ROOM as TINY
 
 from quintet.boards import BoardError, open_board
 from quintet.boards.virtual.board import VirtualBoard, open_virtual
 from quintet.boards.virtual.simulation import SimulationError
 from quintet.gateware.info import CONTROL_BASE
 from quintet.tools.link.client import LinkClient
+from tests.support.tiny_core import ROOM as TINY
 
 #: The memory chip needs 200 microseconds after power-up; until then the bus ends with an error.
 AWAKE = 0.00025

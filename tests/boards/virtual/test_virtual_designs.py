@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from amaranth.back import rtlil
-from cut_designs import same_statements, undeclared
 
 from quintet import gateware
 from quintet.boards import board_names, open_board
@@ -20,6 +19,7 @@ from quintet.gateware.cores import open_room, room_names
 from quintet.gateware.isa.parameters import ParameterError
 from quintet.tools.link.client import LinkClient
 from quintet.tools.matrix import cells, source_digest
+from tests.support.cut_designs import same_statements, undeclared
 
 
 def check(board, isa, preset, folder):

@@ -5,13 +5,13 @@ import random
 import zlib
 
 import pytest
-from tiny_core import ROOM
 
 from quintet.boards.virtual.board import open_virtual
 from quintet.gateware.info import CONTROL_BASE, SOC_BASE
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import LinkError
 from quintet.tools.link.pipe import Pipe
+from tests.support.tiny_core import ROOM
 
 SEED = int(os.environ.get("QUINTET_SEED", "1"))
 AWAKE = 0.00025             # the memory chip powers up

@@ -6,13 +6,13 @@ import time
 import zlib
 
 import pytest
-from link_faults import Faults, Interrupted, SpoiledPipe
-from tiny_core import ROOM
 
 from quintet.boards.virtual.board import open_virtual
 from quintet.gateware.info import CONTROL_BASE, SOC_BASE
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import BoardError, LinkError
+from tests.support.link_faults import Faults, Interrupted, SpoiledPipe
+from tests.support.tiny_core import ROOM
 
 SPACE = 1 << 15             # bytes of main memory that the calls use
 TIMEOUT = 2.0               # the client's own, in seconds of the board's time

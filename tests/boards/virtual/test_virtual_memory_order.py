@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import tiny_core
 from amaranth import Module, Signal
 
 from quintet.boards.virtual.bench import Behaviour, CoreBench
 from quintet.gateware.shell.engine import Engine, EngineControl, Stall
+from tests.support import tiny_core
 
 #: Requests of a run.
 COUNT = 200

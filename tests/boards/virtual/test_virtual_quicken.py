@@ -3,13 +3,13 @@
 import re
 
 import pytest
-from cut_designs import same_statements, undeclared
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.boards.virtual import quicken
 from quintet.boards.virtual.statements import joined_scopes, statements, without_comments
 from quintet.boards.virtual.toolchain import find_yosys
+from tests.support.cut_designs import same_statements, undeclared
 
 LOOP = "for (size_t n = 0; n < chunks; n++)"
 

@@ -4,11 +4,11 @@ core's function in a clock domain of its own."""
 import random
 
 import pytest
-from stream_core import ROOM
 
 from quintet.boards.virtual.board import open_virtual
 from quintet.gateware.info import CONTROL_BASE, parse_header, parse_info
 from quintet.tools.link.client import LinkClient
+from tests.support.stream_core import ROOM
 
 LENGTH = 1 << 14
 #: mode -> least per cent of the pins' peak, one beat of 16 bits a cycle; a copy turns the bus round once in 64 beats.

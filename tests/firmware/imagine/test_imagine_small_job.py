@@ -4,7 +4,6 @@ import zlib
 
 import numpy as np
 import pytest
-from imagine_slow import SlowMachine
 
 from quintet.firmware.imagine import small
 from quintet.gateware.cores.imagine.isa import ISA
@@ -15,6 +14,7 @@ from quintet.gateware.isa.asm import load_program
 from quintet.tools import Job, open_target
 from quintet.tools.errors import JobError
 from quintet.tools.runner import run_job
+from tests.gateware.cores.imagine.oracle.slow import SlowMachine
 
 PARAMS = SPACE.resolve("up5k")
 

@@ -3,7 +3,6 @@
 import zlib
 
 import numpy as np
-import opu_slow
 import pytest
 
 from quintet.firmware.opu import small
@@ -13,6 +12,7 @@ from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.isa.asm import load_program
 from quintet.tools import Job, open_target
 from quintet.tools.runner import run_job
+from tests.gateware.cores.opu.oracle import slow as opu_slow
 
 
 def crc(data):

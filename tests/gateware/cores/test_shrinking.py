@@ -4,12 +4,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-import shrinking
-from campaigns import run_step
-from subjects import find_subject, subject_names
 
 from quintet.boards.virtual.simulation import SimulationError
 from quintet.gateware.cores import open_room, room_names
+from tests.support import shrinking
+from tests.support.campaigns import run_step
+from tests.support.subjects import find_subject, subject_names
 
 SHRUNK = [name for name in subject_names() if find_subject(name).with_words is not None]
 

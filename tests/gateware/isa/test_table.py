@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 from amaranth import Const, Shape, signed, unsigned
-from mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM
 
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.isa.operands import Either, Log2, Modulo, Signed, number_text
@@ -13,6 +12,7 @@ from quintet.gateware.isa.registers import Fault, Register
 from quintet.gateware.isa.table import Field, Instruction, Isa, Part, Rule, Storage, TableError
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
 from quintet.gateware.shell.layouts import fields_of, instruction_layout, word_layout
+from tests.gateware.isa.mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM
 
 ALL = [ISA, *(isa for isa, _ in MINI.values())]
 FAULTS = (Fault(1, "illegal_opcode", "", ""), Fault(2, "bad_field", "", ""))

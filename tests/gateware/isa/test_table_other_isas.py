@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM, SOFTWARE
 
 from quintet.gateware.isa.asm import AsmError, assemble_text, disassemble
 from quintet.gateware.isa.asm.disassembler import instruction_text
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
+from tests.gateware.isa.mini_tables import CHERRY, IMAGINE, MINI, OPU, PIM, SOFTWARE
 
 
 def words(isa, text):

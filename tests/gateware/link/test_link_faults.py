@@ -5,12 +5,12 @@ import time
 import zlib
 
 import pytest
-from campaigns import Campaign
-from link_faults import Faults, Interrupted, SpoiledPipe
 
 from quintet.tools.link.client import LinkClient
 from quintet.tools.measure.link.bench import MEMORY, Bench, BenchPipe
 from quintet.tools.measure.link.rates import HEADER
+from tests.support.campaigns import Campaign
+from tests.support.link_faults import Faults, Interrupted, SpoiledPipe
 
 WORD = 0x8000_0100
 SECONDS = 1.0       # of the board's time, that a call may wait for any answer

@@ -4,11 +4,11 @@ import random
 import zlib
 
 import pytest
-from campaigns import Campaign
-from link_faults import Faults, Interrupted, SpoiledPipe
 
 from quintet.tools.link.client import LinkClient
 from quintet.tools.measure.link.usb_bench import MEMORY, TransferError, USBBench, USBPipe
+from tests.support.campaigns import Campaign
+from tests.support.link_faults import Faults, Interrupted, SpoiledPipe
 
 SECONDS = 1.0       # of the board's time, that a call may wait for any answer
 SPACE = 1 << 14

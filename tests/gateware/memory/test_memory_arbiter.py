@@ -3,9 +3,9 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel, PortDriver
 
 from quintet.gateware.memory.arbiter import MemoryArbiter
+from tests.support.memory_model import MemoryModel, PortDriver
 
 
 def run(dut, bench, models, drivers):

@@ -4,10 +4,10 @@ import warnings
 
 import pytest
 from amaranth.sim import Simulator
-from memory_model import PortDriver
 
 from quintet.gateware.memory.blockram import BlockRAMMemory
 from quintet.gateware.memory.spram import SPRAMMemory
+from tests.support.memory_model import PortDriver
 
 warnings.filterwarnings("ignore", category=ResourceWarning)
 

@@ -5,9 +5,9 @@ import random
 import pytest
 from amaranth.hdl import Assert, Cat, Cover, Mux, Signal
 from amaranth.sim import Simulator
-from formal import ProofFailed, Property, cover, prove
 
 from quintet.gateware.memory.beatwords import BeatsToWords
+from tests.support.formal import ProofFailed, Property, cover, prove
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 

@@ -3,9 +3,9 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel
 
 from quintet.gateware.memory.front import WishboneFront
+from tests.support.memory_model import MemoryModel
 
 
 async def access(ctx, bus, address, *, data=None, sel=0xf, give_up=None):
@@ -98,7 +98,7 @@ def test_dropped_cycles(beat_bytes):
 
 
 def lenient(model):
-    import memory_model
+    from tests.support import memory_model
     original = memory_model.StreamWatch.check
 
     class Lenient(MemoryModel):

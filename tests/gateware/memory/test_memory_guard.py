@@ -3,9 +3,9 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel, PortDriver
 
 from quintet.gateware.memory.guard import WindowGuard
+from tests.support.memory_model import MemoryModel, PortDriver
 
 
 @pytest.mark.parametrize("beat_bytes,stall,pipelined", [(2, 0.3, False), (4, 0.0, False), (16, 0.5, False), (2, 0.3, True), (4, 0.0, True)])

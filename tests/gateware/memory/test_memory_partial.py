@@ -3,9 +3,9 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel, PortDriver
 
 from quintet.gateware.memory.partial import PartialWrites
+from tests.support.memory_model import MemoryModel, PortDriver
 
 SIZE = 4096
 

@@ -3,9 +3,9 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel, PortDriver
 
 from quintet.gateware.memory.portbuffer import PortBuffer
+from tests.support.memory_model import MemoryModel, PortDriver
 
 
 @pytest.mark.parametrize("beat_bytes, stall", [(2, 0.0), (4, 0.4)])

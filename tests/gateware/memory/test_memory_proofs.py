@@ -2,11 +2,11 @@
 """Proofs of the arbiter and of the window guard, for all inputs and any number of cycles (induction)."""
 import pytest
 from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Mux, Signal, signed
-from formal import ProofFailed, Property, cover, prove
 
 from quintet.gateware.memory.arbiter import MemoryArbiter
 from quintet.gateware.memory.guard import WindowGuard
 from quintet.gateware.parts.queues import ShiftQueue
+from tests.support.formal import ProofFailed, Property, cover, prove
 
 
 class ArbiterProperty(Property):

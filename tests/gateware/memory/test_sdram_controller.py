@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 from amaranth.sim import Simulator
-from memory_model import PortDriver
 
 from quintet.gateware.memory.sdram.bench import SDRAMSystem, measure
 from quintet.gateware.memory.sdram.controller import SDRAMController
 from quintet.gateware.memory.sdram.parts import PARTS, SDRAMPart
+from tests.support.memory_model import PortDriver
 
 
 def traffic(*, part, clock_hz, capture, seed, stall, requests, pauses=True):

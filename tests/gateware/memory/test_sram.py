@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 from amaranth.sim import Simulator
-from memory_model import PortDriver
 
 from quintet.gateware.memory.sram.chip import SRAMChip, SRAMViolation
 from quintet.gateware.memory.sram.controller import SRAMController
 from quintet.gateware.memory.sram.parts import PARTS, SRAMPart
 from quintet.gateware.memory.sram.phy import SRAMPhy
+from tests.support.memory_model import PortDriver
 
 SMALL = SRAMPart("small", address_bits=10, t_aa=10, t_wp=8, t_sd=6)
 

@@ -7,10 +7,10 @@ import pytest
 from amaranth import Cat, Signal
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
-from cells import dp16kd, run_pair
 
 from quintet.gateware.primitives.dualram import DualPortRAM, HalvesRAM
 from quintet.gateware.primitives.kept import KeptRegister
+from tests.support.cells import dp16kd, run_pair
 
 
 def simulate(dut, drive):

@@ -6,11 +6,11 @@ import random
 import pytest
 from amaranth import Signal
 from amaranth.sim import Simulator
-from cells import ice40_cell, run_pair
 
 from quintet.gateware.primitives.dsp import MultiplierArray
 from quintet.gateware.primitives.held import HeldMultipliers
 from quintet.tools.build import synthesise
+from tests.support.cells import ice40_cell, run_pair
 
 MAIN = r'''
 #include "design.cc"

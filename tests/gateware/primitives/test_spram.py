@@ -4,9 +4,9 @@ import re
 
 import pytest
 from amaranth import Signal
-from cells import ice40_cell, run_pair
 
 from quintet.gateware.primitives.spram import SPRAM
+from tests.support.cells import ice40_cell, run_pair
 
 MAIN = r'''
 #include "design.cc"

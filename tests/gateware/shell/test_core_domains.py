@@ -7,8 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel
-from stream_core import ROOM
 
 from quintet.boards import open_board
 from quintet.boards.top import BoardTop
@@ -16,6 +14,8 @@ from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.gateware.shell.core import CoreShell
 from quintet.gateware.shell.domains import DomainRequest, requested_domain
 from quintet.gateware.shell.engine import Engine
+from tests.support.memory_model import MemoryModel
+from tests.support.stream_core import ROOM
 
 SIZE = 1 << 14
 JOB = {"program_address": 0, "program_length": 4096, "target": 0x2000, "key": 0x3C}

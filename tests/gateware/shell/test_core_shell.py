@@ -5,11 +5,11 @@ import random
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel
-from tiny_core import ROOM
 
 from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from quintet.gateware.shell.core import CoreShell
+from tests.support.memory_model import MemoryModel
+from tests.support.tiny_core import ROOM
 
 OFFSET = {r.name: r.offset for r in COMMON_REGISTERS} | {"target": 0x100, "key": 0x104, "last": 0x108}
 COUNTER = {c.name: c.offset for c in COMMON_COUNTERS}

@@ -3,9 +3,9 @@
 import pytest
 from amaranth import DomainRenamer, EnableInserter, Signal
 from amaranth.hdl import Assert, Assume, Cover
-from formal import ProofFailed, Property, check_bits, cover
 
 from quintet.gateware.shell.crossing import CrossingFIFO
+from tests.support.formal import ProofFailed, Property, check_bits, cover
 
 
 class FifoProperty(Property):

@@ -4,7 +4,6 @@ import struct
 import zlib
 
 import pytest
-from fake_pipe import FakePipe
 
 from quintet.gateware.link.protocol import INFO_ADDRESS, Operation
 from quintet.tools.link.client import LinkClient
@@ -12,6 +11,7 @@ from quintet.tools.link.crc import combine
 from quintet.tools.link.device_model import DeviceModel, WordMemory
 from quintet.tools.link.errors import BoardError, LinkError
 from quintet.tools.link.frames import Decoder, Request, cobs_decode, cobs_encode
+from tests.tools.link.fake_pipe import FakePipe
 
 CONTROL = 0x8000_0000
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Vector ALU with its tiles against the golden model: random operations, waits, contention."""
 import pytest
-from cherry_units import UnitBench, parameters
 
 from quintet.gateware.cores.cherry.engine.ops import AluKind, Unit
 from quintet.gateware.cores.cherry.engine.units.alu import Alu
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.small.alu import SerialAlu
+from tests.gateware.cores.cherry.bench.units import UnitBench, parameters
 
 
 def operation(axes):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Long campaign of Cherry's gateware against its model: ``make test-long``, QUINTET_MINUTES, QUINTET_SEED."""
-from campaigns import campaign_test
-from cherry_subject import SUBJECT
+from tests.gateware.cores.cherry.bench.subject import SUBJECT
+from tests.support.campaigns import campaign_test
 
 test_cherry_campaign = campaign_test(SUBJECT)

@@ -7,16 +7,16 @@ goes on, with whole tiles, other numbers of contexts and the presets of the boar
 import random
 from pathlib import Path
 
-import cherry_compare as compare
 import numpy as np
 import pytest
-from comparing import bench_fixture
 
 import quintet.firmware.cherry.small
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble
 from quintet.tools.kernels.cherry import Module
+from tests.gateware.cores.cherry.bench import compare
+from tests.support.comparing import bench_fixture
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 1000, 8

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The dot unit with its tiles against the golden model: random operations, waits, contention."""
 import pytest
-from cherry_units import UnitBench, parameters
 
 from quintet.gateware.cores.cherry.engine.ops import DotKind, Unit
 from quintet.gateware.cores.cherry.engine.units.dotpath import DotPath
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.small.dot import SerialDot
+from tests.gateware.cores.cherry.bench.units import UnitBench, parameters
 
 
 def operation(axes):

@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from cherry_faults import spoilt
-from cherry_programs import random_case
-from frontend_bench import Bench, check
 
 from quintet.gateware.cores.cherry.image import ProgramImage, Unit
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.params import SPACE
+from tests.gateware.cores.cherry.bench.faults import spoilt
+from tests.gateware.cores.cherry.bench.frontend import Bench, check
+from tests.gateware.cores.cherry.bench.programs import random_case
 
 SIM = {"contexts": 4}
 

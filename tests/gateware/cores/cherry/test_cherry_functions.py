@@ -5,8 +5,6 @@ import random
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from cherry_programs import random_element
-from micro_functions import Functions
 
 from quintet.gateware.cores.cherry.model import special
 from quintet.gateware.cores.cherry.model.numbers import bit_length
@@ -15,6 +13,8 @@ from quintet.gateware.cores.cherry.small.instructions import MACHINE, Sink
 from quintet.gateware.cores.cherry.small.machine import MicroMachine
 from quintet.gateware.cores.cherry.tables import ONE
 from quintet.gateware.microcode.program import Microprogram
+from tests.gateware.cores.cherry.bench.programs import random_element
+from tests.gateware.cores.cherry.oracle.micro_functions import Functions
 
 GOLDEN = {"div": special.div, "pow": special.power, "exp": lambda x, y: special.exp(x), "log": lambda x, y: special.log(x)}
 _ZEROS, _ENDS = (0, 0x20000, 0x001, 0x20155), (0x1FE00, 0x3FE00, 0x1FF00, 0x3FE01, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200)

@@ -2,10 +2,10 @@
 """Load/store units against the rules of the golden model: random operations, waits and stalls, faults, cycles of an access."""
 import numpy as np
 import pytest
-from cherry_lsu_bench import Bench, Operations, Reference, passes
 
 from quintet.gateware.cores.cherry.engine.units.lsu import LoadStore
 from quintet.gateware.cores.cherry.params import SPACE
+from tests.gateware.cores.cherry.bench.lsu import Bench, Operations, Reference, passes
 
 BUILDS = {
     "sim": ("sim", {"log_mem": 10}),

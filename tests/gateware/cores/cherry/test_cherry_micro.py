@@ -2,11 +2,8 @@
 """The small engine against the golden model, with beats of 1, 4 and 8 bytes; its microprogram's assembler and what that refuses."""
 import random
 
-import cherry_compare as compare
 import numpy as np
 import pytest
-from cherry_programs import random_element
-from comparing import bench_fixture, failing_run
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
@@ -20,6 +17,9 @@ from quintet.gateware.isa.parameters import ParameterError
 from quintet.gateware.microcode.program import Microprogram
 from quintet.tools.build import build, synthesise
 from quintet.tools.kernels.cherry import Module
+from tests.gateware.cores.cherry.bench import compare
+from tests.gateware.cores.cherry.bench.programs import random_element
+from tests.support.comparing import bench_fixture, failing_run
 
 bench = bench_fixture(compare.open_build, ("one", "one-4"))
 wide = bench_fixture(compare.open_build, ("one-8",))

@@ -5,7 +5,6 @@ import zlib
 
 import numpy as np
 import pytest
-from cherry_portable import WIDTHS, reasons
 
 from quintet.firmware.cherry import small
 from quintet.gateware.cores.cherry.asm.decimals import element
@@ -17,6 +16,7 @@ from quintet.gateware.cores.cherry.model.races import Race
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble, assemble_text
+from tests.gateware.cores.cherry.bench.portable import WIDTHS, reasons
 
 AT = 0x1000
 TWO = element("2.0")

@@ -6,7 +6,6 @@ from collections import deque
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel
 
 from quintet.gateware.cores.cherry.engine.memory.mover import Mover
 from quintet.gateware.cores.cherry.engine.memory.mover_rows import FAULTS
@@ -17,6 +16,7 @@ from quintet.gateware.cores.cherry.model.program import Work
 from quintet.gateware.cores.cherry.model.transfers import _transfer
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.isa.outcome import RunFault
+from tests.support.memory_model import MemoryModel
 
 SIZE = 1 << 14
 MEM = 1 << 10

@@ -3,9 +3,6 @@
 import random
 
 import pytest
-from campaigns import Campaign
-from cherry_portable import WIDTHS, assert_same, leaves, programs, random_text, reasons
-from cherry_programs import random_case
 
 from quintet.firmware.cherry import digits, small
 from quintet.firmware.cherry.measure import workloads
@@ -13,6 +10,9 @@ from quintet.gateware.cores.cherry.image import image_bytes
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text, disassemble
+from tests.gateware.cores.cherry.bench.portable import WIDTHS, assert_same, leaves, programs, random_text, reasons
+from tests.gateware.cores.cherry.bench.programs import random_case
+from tests.support.campaigns import Campaign
 
 #: A loop ``n`` around a body; ``C`` reads, ``B`` stores tiles of its own, ``U`` is the same in every iteration.
 HEAD = ".loop n {n}\n.loop k {k}\n.loop m 5\n.apu B 2048 1 4 n:16\n.apu C 0 1 4 n:16\n.apu U 512 1 4\n.apu V 544 1 4\n.apu D 1024 1 4 m:16\n" \

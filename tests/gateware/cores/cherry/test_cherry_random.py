@@ -3,12 +3,12 @@
 
 import numpy as np
 import pytest
-from cherry_programs import SPAN, random_case
-from cherry_slow import Slow
 
 from quintet.gateware.cores.cherry.model import special
 from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
+from tests.gateware.cores.cherry.bench.programs import SPAN, random_case
+from tests.gateware.cores.cherry.oracle.slow import Slow
 
 FUNCTIONS = {"div": special.div, "pow": special.power, "exp": lambda x, y: special.exp(x), "log": lambda x, y: special.log(x)}
 

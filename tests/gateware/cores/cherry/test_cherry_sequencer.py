@@ -8,8 +8,6 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
 from amaranth.sim import Simulator
-from cherry_lists import MEMORY, random_list
-from memory_model import MemoryModel
 
 from quintet.gateware.cores.cherry.engine.front.program_tables import TableKind
 from quintet.gateware.cores.cherry.engine.run.sequencer import Sequencer
@@ -23,6 +21,8 @@ from quintet.gateware.cores.cherry.model.transfers import _transfer
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.isa.outcome import RunFault
 from quintet.gateware.memory.port import MemoryPort
+from tests.gateware.cores.cherry.bench.lists import MEMORY, random_list
+from tests.support.memory_model import MemoryModel
 
 
 def signed(value, bits):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The special functions with their tiles against the golden model: random operations, waits, contention."""
 import pytest
-from cherry_units import UnitBench, parameters
 
 from quintet.gateware.cores.cherry.engine.memory.wordqueue import WordQueue
 from quintet.gateware.cores.cherry.engine.ops import SfuKind, Unit
 from quintet.gateware.cores.cherry.engine.units.sfupath import SfuPath
+from tests.gateware.cores.cherry.bench.units import UnitBench, parameters
 
 
 def operation(rnd):

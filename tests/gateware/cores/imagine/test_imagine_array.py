@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from array_bench import simulate
-from array_words import golden, random_words
 
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
+from tests.gateware.cores.imagine.bench.array import simulate
+from tests.gateware.cores.imagine.bench.array_words import golden, random_words
 
 _SMALL = [("tdp", 16, 1, 1), ("tdp", 8, 2, 3), ("tdp", 4, 1, 2), ("sdp1", 16, 2, 2), ("sdp1", 4, 1, 3), ("sdp2", 8, 3, 2),
           ("sdp2", 16, 1, 1), ("sdp1", 8, 1, 5)]

@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-from imagine_golden import GOLDEN
 
 from quintet.gateware.cores.imagine.asm import assembler
 from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm, IMAGineError
+from tests.gateware.cores.imagine.oracle.golden import GOLDEN
 
 #: Parameters of the golden expansions.
 GOLDEN_PARAMETERS = {"regCnt": 56, "resvRegCnt": 8, "maxLevel": 3, "fracWidth": 5}

@@ -2,11 +2,12 @@
 """Long campaign of IMAGine's gateware against its model: ``make test-long``, QUINTET_MINUTES, QUINTET_SEED."""
 import itertools
 
-import imagine_compare as compare
-import imagine_directed
 import pytest
-from campaigns import campaign_test
-from imagine_subject import SUBJECT
+
+from tests.gateware.cores.imagine.bench import compare
+from tests.gateware.cores.imagine.bench import directed as imagine_directed
+from tests.gateware.cores.imagine.bench.subject import SUBJECT
+from tests.support.campaigns import campaign_test
 
 test_imagine_campaign = campaign_test(SUBJECT)
 

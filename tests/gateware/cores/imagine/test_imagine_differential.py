@@ -5,13 +5,13 @@ Three builds: odd sizes of 8 bits with the smallest FIFOs behind the shell's arb
 holds, 16 bits with a clock of the array's own. `make test` runs 1,000 random programs and more; ``test_imagine_campaigns.py``
 goes on.
 """
-import imagine_checks
-import imagine_compare
-import imagine_directed
-import imagine_programs
 import pytest
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour
+from tests.gateware.cores.imagine.bench import checks as imagine_checks
+from tests.gateware.cores.imagine.bench import compare as imagine_compare
+from tests.gateware.cores.imagine.bench import directed as imagine_directed
+from tests.gateware.cores.imagine.bench import programs as imagine_programs
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 336, 4

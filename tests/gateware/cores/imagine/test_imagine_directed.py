@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The directed programs themselves, on the golden model and in single bits, for every build they are run on."""
-import imagine_compare
-import imagine_directed
 import numpy as np
 import pytest
-from imagine_slow import SlowMachine
 
 from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE
+from tests.gateware.cores.imagine.bench import compare as imagine_compare
+from tests.gateware.cores.imagine.bench import directed as imagine_directed
+from tests.gateware.cores.imagine.oracle.slow import SlowMachine
 
 
 @pytest.mark.parametrize("group", imagine_directed.group_names())

@@ -6,7 +6,6 @@ from amaranth import Module
 from amaranth.hdl import Assert, Assume, Cat, Cover, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-from formal import ProofFailed, Property, check_bits, cover
 
 from quintet.gateware.cores.imagine.engine.controller import RootLayout
 from quintet.gateware.cores.imagine.engine.decode import WordLayout
@@ -14,6 +13,7 @@ from quintet.gateware.cores.imagine.engine.dispatch import Dispatch, Kind
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.cores.imagine.engine.ops import Decoded, GateLayout, OpLayout
 from quintet.gateware.cores.imagine.isa import ISA
+from tests.support.formal import ProofFailed, Property, check_bits, cover
 
 CODE = ISA.fault_codes
 #: Two rows of registers of 4 bits.

@@ -4,13 +4,13 @@ import random
 
 import numpy as np
 import pytest
-from array_words import random_words
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.gateware.cores.imagine.engine.core import ArrayEngine
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE
+from tests.gateware.cores.imagine.bench.array_words import random_words
 
 _BASE, _OUT, _SIZE = 0x1000, 0x8000, 1 << 16
 

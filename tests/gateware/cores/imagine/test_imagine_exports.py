@@ -3,10 +3,10 @@
 import hashlib
 
 import pytest
-from imagine_golden import GOLDEN_EXPORT
 
 from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
 from quintet.gateware.cores.imagine.asm.exports import c_header
+from tests.gateware.cores.imagine.oracle.golden import GOLDEN_EXPORT
 
 
 def golden():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from imagine_golden import GOLDEN_EXPORT
 
 from quintet.firmware.imagine.small import FOLDER
 from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm, IMAGineError
@@ -14,6 +13,7 @@ from quintet.gateware.isa.asm import AsmError, load_program, save_program
 from quintet.tools import Job, open_target, run_job
 from quintet.tools.cli import main
 from quintet.tools.errors import JobError
+from tests.gateware.cores.imagine.oracle.golden import GOLDEN_EXPORT
 
 SOURCE = FOLDER / "small.s"
 

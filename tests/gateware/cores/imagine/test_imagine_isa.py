@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from imagine_golden import GOLDEN
 
 from quintet.gateware.cores.imagine.isa import FAULTS, INSTRUCTIONS, ISA, REGISTERS
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
+from tests.gateware.cores.imagine.oracle.golden import GOLDEN
 
 SIM = SPACE.resolve("sim")
 SMALL = SPACE.resolve("sim", {"rows": 3, "cols": 5, "reg_width": 8, "depth": 64})

@@ -3,11 +3,11 @@
 its own operation."""
 import pytest
 from amaranth.hdl import Assert, Assume, Cat, Cover, Signal
-from formal import ProofFailed, Property, check, cover, prove
 
 from quintet.gateware.cores.imagine.engine.issue import Issue
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.cores.imagine.engine.ops import GateLayout
+from tests.support.formal import ProofFailed, Property, check, cover, prove
 
 #: Registers of 4 bits: every instruction of several slots is short.
 MAPPING = Mapping(1, 1, 4, 64, "tdp")

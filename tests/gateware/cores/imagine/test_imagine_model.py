@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The golden model of IMAGine: products, every instruction against the machine of single bits, random programs, faults."""
-import imagine_programs
 import numpy as np
 import pytest
-from imagine_slow import SlowMachine
 
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.model.machine import OFF, PARALLEL, SERIAL, Machine
 from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE, geometry, register_file
+from tests.gateware.cores.imagine.bench import programs as imagine_programs
+from tests.gateware.cores.imagine.oracle.slow import SlowMachine
 
 SIZES = (  # rows, cols, reg_width, depth
     (1, 1, 16, 64), (3, 2, 8, 64), (2, 3, 4, 64), (2, 5, 16, 256), (4, 4, 8, 512), (2, 6, 4, 1024), (1, 17, 16, 128))

@@ -2,9 +2,9 @@
 """Proof of the queue of gates in front of the dispatch."""
 import pytest
 from amaranth.hdl import Assert, Assume, Cover, Mux, Signal
-from formal import ProofFailed, Property, cover, prove
 
 from quintet.gateware.parts.queues import PairQueue
+from tests.support.formal import ProofFailed, Property, cover, prove
 
 
 class QueueProperty(Property):

@@ -5,7 +5,6 @@ import random
 
 import numpy as np
 import pytest
-from imagine_golden import GOLDEN_EXPORT
 
 from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
 from quintet.gateware.cores.imagine.asm.exports import c_header
@@ -16,6 +15,7 @@ from quintet.gateware.cores.imagine.software import SOFTWARE
 from quintet.gateware.isa.asm import AsmError, assemble, assemble_text, disassemble, load_program, save_program
 from quintet.gateware.isa.words import random_word
 from quintet.tools.cli import main
+from tests.gateware.cores.imagine.oracle.golden import GOLDEN_EXPORT
 
 
 def words(text, params=None):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The acceptance workloads: their programs take the formulas' cycles by the estimate, and are right on the model."""
 import pytest
-from imagine_programs import case_of
 
 from quintet.firmware.imagine.measure.workloads import ROWS, instruction_rows, params_of
 from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.model.model import Model
+from tests.gateware.cores.imagine.bench.programs import case_of
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.array not in ("48x4", "16x16")], ids=lambda row: f"{row.title} {row.array}")

@@ -2,10 +2,10 @@
 """The complete small job of the specification (section 7.4), and the faults to try on it."""
 import numpy as np
 import pytest
-from opentpu_bench import EngineBench
 
 from quintet.gateware.cores.opentpu.engine.core import PipelinedEngine
 from quintet.gateware.cores.opentpu.params import SPACE
+from tests.gateware.cores.opentpu.bench.engine import EngineBench
 
 WORDS = """
 0600030000000000000000000000 0200000000000000000000000000 0200000000000000000001000000 0305030000000000000000000000

@@ -4,13 +4,12 @@
 Three builds: one without chaining and with one bank behind the shell's arbiter, and two of 8x8 and 12x12 whose ports have
 a memory each. `make test` runs 2,000 random programs and more; the campaigns of ``test_opentpu_campaigns.py`` go on.
 """
-import opentpu_checks as checks
-import opentpu_programs as programs
 import pytest
-from campaigns import random_behaviour
-from opentpu_compare import check_case, sanitised
 
 from quintet.boards.virtual.bench import IDEAL
+from tests.gateware.cores.opentpu.bench import checks, programs
+from tests.gateware.cores.opentpu.bench.compare import check_case, sanitised
+from tests.support.campaigns import random_behaviour
 
 BUILDS = ("plain4", "ext8", "wide12")
 #: Random programs of a build, and into how many tests they are cut.

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine against the golden model, and what its own parts refuse."""
-import opentpu_checks as checks
-import opentpu_programs as programs
 import pytest
-from opentpu_compare import check_case, sanitised
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.opentpu.core import variant
@@ -12,6 +9,8 @@ from quintet.gateware.cores.opentpu.small import program as small_program
 from quintet.gateware.cores.opentpu.small.core import LeanEngine, lean_fits
 from quintet.gateware.cores.opentpu.small.instructions import LAYOUT
 from quintet.tools.build import build, synthesise
+from tests.gateware.cores.opentpu.bench import checks, programs
+from tests.gateware.cores.opentpu.bench.compare import check_case, sanitised
 
 bench = checks.bench_fixture(("lean4", "leanplain4"))
 

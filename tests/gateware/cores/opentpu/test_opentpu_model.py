@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The golden model: the specification's golden data, a second model in plain integers, properties."""
 import numpy as np
-import opentpu_slow
 import pytest
-from opentpu_programs import case_of, hazard_cases, pad, random_case, scatter
 
 from quintet.firmware.opentpu.measure.workloads import SMALL_Y, workload
 from quintet.firmware.opentpu.program import Program
 from quintet.gateware.cores.opentpu.model.arithmetic import IntegerUnit, conv_rows, pool_rows, sigmoid_table
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
+from tests.gateware.cores.opentpu.bench.programs import case_of, hazard_cases, pad, random_case, scatter
+from tests.gateware.cores.opentpu.oracle import slow as opentpu_slow
 
 
 def run(case, **options):

@@ -4,13 +4,13 @@ import random
 
 import numpy as np
 import pytest
-from opentpu_programs import FAULTS, case_of, random_case
 
 from quintet.firmware.opentpu.measure.workloads import workload
 from quintet.firmware.opentpu.program import Word
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
+from tests.gateware.cores.opentpu.bench.programs import FAULTS, case_of, random_case
 
 OP = ISA.opcodes
 BASE, HOST, WEIGHTS, TILES = 0x1000, 0x2000, 0x3000, 8

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The passes ``strip-nops`` and ``pad-nops``: same results, the source's latencies, each undoes the other."""
 import pytest
-from opentpu_compare import sanitised
-from opentpu_programs import OP, hazard_cases, random_case, scatter
 
 from quintet.firmware.opentpu.program import Word
 from quintet.gateware.cores.opentpu.asm.nops import pad_nops, strip_nops
@@ -12,6 +10,8 @@ from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text, disassemble
 from quintet.gateware.isa.asm.program import Program
 from quintet.tools.cli import main
+from tests.gateware.cores.opentpu.bench.compare import sanitised
+from tests.gateware.cores.opentpu.bench.programs import OP, hazard_cases, random_case, scatter
 
 EIGHT = {"n": 8}
 

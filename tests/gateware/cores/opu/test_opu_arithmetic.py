@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from opu_slow import kappa, power
 
 from quintet.gateware.cores.opu.model import arithmetic
 from quintet.gateware.cores.opu.types import TYPE_SETS
+from tests.gateware.cores.opu.oracle.slow import kappa, power
 
 COUNT = 4000
 

@@ -3,15 +3,15 @@
 from types import SimpleNamespace
 
 import numpy as np
-import opu_checks
-import opu_compare
-import opu_directed
-import opu_programs
 import pytest
 
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.gateware.cores.opu.params import SPACE
+from tests.gateware.cores.opu.bench import checks as opu_checks
+from tests.gateware.cores.opu.bench import compare as opu_compare
+from tests.gateware.cores.opu.bench import directed as opu_directed
+from tests.gateware.cores.opu.bench import programs as opu_programs
 
 PARAMS = SPACE.resolve("sim")
 CLASSES = ("cycles", "work", "stall_fetch", "stall_operand", "stall_write", "stall_other")

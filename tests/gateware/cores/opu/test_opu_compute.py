@@ -3,7 +3,8 @@
 import random
 
 import pytest
-from compute_bench import make, random_phases, run
+
+from tests.gateware.cores.opu.bench.compute import make, random_phases, run
 
 SMALL = {"ifm_lines": 256, "ofm_lines": 512, "ker_rows": 200, "ifm_banks": 2, "ofm_banks": 2}
 

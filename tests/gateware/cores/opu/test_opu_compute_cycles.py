@@ -5,7 +5,9 @@ import random
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from compute_bench import (
+
+from quintet.gateware.cores.opu.types import type_set
+from tests.gateware.cores.opu.bench.compute import (
     Conv,
     Load,
     Phase,
@@ -19,8 +21,6 @@ from compute_bench import (
     store_fields,
     stored,
 )
-
-from quintet.gateware.cores.opu.types import type_set
 
 ROOM = {"pi": 16, "po": 2, "ifm_lines": 256, "ofm_lines": 512, "ker_rows": 128}
 #: From a command's acceptance to its first step, and from its last step to `conv_done`.

@@ -4,14 +4,14 @@
 Three builds, one for each type set: the smallest behind the shell's arbiter, 32-bit sums with two banks of ``ifm``, and 16-bit
 data with two banks of each. `make test` runs 1,000 random programs and more; the campaigns of ``test_opu_campaigns.py`` go on.
 """
-import opu_checks
-import opu_compare
-import opu_directed
-import opu_programs
 import pytest
-from opu_compare import check_case
 
 from quintet.boards.virtual.bench import IDEAL
+from tests.gateware.cores.opu.bench import checks as opu_checks
+from tests.gateware.cores.opu.bench import compare as opu_compare
+from tests.gateware.cores.opu.bench import directed as opu_directed
+from tests.gateware.cores.opu.bench import programs as opu_programs
+from tests.gateware.cores.opu.bench.compare import check_case
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 336, 4

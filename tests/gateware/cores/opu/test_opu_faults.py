@@ -2,14 +2,14 @@
 """Faults and aborts of the OPU's gateware where the model has nothing to compare with: what is reported, and how soon it stops."""
 import random
 
-import opu_compare as compare
-import opu_programs
 import pytest
-from opu_compare import check_case
-from opu_directed import case_of
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour
 from quintet.gateware.cores.opu.params import SPACE
+from tests.gateware.cores.opu.bench import compare
+from tests.gateware.cores.opu.bench import programs as opu_programs
+from tests.gateware.cores.opu.bench.compare import check_case
+from tests.gateware.cores.opu.bench.directed import case_of
 
 #: Section 6 and docs/contracts.md: most cycles from the reason to the end, bursts under way apart.
 BOUND = 1000

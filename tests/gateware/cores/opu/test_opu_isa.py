@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from opu_slow import POSTS
 
 from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, post_fields
 from quintet.gateware.cores.opu.params import SPACE
@@ -17,6 +16,7 @@ from quintet.gateware.isa.asm import AsmError, assemble, assemble_text, disassem
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
 from quintet.gateware.shell.layouts import instruction_layout
 from quintet.tools.registers import RegisterMap
+from tests.gateware.cores.opu.oracle.slow import POSTS
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "opu.md").read_text(encoding="utf-8")
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The directed tests of section 11 on the model: hand-made expectations, and exact fractions."""
 import numpy as np
-import opu_directed
-import opu_programs
 import pytest
-from opu_directed import RESULTS
 from test_opu_model_random import check, run_model
 
 from quintet.gateware.cores.opu.model.model import Model, SelfModifyingProgram
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.cores.opu.types import TYPE_SETS
+from tests.gateware.cores.opu.bench import directed as opu_directed
+from tests.gateware.cores.opu.bench import programs as opu_programs
+from tests.gateware.cores.opu.bench.directed import RESULTS
 
 
 def build(types, preset="sim"):

@@ -3,15 +3,15 @@
 import warnings
 from collections import Counter
 
-import opu_programs
-import opu_slow
 import pytest
-from campaigns import Campaign
 
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.model.model import Model, SelfModifyingProgram
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.types import TYPE_SETS
+from tests.gateware.cores.opu.bench import programs as opu_programs
+from tests.gateware.cores.opu.oracle import slow as opu_slow
+from tests.support.campaigns import Campaign
 
 QUICK = 60
 

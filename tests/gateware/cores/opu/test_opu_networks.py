@@ -4,15 +4,15 @@ golden model in all of memory."""
 import random
 
 import numpy as np
-import opu_compare as compare
 import pytest
-from campaigns import Campaign, random_behaviour
-from comparing import class_problems, first_difference
-from kernels_opu_support import random_network, random_values
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.tools.kernels.opu import compile_network, run_network
+from tests.gateware.cores.opu.bench import compare
+from tests.support.campaigns import Campaign, random_behaviour
+from tests.support.comparing import class_problems, first_difference
+from tests.support.kernels_opu_support import random_network, random_values
 
 _open = {}
 

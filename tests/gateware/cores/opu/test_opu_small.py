@@ -2,11 +2,7 @@
 """The small engine against the golden model, its cycles, and what its own parts refuse."""
 
 import numpy as np
-import opu_checks
-import opu_directed
-import opu_programs
 import pytest
-from opu_compare import check_case
 
 from quintet.boards.virtual.bench import Behaviour
 from quintet.firmware.opu import digits
@@ -19,6 +15,10 @@ from quintet.gateware.cores.opu.small.program import microprogram
 from quintet.gateware.microcode.program import Microprogram
 from quintet.tools import Job
 from quintet.tools.build import synthesise
+from tests.gateware.cores.opu.bench import checks as opu_checks
+from tests.gateware.cores.opu.bench import directed as opu_directed
+from tests.gateware.cores.opu.bench import programs as opu_programs
+from tests.gateware.cores.opu.bench.compare import check_case
 
 #: Logic cells of the engine alone (docs/performance.md), with some air.
 ENGINE_CELLS = 2450

@@ -5,11 +5,11 @@ import random
 import pytest
 from amaranth import Module
 from amaranth.sim import Simulator
-from pim_vector_oracle import average, sigm, tanh
 
 from quintet.gateware.cores.pim.engine.vector.activation import Activation
 from quintet.gateware.cores.pim.engine.vector.divider import AverageDivider
 from quintet.gateware.primitives.multipliers import PipelinedMultipliers
+from tests.gateware.cores.pim.oracle.vector import average, sigm, tanh
 
 
 def outputs(values, fi, fo, sigmoid, bits):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's builds that `make test` leaves out, against the model: directed programs, every fault, random programs of all cores."""
-import pim_compare as compare
-import pim_directed
-import pim_programs
 import pytest
-from campaigns import random_behaviour
-from comparing import bench_fixture
 
 from quintet.boards.virtual.bench import IDEAL
+from tests.gateware.cores.pim.bench import compare
+from tests.gateware.cores.pim.bench import directed as pim_directed
+from tests.gateware.cores.pim.bench import programs as pim_programs
+from tests.support.campaigns import random_behaviour
+from tests.support.comparing import bench_fixture
 
 pytestmark = pytest.mark.long
 

@@ -2,9 +2,7 @@
 """PIM's pass ``densify``: the same effect with fewer instructions, on random programs, compiled streams and merged layers."""
 
 import numpy as np
-import pim_programs
 import pytest
-from pim_dense import SIM, case_of, dense_text, group, image_of_text, same_effect, words_in
 
 from quintet.firmware.pim.measure import workloads as pim_workloads
 from quintet.firmware.pim.measure.case import make_case
@@ -13,6 +11,8 @@ from quintet.gateware.cores.pim.densify.densify import densify
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import load_program
 from quintet.tools.cli import main
+from tests.gateware.cores.pim.bench import programs as pim_programs
+from tests.gateware.cores.pim.bench.dense import SIM, case_of, dense_text, group, image_of_text, same_effect, words_in
 
 
 @pytest.mark.parametrize("part", range(4))

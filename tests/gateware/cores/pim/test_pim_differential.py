@@ -5,14 +5,14 @@
 """
 import random
 
-import pim_compare as compare
-import pim_directed
-import pim_programs
 import pytest
-from campaigns import random_behaviour
-from comparing import bench_fixture
 
 from quintet.boards.virtual.bench import IDEAL
+from tests.gateware.cores.pim.bench import compare
+from tests.gateware.cores.pim.bench import directed as pim_directed
+from tests.gateware.cores.pim.bench import programs as pim_programs
+from tests.support.campaigns import random_behaviour
+from tests.support.comparing import bench_fixture
 
 #: Random legal programs, and into how many tests they are cut; programs of each fault.
 COUNT, PARTS, FAULTS = 500, 10, 8

@@ -2,7 +2,6 @@
 """How a run ends, and ports behind arbiters."""
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel, PortDriver
 
 from quintet.gateware.cores.pim.engine.core import ManyCoreEngine
 from quintet.gateware.cores.pim.engine.faults import RunEnd
@@ -10,6 +9,7 @@ from quintet.gateware.cores.pim.engine.tree import PortTree
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.shell.engine import Engine
 from quintet.tools.build import _synthesis
+from tests.support.memory_model import MemoryModel, PortDriver
 
 PARAMS = SPACE.resolve("sim", {"cores": 4})
 

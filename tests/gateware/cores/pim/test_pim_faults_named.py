@@ -4,14 +4,14 @@
 Core 1 faults at its instruction 3 while core 0 has thousands still to do, or waits for ever.
 """
 import numpy as np
-import pim_compare as compare
 import pytest
-from comparing import bench_fixture, registers_of
-from pim_directed import _BASE, _Maker
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.pim.image.image import Group
 from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench import compare
+from tests.gateware.cores.pim.bench.directed import _BASE, _Maker
+from tests.support.comparing import bench_fixture, registers_of
 
 #: Cycles of RUN until the machine stands still: start of the cores, three instructions, the way to the stop and the memory's answers.
 SOON = 150

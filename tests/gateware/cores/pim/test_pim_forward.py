@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """``densify`` reads what was copied where it came from, and leaves out copies that no one reads."""
 import pytest
-from pim_dense import case_of, dense_text, image_of_text, same_effect
+
+from tests.gateware.cores.pim.bench.dense import case_of, dense_text, image_of_text, same_effect
 
 #: What local memory holds at first, from global memory; registers: $2, $3 a pair of zeros, $4 a buffer, $5 to $8 elsewhere.
 FILL = "ld $0, $2, 256\nsetbw 16, 16\nsldi $4, 1024\nsldi $5, 2048\nsldi $6, 32\nsldi $7, 1056\nsldi $8, 2064\n"

@@ -4,8 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from pim_front import compare_front, run_front
-from pim_programs import MEMORY, random_case
 
 from quintet.firmware.pim.measure.case import make_case
 from quintet.gateware.cores.pim.engine.front.issue import Issue
@@ -14,6 +12,8 @@ from quintet.gateware.cores.pim.engine.front.wordload import WordLoad
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench.front import compare_front, run_front
+from tests.gateware.cores.pim.bench.programs import MEMORY, random_case
 
 PARAMS = SPACE.resolve("sim")
 GMEM = MEMORY // 2

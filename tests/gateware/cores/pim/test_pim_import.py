@@ -6,7 +6,6 @@ import random
 import struct
 
 import numpy as np
-import pim_programs
 import pytest
 
 from quintet.gateware.cores.pim.asm.listing import image_of
@@ -20,6 +19,7 @@ from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import AsmError, assemble_text, disassemble, load_program, save_program
 from quintet.gateware.isa.asm.program import Program
 from quintet.gateware.isa.words import extreme_words, random_word
+from tests.gateware.cores.pim.bench import programs as pim_programs
 
 GROUPS = {"core0": [{"rows": 2, "cols": 1, "weights": [[1], [2]], "shift": 3, "bias": [7], "spare": 0}]}
 

@@ -5,12 +5,12 @@ import random
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from memory_model import MemoryModel
 
 from quintet.gateware.cores.pim.engine.load.load import Load
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image, stored_weights
 from quintet.gateware.cores.pim.image.reading import TableFault, read_tables
 from quintet.gateware.cores.pim.params import SPACE
+from tests.support.memory_model import MemoryModel
 
 SIZE = 1 << 16
 BASE = 0x400

@@ -3,7 +3,8 @@
 import random
 
 import pytest
-from pim_units import Group, UnitBench, mvmul
+
+from tests.gateware.cores.pim.bench.units import Group, UnitBench, mvmul
 
 
 def random_group(rng, number, rows, cols, arrays, *, shift=0, round=1, bias=False, bias_base=0, extreme=False):

@@ -3,14 +3,14 @@
 import random
 
 import numpy as np
-import pim_directed
 import pytest
-from pim_compare import run_model
-from pim_slow import SlowMachine
 
 from quintet.gateware.cores.pim.model.elements import ELEMENTWISE, Widths, average, saturate
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.tables import TANH
+from tests.gateware.cores.pim.bench import directed as pim_directed
+from tests.gateware.cores.pim.bench.compare import run_model
+from tests.gateware.cores.pim.oracle.slow import SlowMachine
 
 BUILDS = {"sim": SPACE.resolve("sim"), "four": SPACE.resolve("85f", {"lmem_bytes": 4096}), "hx8k": SPACE.resolve("hx8k")}
 

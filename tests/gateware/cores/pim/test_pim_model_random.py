@@ -3,12 +3,12 @@
 import random
 
 import numpy as np
-import pim_programs
 import pytest
-from pim_compare import run_model
-from pim_slow import SlowMachine
 
 from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench import programs as pim_programs
+from tests.gateware.cores.pim.bench.compare import run_model
+from tests.gateware.cores.pim.oracle.slow import SlowMachine
 
 BUILDS = {"sim": SPACE.resolve("sim"), "four": SPACE.resolve("sim", {"cores": 4, "lmem_bytes": 2048}),
           "up5k": SPACE.resolve("up5k", {"lmem_bytes": 2048, "arrays": 4}), "hx8k": SPACE.resolve("hx8k")}

@@ -4,9 +4,9 @@ import pytest
 from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from formal import ProofFailed, Property, cover, prove
 
 from quintet.gateware.cores.pim.engine.front.prefetch import CODE_MODES, Prefetch
+from tests.support.formal import ProofFailed, Property, cover, prove
 
 #: Rows of the ring, and bits of the number of a row in memory: the code lies in the first 256 bytes.
 ROWS, BITS = 16, 6

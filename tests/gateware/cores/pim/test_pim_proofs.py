@@ -2,12 +2,12 @@
 """Proofs of what lies between the processors: rendezvous, event registers, deadlock."""
 import pytest
 from amaranth.hdl import Assert, Assume, Cat, Cover, Mux, Signal
-from formal import ProofFailed, Property, cover, prove
 
 from quintet.gateware.cores.pim.engine.crossbar import Crossbar
 from quintet.gateware.cores.pim.engine.deadlock import PATIENCE, DeadlockDetector
 from quintet.gateware.cores.pim.engine.events import EventFile
 from quintet.gateware.cores.pim.isa import EVENT_MOST
+from tests.support.formal import ProofFailed, Property, cover, prove
 
 CORES = 3
 PARAMS = {"cores": CORES, "vec_bytes": 1, "max_biw": 8}

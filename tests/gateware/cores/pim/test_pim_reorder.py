@@ -2,16 +2,16 @@
 """``densify`` orders instructions by when they can start; what depends on what, and how cores meet, stays."""
 from dataclasses import replace
 
-import pim_compare
-import pim_programs
 import pytest
-from pim_dense import SIM, case_of, dense_text, group, image_of_text, same_effect
 
 from quintet.gateware.cores.pim.densify.densify import densify
 from quintet.gateware.cores.pim.densify.reorder import completes
 from quintet.gateware.cores.pim.densify.resolve import resolve
 from quintet.gateware.cores.pim.image.codes import words_of
 from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench import compare as pim_compare
+from tests.gateware.cores.pim.bench import programs as pim_programs
+from tests.gateware.cores.pim.bench.dense import SIM, case_of, dense_text, group, image_of_text, same_effect
 
 SEND, RECV = 29, 30
 SET = "setbw 16, 16\nsldi $4, 1024\nsldi $5, 2048\nsldi $6, 512\n"

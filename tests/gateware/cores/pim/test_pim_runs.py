@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs one after another on PIM: on the model what they leave, on the gateware that it does as the model."""
 import numpy as np
-import pim_compare as compare
-import pim_runs
 import pytest
-from comparing import bench_fixture, first_difference, registers_of
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench import compare
+from tests.gateware.cores.pim.bench import runs as pim_runs
+from tests.support.comparing import bench_fixture, first_difference, registers_of
 
 bench = bench_fixture(compare.open_build, compare.QUICK)
 
@@ -59,7 +59,7 @@ def test_a_cycle_limit_counts_instructions():
 
 
 def test_a_deadlock_is_reported():
-    import pim_directed
+    from tests.gateware.cores.pim.bench import directed as pim_directed
     case = next(c for c in pim_directed.directed_cases(SPACE.resolve("sim"), "exchanges") if c.name == "late pair")
     _, _, model = compare.run_model(case)
     assert model.report == ["core 0, instruction 1: wait waits for event 1 to be 2 (it is 0)"]

@@ -6,7 +6,6 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-import pim_programs
 import pytest
 
 from quintet.firmware.pim.measure.files import canonical_words
@@ -19,6 +18,7 @@ from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import AsmError, assemble_text, disassemble
 from quintet.gateware.isa.asm.assembler import assemble
+from tests.gateware.cores.pim.bench import programs as pim_programs
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "pim.md").read_text(encoding="utf-8")
 WORKED = DOCUMENT.split("### Worked job")[1].split("```")[1].strip("\n")

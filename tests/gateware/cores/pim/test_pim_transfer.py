@@ -7,13 +7,13 @@ import pytest
 from amaranth import Module
 from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
-from memory_model import MemoryModel
 
 from quintet.gateware.cores.pim.engine.commands import TransferOp
 from quintet.gateware.cores.pim.engine.crossbar import Crossbar
 from quintet.gateware.cores.pim.engine.memory.lmem import TRANSFER, VECTOR, local_memory
 from quintet.gateware.cores.pim.engine.transfer.unit import TransferUnit
 from quintet.gateware.cores.pim.params import SPACE
+from tests.support.memory_model import MemoryModel
 
 MEMORY = 4096
 LD, ST, LLDI, LMV, SEND, RECV = TransferOp

@@ -4,12 +4,12 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
-from pim_units import UnitBench, byw, put
-from pim_vector_oracle import OPS, SAME_WIDTH, random_vector, vector
 
 from quintet.gateware.cores.pim.engine.commands import LMemRead, VectorOp
 from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
 from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench.units import UnitBench, byw, put
+from tests.gateware.cores.pim.oracle.vector import OPS, SAME_WIDTH, random_vector, vector
 
 
 def make(preset="sim", **overrides):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The workloads of section 10: that they are what they say, and what they take on the gateware."""
 import pytest
-from comparing import registers_of
-from pim_compare import run_model
 
 from quintet.firmware.pim.measure.workloads import BOUNDS, MEMORY, PARAMS, WORKLOADS, case_of
+from tests.gateware.cores.pim.bench.compare import run_model
+from tests.support.comparing import registers_of
 
 _MACS = {"mvmul 1": 4096, "mvmul 64x256": 64 * 256, "vvdmul 2047": 2047, "A": 62 * 24 * 16, "B": 3 * 32 * 256, "D": 256 * 64 + 640,
          "E": 784 * 128 + 1280}

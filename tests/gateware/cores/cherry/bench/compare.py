@@ -6,10 +6,6 @@ from dataclasses import dataclass, field
 from weakref import WeakSet
 
 import numpy as np
-from cherry_faults import spoilt
-from cherry_lists import random_list
-from cherry_programs import SPAN, random_case, random_element
-from comparing import aborted_run, class_problems, first_difference, registers_of
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.gateware.cores.cherry.image import FILL, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
@@ -20,6 +16,10 @@ from quintet.gateware.cores.cherry.model.races import Race
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
 from quintet.tools.kernels.cherry.stored import from_array
+from tests.gateware.cores.cherry.bench.faults import spoilt
+from tests.gateware.cores.cherry.bench.lists import random_list
+from tests.gateware.cores.cherry.bench.programs import SPAN, random_case, random_element
+from tests.support.comparing import aborted_run, class_problems, first_difference, registers_of
 
 __all__ = ["BUILDS", "CYCLES", "QUICK", "SLOW", "RunCase", "behaviour_of", "check_aborted", "check_aborts", "check_case", "check_resets", "list_case",
            "module_case", "open_build", "program_case", "spoilt_case"]

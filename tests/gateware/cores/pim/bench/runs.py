@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Several runs on one core: what ``run_flags`` keep, images elsewhere, another GMem, runs after faults (sections 4.6, 7)."""
 import numpy as np
-from pim_programs import MEMORY
 
 from quintet.firmware.pim.measure.case import make_case
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
+from tests.gateware.cores.pim.bench.programs import MEMORY
 
 __all__ = ["SEQUENCES", "sequence"]
 
@@ -12,7 +12,7 @@ _BASE = MEMORY // 2
 
 
 def _words(text):
-    from pim_directed import words_of
+    from tests.gateware.cores.pim.bench.directed import words_of
     return [(0, word) for word in words_of(text)]
 
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OPU: generator, builds and comparer of the campaigns and the shrinker."""
-import opu_compare as compare
-import opu_directed
-import opu_programs
-from campaigns import aborted, bus_error, whole
-from subjects import Subject
-
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.isa.asm import disassemble
+from tests.gateware.cores.opu.bench import compare
+from tests.gateware.cores.opu.bench import directed as opu_directed
+from tests.gateware.cores.opu.bench import programs as opu_programs
+from tests.support.campaigns import aborted, bus_error, whole
+from tests.support.subjects import Subject
 
 __all__ = ["SUBJECT"]
 

@@ -3,11 +3,11 @@
 import random
 from functools import partial
 
-import comparing
-import imagine_compare as compare
-import imagine_directed
-import imagine_programs
-from campaigns import random_behaviour
+from tests.gateware.cores.imagine.bench import compare
+from tests.gateware.cores.imagine.bench import directed as imagine_directed
+from tests.gateware.cores.imagine.bench import programs as imagine_programs
+from tests.support import comparing
+from tests.support.campaigns import random_behaviour
 
 __all__ = ["aborts", "bench_fixture", "bus_errors", "check", "core_resets", "directed", "every_fault", "random_programs",
            "runs_without_reset"]

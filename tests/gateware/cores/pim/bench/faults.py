@@ -2,13 +2,12 @@
 """Puts one fault behind a random program: every other core is at its end before (section 11, single-fault programs)."""
 import struct
 
-from pim_scratch import Rejected
-
 from quintet.gateware.cores.pim.image.codes import code_of
 from quintet.gateware.cores.pim.image.fields import GROUP_ENTRY
 from quintet.gateware.cores.pim.image.image import Writer
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.isa.words import random_word
+from tests.gateware.cores.pim.bench.scratch import Rejected
 
 __all__ = ["with_fault"]
 

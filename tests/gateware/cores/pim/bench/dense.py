@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of text for the tests of ``densify``, and the proof that what it makes of one has the same effect."""
 import numpy as np
-from pim_compare import run_model
 
 from quintet.firmware.pim.measure.case import make_case
 from quintet.gateware.cores.pim.asm.listing import core_lines, image_of
@@ -11,6 +10,7 @@ from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
+from tests.gateware.cores.pim.bench.compare import run_model
 
 SIM = SPACE.resolve("sim")
 

@@ -3,11 +3,11 @@
 import itertools
 
 import numpy as np
-from imagine_programs import case_of
 
 from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.params import levels, registers_of
+from tests.gateware.cores.imagine.bench.programs import case_of
 
 __all__ = ["directed_cases", "group_names", "products_of"]
 

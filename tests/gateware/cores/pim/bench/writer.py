@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes random instructions of one core, each with what sets its registers (``pim_programs.py`` makes programs of them)."""
+"""Writes random instructions of one core, each with what sets its registers (``bench/programs.py`` makes programs of them)."""
 import numpy as np
-from pim_scratch import Rejected
 
 from quintet.firmware.pim.measure.builds import MEMORY
 from quintet.gateware.cores.pim.image.image import Group
+from tests.gateware.cores.pim.bench.scratch import Rejected
 
 __all__ = ["LOW32", "MEMORY", "REGION", "CoreWriter", "small"]
 

@@ -3,9 +3,8 @@
 import math
 from fractions import Fraction
 
-from pim_units import Unit, byw, element, put, sat, signed
-
 from quintet.gateware.cores.pim.engine.commands import VectorOp
+from tests.gateware.cores.pim.bench.units import Unit, byw, element, put, sat, signed
 
 TABLE = [math.floor(math.tanh(i / 64) * 65536 + 0.5) for i in range(513)]
 SAME_WIDTH = ("vvadd", "vvsub", "vvmax", "vrelu", "vmv")

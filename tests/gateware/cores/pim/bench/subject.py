@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM: generator, builds and comparer of the campaigns and the shrinker."""
-import pim_compare as compare
-import pim_programs
-from campaigns import aborted, bus_error, whole
-from subjects import Subject
-
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import disassemble
+from tests.gateware.cores.pim.bench import compare
+from tests.gateware.cores.pim.bench import programs as pim_programs
+from tests.support.campaigns import aborted, bus_error, whole
+from tests.support.subjects import Subject
 
 __all__ = ["SUBJECT"]
 

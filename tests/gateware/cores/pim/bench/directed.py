@@ -3,13 +3,13 @@
 import random
 
 import numpy as np
-from pim_programs import MEMORY
 
 from quintet.firmware.pim.measure.case import make_case
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.pim.storage import narrow
 from quintet.gateware.isa.asm.assembler import Assembler
+from tests.gateware.cores.pim.bench.programs import MEMORY
 
 __all__ = ["GROUPS", "directed_cases"]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random Cherry programs with something wrong: a word, an address, a record."""
-from cherry_programs import random_case
+from tests.gateware.cores.cherry.bench.programs import random_case
 
 __all__ = ["spoilt"]
 

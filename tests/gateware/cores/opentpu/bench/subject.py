@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OpenTPU: generator, builds and comparer of the campaigns and the shrinker."""
-import opentpu_compare as compare
-import opentpu_programs as programs
-from campaigns import aborted, bus_error, whole
-from subjects import Subject
+from tests.gateware.cores.opentpu.bench import compare, programs
+from tests.support.campaigns import aborted, bus_error, whole
+from tests.support.subjects import Subject
 
 __all__ = ["SUBJECT"]
 

@@ -3,12 +3,11 @@
 import random
 from functools import partial
 
-import comparing
-import opentpu_programs as programs
-from campaigns import random_behaviour
-from opentpu_compare import check_aborted, check_bus_error, check_case, open_build, sanitised
-
 from quintet.boards.virtual.bench import IDEAL, Behaviour
+from tests.gateware.cores.opentpu.bench import programs
+from tests.gateware.cores.opentpu.bench.compare import check_aborted, check_bus_error, check_case, open_build, sanitised
+from tests.support import comparing
+from tests.support.campaigns import random_behaviour
 
 __all__ = ["aborts", "bench_fixture", "bus_errors", "bus_errors_among_nops", "core_resets", "every_fault", "hazards", "nop_runs", "random_programs",
            "shared_bench"]

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """IMAGine: generator, builds and comparer of the campaigns and the shrinker."""
-import imagine_compare as compare
-import imagine_directed
-import imagine_programs
-from campaigns import aborted, bus_error, whole
-from subjects import Subject
-
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.software import SOFTWARE
 from quintet.gateware.isa.asm import disassemble
+from tests.gateware.cores.imagine.bench import compare
+from tests.gateware.cores.imagine.bench import directed as imagine_directed
+from tests.gateware.cores.imagine.bench import programs as imagine_programs
+from tests.support.campaigns import aborted, bus_error, whole
+from tests.support.subjects import Subject
 
 __all__ = ["SUBJECT"]
 

@@ -3,7 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-from comparing import (
+
+from quintet.boards.virtual.bench import CoreBench
+from quintet.gateware.cores.opu.isa import ISA
+from quintet.gateware.cores.opu.model.model import Model
+from quintet.gateware.cores.opu.model.sequence import Regions, Sequence
+from quintet.gateware.isa.outcome import RunFault
+from tests.support.comparing import (
     aborted_run,
     class_problems,
     compare_run,
@@ -13,12 +19,6 @@ from comparing import (
     run_differently,
     word_index,
 )
-
-from quintet.boards.virtual.bench import CoreBench
-from quintet.gateware.cores.opu.isa import ISA
-from quintet.gateware.cores.opu.model.model import Model
-from quintet.gateware.cores.opu.model.sequence import Regions, Sequence
-from quintet.gateware.isa.outcome import RunFault
 
 __all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "open_build",
            "some_address", "touched", "with_words"]

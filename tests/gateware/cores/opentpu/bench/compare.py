@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs cases on OpenTPU's gateware and on its model, and says every way in which they differ."""
 import numpy as np
-import opentpu_programs as programs
-from comparing import aborted_run, class_problems, compare_run, failing_run, registers_of, run_differently, word_index
 
 from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.opentpu.model.model import Model
+from tests.gateware.cores.opentpu.bench import programs
+from tests.support.comparing import (
+    aborted_run,
+    class_problems,
+    compare_run,
+    failing_run,
+    registers_of,
+    run_differently,
+    word_index,
+)
 
 __all__ = ["CYCLES", "check_aborted", "check_bus_error", "check_case", "open_build", "sanitised"]
 

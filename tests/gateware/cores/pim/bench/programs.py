@@ -8,13 +8,13 @@ accesses of different cores to a region of GMem, and an event register serves on
 import random
 
 import numpy as np
-from pim_scratch import Rejected, Scratch
-from pim_writer import MEMORY, REGION, CoreWriter, small
 
 from quintet.firmware.pim.measure.case import make_case
 from quintet.gateware.cores.pim.image.fields import AUTO
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
+from tests.gateware.cores.pim.bench.scratch import Rejected, Scratch
+from tests.gateware.cores.pim.bench.writer import MEMORY, REGION, CoreWriter, small
 
 __all__ = ["FAULTS", "MEMORY", "random_case", "random_image", "random_memory"]
 
@@ -196,5 +196,5 @@ def random_case(seed, params, *, legal=True, fault=None, cores=None, budget=1500
     machine.dump()
     if fault is None:
         return machine.case(name)
-    from pim_faults import with_fault
+    from tests.gateware.cores.pim.bench.faults import with_fault
     return with_fault(machine, fault, name)

@@ -8,7 +8,6 @@ Memory of every case: program from 0, region 1 (feature maps) from 0x1000, regio
 import random
 
 import numpy as np
-from opu_programs import Case
 
 from quintet.gateware.cores.opu.isa import ISA, POST_FORMS, REGIONS
 from quintet.gateware.cores.opu.model.sequence import Regions, Sequence
@@ -16,6 +15,7 @@ from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.cores.opu.types import type_set
 from quintet.gateware.isa.asm import assemble_text
 from quintet.gateware.isa.outcome import RunFault
+from tests.gateware.cores.opu.bench.programs import Case
 
 __all__ = ["directed_cases", "every_value_cases", "fault_cases", "group_names"]
 

@@ -2,11 +2,17 @@
 """Runs cases on PIM's gateware and on its model, and says every way in which they differ."""
 from dataclasses import replace
 
-from comparing import aborted_run, class_problems, failing_run, first_difference, registers_of, run_differently
-
 from quintet.firmware.pim.measure.builds import BUILDS, open_build
 from quintet.firmware.pim.measure.case import make_case, run_model
 from quintet.gateware.cores.pim.isa import ISA, MACHINE
+from tests.support.comparing import (
+    aborted_run,
+    class_problems,
+    failing_run,
+    first_difference,
+    registers_of,
+    run_differently,
+)
 
 __all__ = ["BUILDS", "CYCLES", "ISA", "QUICK", "check_aborted", "check_bus_error", "check_case", "core_pc", "open_build",
            "run_model", "with_words"]

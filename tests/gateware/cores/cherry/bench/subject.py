@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry: generators, builds and comparer of the campaigns."""
-import cherry_compare as compare
-from campaigns import whole
-from subjects import Subject
+from tests.gateware.cores.cherry.bench import compare
+from tests.support.campaigns import whole
+from tests.support.subjects import Subject
 
 __all__ = ["SUBJECT"]
 

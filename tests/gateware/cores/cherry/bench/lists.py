@@ -7,11 +7,11 @@ import random
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from cherry_programs import SPAN, random_case, random_element
 
 from quintet.gateware.cores.cherry.image import FILL, IN, OUT, Descriptor, Step, image_bytes, list_bytes, row_words
 from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.model.overlap import Overlap
+from tests.gateware.cores.cherry.bench.programs import SPAN, random_case, random_element
 
 __all__ = ["ListCase", "random_list"]
 

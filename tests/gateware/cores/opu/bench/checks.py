@@ -3,15 +3,15 @@
 import random
 from functools import partial
 
-import comparing
 import numpy as np
-import opu_compare as compare
-import opu_directed
-import opu_programs
-from campaigns import random_behaviour
 
 from quintet.boards.virtual.bench import Behaviour
 from quintet.gateware.cores.opu.types import type_set
+from tests.gateware.cores.opu.bench import compare
+from tests.gateware.cores.opu.bench import directed as opu_directed
+from tests.gateware.cores.opu.bench import programs as opu_programs
+from tests.support import comparing
+from tests.support.campaigns import random_behaviour
 
 __all__ = ["aborts", "bench_fixture", "bus_errors", "check", "core_resets", "directed", "every_fault", "random_programs",
            "rows_that_overlap", "stores_cut_short"]

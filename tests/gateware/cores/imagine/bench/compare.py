@@ -6,13 +6,21 @@ The array's state survives a start, so a *pair* of bench and model goes through 
 import random
 from dataclasses import replace
 
-import imagine_programs
 import numpy as np
-from comparing import aborted_run, class_problems, compare_run, failing_run, first_difference, registers_of, word_index
 
 from quintet.boards.virtual.bench import CoreBench
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.model.model import Model
+from tests.gateware.cores.imagine.bench import programs as imagine_programs
+from tests.support.comparing import (
+    aborted_run,
+    class_problems,
+    compare_run,
+    failing_run,
+    first_difference,
+    registers_of,
+    word_index,
+)
 
 __all__ = ["BUILDS", "CYCLES", "QUICK", "check_aborted", "check_bus_error", "check_case", "check_state", "fresh",
            "open_build", "with_words"]
