@@ -104,7 +104,7 @@ def test_several_programs(board, tmp_path):
     """The digits' program twice, between them one that does nothing: no reset, counters of each, the same bits as the model's."""
     job = edited(tmp_path)
     before = run_job(job, board)
-    idle = assemble_text(job.isa, "HLT").data
+    idle = assemble_text(job.software, "HLT").data
     job.runs = [Run(idle, 0x1F_0000), *job.runs, Run(idle, 0x1F_0000), *job.runs]
     result = run_job(job, board)
     assert result.raw == before.raw and len(result.outcomes) == 4 and len(result.image.parts) == len(job.loads) + 2
