@@ -203,10 +203,10 @@ def run_front(case, *, seed=0, beat_bytes=8, latency=(1, 8), stall=0.2, latest=9
             "code": machine._image_at + entry.code, "code_bytes": entry.code_bytes, "count": entry.count, "mode": entry.mode,
             "wait_count": entry.wait_mode, "ibiw": entry.ibiw, "obiw": entry.obiw, "fi": entry.fi, "fo": entry.fo,
             "groups": len(entry.groups)})
-        base, limits = machine._gmem_base, machine._window
+        base, window = machine._gmem_base, machine.window
         ctx.set(issue.gmem_base, base)
-        ctx.set(issue.gmem_low, max(0, limits[0] - base))
-        ctx.set(issue.gmem_high, max(0, min(machine._gmem_size or 1 << 32, limits[1] - base)))
+        ctx.set(issue.gmem_low, max(0, window.base - base))
+        ctx.set(issue.gmem_high, max(0, min(machine._gmem_size or 1 << 32, window.limit - base)))
         ctx.set(issue.cores, len(machine.entries))
         while not ctx.get(issue.ready):
             await ctx.tick()
