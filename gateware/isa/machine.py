@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Golden model of an ISA, as far as all have the same: registers of a run, memory window, outcome. Pure Python and numpy."""
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from .outcome import FaultReport, Outcome
@@ -45,7 +47,7 @@ class MemoryWindow:
             self.trace(pc, address, size)
 
 
-class Model:
+class Model(ABC):
     """Golden model of an ISA (docs/contracts.md, section 6). A room's model sets ``ISA`` and gives ``reset`` and ``run``.
 
     Parameters
@@ -76,10 +78,11 @@ class Model:
                           for r in (*COMMON_REGISTERS, *self.ISA.registers) if r.given and r.name != "control" for k in range(r.count)}
         self.reset()
 
+    @abstractmethod
     def reset(self):
         """Core reset."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self, registers, cycle_limit=None, trace=None):
         """One run from start to end.
 
@@ -101,7 +104,6 @@ class Model:
         ValueError
             A register that is not there, or a value that does not fit it.
         """
-        raise NotImplementedError
 
     def take_registers(self, given, trace=None, **resets):
         """Sets ``reg`` and ``window`` for a run that is given ``given``; ``resets``: reset values that follow from the parameters."""

@@ -128,7 +128,8 @@ class EngineControl(wiring.Signature):
 class Engine(wiring.Component):
     """Engine of an ISA, what a core is made of. A room's ``variant(params, beat_bytes)`` names the class of a build.
 
-    A class of a room gives :meth:`prepare` and ``elaborate``, and sets what it wants otherwise of the attributes here.
+    A class of a room gives ``elaborate`` and ``prepare()``, and sets what it wants otherwise of the attributes here. ``prepare`` gives
+    ``(EngineControl, number of memory ports)`` and refuses, with a ``ValueError``, arguments that only this engine cannot take.
 
     Parameters
     ----------
@@ -169,10 +170,6 @@ class Engine(wiring.Component):
         self.params, self.beat_bytes, self.memory_size, self.family = params, beat_bytes, memory_size, family
         control, ports = self.prepare()
         super().__init__({"control": Out(control), "memory": Out(MemoryPort(beat_bytes)).array(ports)})
-
-    def prepare(self):
-        """``(EngineControl, number of memory ports)``; refuses, with a ``ValueError``, arguments that only this engine cannot take."""
-        raise NotImplementedError
 
     @staticmethod
     def spram_blocks(params):
