@@ -19,8 +19,11 @@ def check_family(family):
 
 
 def check_beat_bytes(beat_bytes, sizes=(1, 2, 4, 8)):
-    """Refuse, with a ``ValueError``, a beat of the memory that is none of ``sizes``."""
-    if not is_integer(beat_bytes) or beat_bytes not in sizes:
+    """Refuse, with a ``ValueError``, a beat of the memory that is none of ``sizes`` (``None``: any)."""
+    if sizes is None:
+        if not is_integer(beat_bytes) or beat_bytes < 1:
+            raise ValueError(f"Beat size must be a positive number of bytes, not {beat_bytes!r}")
+    elif not is_integer(beat_bytes) or beat_bytes not in sizes:
         *some, last = map(str, sizes)
         raise ValueError(f"Beat size must be {', '.join(some)} or {last} bytes, not {beat_bytes!r}")
 

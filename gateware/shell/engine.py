@@ -151,7 +151,7 @@ class Engine(wiring.Component):
     ValueError
         An argument out of range; the message names it.
     """
-    #: Bytes of a beat that it can be built for.
+    #: Bytes of a beat that it can be built for; ``None``: any.
     BEATS = (1, 2, 4, 8)
     #: Beats of answers that the arbiter holds for each of its ports, one number or one a port. With 0 an engine takes its answers as
     #: they come, or slows its other ports.

@@ -176,12 +176,18 @@ def _matrix(m):
             *m.maybe(0.05, "--cluster", lambda: m.of("tcp://127.0.0.1:1", "nonsense")), *m.maybe(0.9, "-o", lambda: out)], [out, "out"]
 
 
+def _measure(m):
+    """Lists, and names that there are not: a measure itself takes minutes."""
+    few = [*m.maybe(0.3, "--preset", m.preset), *m.maybe(0.2, "--memory", lambda: m.of("sdram", "block")), *m.maybe(0.2, "--set", lambda: m.of("a=1", "=", "x"))]
+    return m.rnd.choice((["--list"], [m.of("nonsense", "opu/nothing", "", "/"), *few]))
+
+
 def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
 _WEIGHTS = {"run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "boards": 1, "cores": 1,
-            "doctor": 1}
+            "doctor": 1, "measure": 1}
 
 
 def command(rnd):

@@ -20,6 +20,9 @@ import traceback
 import warnings
 from pathlib import Path
 
+# It is started as a file, and its helpers are packages below the root.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 _TOOL = r"""#!/bin/sh
 # Stands for yosys, nextpnr, the packers and the C++ compiler: what it does is said by FUZZ_TOOLS.
 case "$*" in *--version*|-V) echo "Yosys 0.60 (git sha1 0123456, fuzz)"; exit 0;; esac

@@ -10,7 +10,7 @@ BUILDS = [(name, preset, 4) for name in room_names() for preset in ("sim", "up5k
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"beat_bytes": 3}, "Beat size must be 1, 2, .*4.* bytes, not 3"), ({"beat_bytes": True}, "Beat size must be .* bytes, not True"),
+    ({"beat_bytes": 0}, "Beat size must be .* bytes, not 0"), ({"beat_bytes": True}, "Beat size must be .* bytes, not True"),
     ({"beat_bytes": "4"}, "Beat size must be .* bytes, not '4'"),
     ({"memory_size": 0}, r"Memory size must be a positive multiple of 64 up to 2\^32, not 0"),
     ({"memory_size": 100}, r"Memory size must be a positive multiple of 64 up to 2\^32, not 100"),
@@ -25,6 +25,14 @@ def test_bad_arguments(name, preset, beat_bytes, change, message):
     assert issubclass(engine, Engine)
     with pytest.raises(ValueError, match=f"^{message}$"):
         engine(**{"params": params, "beat_bytes": beat_bytes, "memory_size": 1 << 16, **change})
+
+
+@pytest.mark.parametrize("name, preset, beat_bytes", BUILDS)
+def test_a_beat_of_three_bytes(name, preset, beat_bytes):
+    room = open_room(name)
+    params = room.params.SPACE.resolve(preset)
+    with pytest.raises(ValueError, match="^Beat size must be 1, 2, .*4.* bytes, not 3$|a multiple of the memory port's beat of 3 bytes, not 4$"):
+        room.core.variant(params, beat_bytes)(params=params, beat_bytes=3, memory_size=1 << 16)
 
 
 def test_an_engine_asks_for_nothing_by_default():

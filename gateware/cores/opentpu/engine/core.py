@@ -75,7 +75,8 @@ class PipelinedEngine(Engine):
     Counting: an instruction is retired when it issues (MMC.C and ACT.P: when its rows have passed), and reads 14 bytes then; the rows
     of RHM, RW and WHM count one by one as they pass; operations are N*N for each vector.
     """
-    BEATS = (1, 2, 4, 8, 16, 32, 64)
+    #: Any that n is a multiple of.
+    BEATS = None
 
     def prepare(self):
         n = self.params["n"]

@@ -9,7 +9,7 @@ from quintet.firmware.cherry.measure.workloads import PRESETS, WORKLOADS, source
 from quintet.gateware.cores.cherry.asm.banks import access_cycles, better_pitch
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.gateware.isa.asm import assemble, assemble_text
+from quintet.gateware.isa.asm import AsmError, assemble, assemble_text
 from quintet.tools.kernels.cherry import Module
 from quintet.tools.kernels.cherry.module import Matrix
 
@@ -106,7 +106,12 @@ def test_without_a_build_nothing_is_said():
 def test_programs_that_ship_do_not_warn(preset):
     assert len(SHIPPED) >= 2
     for path in SHIPPED:
-        assert not [str(w) for w in assemble(SOFTWARE, path, SPACE.resolve(preset)).warnings if "banks" in w.message]
+        try:
+            found = assemble(SOFTWARE, path, SPACE.resolve(preset)).warnings
+        except AsmError as error:
+            assert "the program needs contexts" in error.message     # more than this build has: refused
+            continue
+        assert not [str(w) for w in found if "banks" in w.message]
     if preset in PRESETS:
         for workload in WORKLOADS:
             text, names = source(workload, preset)
