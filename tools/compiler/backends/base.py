@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a machine offers the compiler: one class an ISA, found by its name. A sixth ISA adds one and changes nothing else."""
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+__all__ = ["DECOMPOSED", "HOST", "NATIVE", "NO", "Backend", "LayerSpan", "Lowered", "LoweringError", "Placed", "Verdict"]
+
+#: Answers of a verdict: by its own instructions, by others of its instructions, on the host only, not at all.
+NATIVE, DECOMPOSED, HOST, NO = "native", "decomposed", "host", "no"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a machine runs a node.
+
+    Attributes
+    ----------
+    answer : NATIVE, DECOMPOSED, HOST or NO
+    reason : str; of NATIVE empty, else how it is decomposed, or which attribute stands in the way and what is taken instead
+    """
+    answer: str
+    reason: str = ""
+
+    @property
+    def runs(self):
+        """Whether it runs on the machine."""
+        return self.answer in (NATIVE, DECOMPOSED)
+
+
+class LoweringError(Exception):
+    """A network that a build cannot hold; the text says what it takes, what there is, and what takes most."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A tensor in main memory during a run: its ``layout`` (quintet.tools.compiler.layout), the first axis of which counts the inputs of
+    a run, and the name of the graph's tensor."""
+    tensor: str
+    layout: object
+
+
+@dataclass(frozen=True)
+class LayerSpan:
+    """A node in a program.
+
+    Attributes
+    ----------
+    name : of the node; a fused one is named by its last node
+    nodes : names of the nodes that it does
+    begin, end : byte addresses of its first instruction and behind its last, ``None`` where they are not in one piece
+    macs : multiplications on real channels, for one input
+    cycles : estimate, for all inputs of a run
+    bytes : of main memory that it moves, for all inputs of a run
+    """
+    name: str
+    nodes: tuple
+    begin: int | None
+    end: int | None
+    macs: int
+    cycles: int
+    bytes: int
+
+
+@dataclass(eq=False, kw_only=True)
+class Lowered:
+    """A program for one segment.
+
+    Attributes
+    ----------
+    program : bytes, in the form that the core fetches; ``text``: the same as assembly source
+    program_at : byte address of the program
+    registers : dict, name -> value, all that a run needs
+    constants : list of (byte address, uint8 array, what it is): written once
+    zeros : list of (byte address, bytes): ranges that must be zero before the first run
+    inputs, outputs : dict, tensor name -> Placed
+    tensors : dict, tensor name -> Placed; every tensor that is still there after the run (all that exist, with ``keep``)
+    images : inputs that one run works on
+    memory : bytes of main memory from address 0 that it takes
+    layers : list of LayerSpan
+    params : dict, the build parameters that it needs; a target's must be equal in these
+    """
+    program: bytes
+    text: str
+    program_at: int
+    registers: dict
+    constants: list = field(default_factory=list)
+    zeros: list = field(default_factory=list)
+    inputs: dict = field(default_factory=dict)
+    outputs: dict = field(default_factory=dict)
+    tensors: dict = field(default_factory=dict)
+    images: int = 1
+    memory: int = 0
+    layers: list = field(default_factory=list)
+    params: dict = field(default_factory=dict)
+
+
+class Backend(ABC):
+    """A machine's side of the compiler.
+
+    Parameters
+    ----------
+    params : dict, build parameters as ``SPACE.resolve`` gives them
+    memory_size : bytes of main memory of the target
+
+    ``isa`` is the room's name. ``floating`` is true where the machine computes in floating point and nothing is quantised.
+    """
+    isa: str
+    floating = False
+
+    def __init__(self, *, params, memory_size):
+        self.params = params
+        self.memory_size = memory_size
+
+    @abstractmethod
+    def verdict(self, graph, node):
+        """:class:`Verdict` on one node of an imported graph, after the passes that all machines share."""
+
+    def prepare(self, graph):
+        """The graph in the machine's own form (a new one): nodes decomposed, residuals joined to convolutions, where that changes the
+        arithmetic. Only nodes for which :meth:`verdict` says that they run. Tensors that stay keep their names."""
+        return graph
+
+    def arithmetic(self, graph, node):
+        """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph."""
+        raise NotImplementedError(f"{self.isa} computes in floating point")
+
+    def partial_sums(self, graph, node, values):
+        """For machines whose partial sums saturate: the partial sums of a convolution or dense node, one after the other as the machine
+        makes them, in the node's real numbers, given its source ``values`` (float64, first axis the inputs). Yields arrays [inputs, ..., out];
+        the bias is in the first."""
+        return iter(())
+
+    @abstractmethod
+    def reference(self, quantised, inputs, keep=False):
+        """Bit for bit what the machine gives, in numpy.
+
+        Parameters
+        ----------
+        quantised : Quantised
+        inputs : dict, tensor name -> whole numbers (float: float32), the first axis counts inputs
+        keep : bool, every tensor and not only the outputs
+
+        Returns
+        -------
+        dict, tensor name -> array
+        """
+
+    @abstractmethod
+    def lower(self, quantised, *, keep=False):
+        """:class:`Lowered` program; ``keep``: every tensor has a place of its own, so that all can be read after a run. Raises
+        :class:`LoweringError`."""

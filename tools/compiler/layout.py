@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Layout of a tensor in main memory: strides a digit of each axis, so that blocks of channels, borders and gaps need no code of their own."""
+from dataclasses import asdict, dataclass
+from math import prod
+
+import numpy as np
+
+__all__ = ["Digit", "Layout", "dense_layout"]
+
+
+@dataclass(frozen=True)
+class Digit:
+    """Part of an index: axis ``axis`` counted in ``size`` steps of ``stride`` bytes. Digits of one axis stand from the most significant
+    to the least; their sizes' product is at least the axis' length."""
+    axis: int
+    size: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the elements of a tensor lie.
+
+    Attributes
+    ----------
+    address : byte address of element (0, 0, ...)
+    shape : tuple of int; the first axis may count the inputs of a run
+    dtype : numpy name of an element (int8, int16, int32, float32, uint16 for bfloat16, ...), little-endian
+    digits : tuple of Digit, at least one for every axis that is longer than one
+
+    Raises
+    ------
+    ValueError
+        Digits that do not cover an axis.
+    """
+    address: int
+    shape: tuple
+    dtype: str
+    digits: tuple
+
+    def __post_init__(self):
+        for axis, length in enumerate(self.shape):
+            reach = prod(d.size for d in self.digits if d.axis == axis)
+            if reach < length:
+                raise ValueError(f"axis {axis} has {length} elements, its digits reach {reach}")
+
+    def offsets(self):
+        """Byte offset of every element from ``address``, int64 of the tensor's shape."""
+        total = np.zeros(self.shape, np.int64)
+        for axis, length in enumerate(self.shape):
+            index, offset, below = np.arange(length), np.zeros(length, np.int64), 1
+            for digit in reversed([d for d in self.digits if d.axis == axis]):
+                offset += index // below % digit.size * digit.stride
+                below *= digit.size
+            total += offset.reshape([-1 if a == axis else 1 for a in range(len(self.shape))])
+        return total
+
+    @property
+    def item(self):
+        """Bytes of an element."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def first(self):
+        """Byte address of the lowest element."""
+        return self.address + int(self.offsets().min(initial=0))
+
+    @property
+    def end(self):
+        """Byte address behind the highest element."""
+        return self.address + int(self.offsets().max(initial=-self.item)) + self.item
+
+    def write(self, memory, values, base=0):
+        """Put ``values`` into ``memory`` (uint8, its first byte at address ``base``); other bytes stay."""
+        data = np.ascontiguousarray(values, np.dtype(self.dtype).newbyteorder("<"))
+        if data.shape != tuple(self.shape):
+            raise ValueError(f"values of shape {data.shape}, the layout has {tuple(self.shape)}")
+        at = self.offsets()[..., None] + np.arange(self.item) + (self.address - base)
+        memory[at] = data.view(np.uint8).reshape(*self.shape, self.item)
+
+    def read(self, memory, base=0):
+        """The tensor out of ``memory`` (uint8, its first byte at address ``base``)."""
+        at = self.offsets()[..., None] + np.arange(self.item) + (self.address - base)
+        return np.ascontiguousarray(memory[at]).view(np.dtype(self.dtype).newbyteorder("<")).reshape(self.shape).astype(self.dtype)
+
+    def runs(self):
+        """Pieces that lie in one: (byte offsets of their begins, bytes of each), in the order of the elements."""
+        places = self.offsets().ravel()
+        if not places.size:
+            return np.zeros(0, np.int64), 0
+        breaks = np.flatnonzero(np.diff(places) != self.item) + 1
+        length = int(np.gcd.reduce(np.diff(np.concatenate([[0], breaks, [places.size]]))))
+        return places[::length], length * self.item
+
+    def as_dict(self):
+        """As a plan's file has it."""
+        return {"address": self.address, "shape": list(self.shape), "dtype": self.dtype, "digits": [list(asdict(d).values()) for d in self.digits]}
+
+    @classmethod
+    def of_dict(cls, values):
+        return cls(int(values["address"]), tuple(values["shape"]), str(values["dtype"]), tuple(Digit(*map(int, d)) for d in values["digits"]))
+
+
+def dense_layout(address, shape, dtype):
+    """C order without gaps."""
+    item, digits = np.dtype(dtype).itemsize, []
+    for axis in reversed(range(len(shape))):
+        digits.append(Digit(axis, shape[axis], item))
+        item *= shape[axis]
+    return Layout(address, tuple(shape), dtype, tuple(reversed(digits)))

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the quantiser gives: the graph, a scale for every tensor, whole-number weights for every layer.
+
+A tensor of whole numbers q stands for q * scale. Scales are any positive real numbers; only what a machine does behind a sum of products
+is a shift, so a weight's step is ``scale_out * 2^-shift / scale_in``.
+"""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .graph import Graph
+
+__all__ = ["Arithmetic", "Integer", "Quantised", "Scale"]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Numbers of a tensor: ``step`` a unit, ``bits`` wide, two's complement."""
+    step: float
+    bits: int
+
+    @property
+    def low(self):
+        return -(1 << self.bits - 1)
+
+    @property
+    def high(self):
+        return (1 << self.bits - 1) - 1
+
+    def quantise(self, values):
+        """Nearest whole numbers (ties to even), saturated; int64."""
+        return np.clip(np.rint(np.asarray(values, np.float64) / self.step), self.low, self.high).astype(np.int64)
+
+    def value(self, numbers):
+        """The real numbers that ``numbers`` stand for, float64."""
+        return np.asarray(numbers, np.float64) * self.step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arithmetic:
+    """What a machine can do with one node (``Backend.arithmetic``).
+
+    A layer's result is ``saturate(activation(round(sum(w * x) * 2^-shift + bias')))``, the bias added where ``bias_shift`` says.
+
+    Attributes
+    ----------
+    bits : width of the tensors that it reads
+    out_bits : widths that its result may have, the one to prefer first
+    weight_bits : width of the weights; ``None`` where the node has none
+    bias_bits : width of the bias
+    bias_shifts : how many places the bias' unit may lie above that of the products (0: only the same unit), lowest and highest
+    shifts : lowest and highest shift
+    shift_group : output channels that share a shift: a number, or ``None`` where all of them do
+    partial_bits : width at which partial sums saturate after every step of :meth:`Backend.partial_sums`, ``None``: they do not
+    partial_shifted : partial sums are rounded to the unit ``2^partial_shifted`` times below that of the result before they are added up
+    equal_scales : the operands of an addition and its result must have one scale
+    same_scale : the result has its source's scale (pooling, reshaping)
+    power_of_two : weights are constants of the machine; the quantiser chooses no shift (averages)
+    """
+    bits: int = 8
+    out_bits: tuple = (8,)
+    weight_bits: int | None = 8
+    bias_bits: int = 32
+    bias_shifts: tuple = (0, 0)
+    shifts: tuple = (0, 31)
+    shift_group: int | None = None
+    partial_bits: int | None = None
+    partial_shifted: int = 0
+    equal_scales: bool = False
+    same_scale: bool = False
+    power_of_two: bool = False
+
+
+@dataclass(eq=False, kw_only=True)
+class Integer:
+    """A layer in whole numbers.
+
+    Attributes
+    ----------
+    weights : int64, of the shape of the node's weights
+    bias : int64 [out], in units of ``2^bias_shift`` products, or ``None``
+    shift : int64 [out]: the result is the sum of products times ``2^-shift``
+    bias_shift : int64 [out]
+    """
+    weights: np.ndarray
+    bias: np.ndarray | None
+    shift: np.ndarray
+    bias_shift: np.ndarray
+
+
+@dataclass(eq=False, kw_only=True)
+class Quantised:
+    """A network in a machine's numbers.
+
+    Attributes
+    ----------
+    graph : Graph, as the back end prepared it
+    scales : dict, tensor name -> Scale; of every tensor that flows on the machine; empty for floating point
+    layers : dict, node name -> Integer; of every node with weights
+    choices : list of dict: what was chosen for each tensor and layer and why, for the report
+    """
+    graph: Graph
+    scales: dict = field(default_factory=dict)
+    layers: dict = field(default_factory=dict)
+    choices: list = field(default_factory=list)
