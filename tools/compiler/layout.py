@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-__all__ = ["Digit", "Layout", "dense_layout"]
+__all__ = ["Digit", "Layout", "dense_layout", "layout_of"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Layout:
     shape: tuple
     dtype: str
     digits: tuple
+    #: Whether it lies among the words of the program, which are kept when a tensor is written.
+    in_program = False
 
     def __post_init__(self):
         for axis, length in enumerate(self.shape):
@@ -108,3 +110,9 @@ def dense_layout(address, shape, dtype):
         digits.append(Digit(axis, shape[axis], item))
         item *= shape[axis]
     return Layout(address, tuple(shape), dtype, tuple(reversed(digits)))
+
+
+def layout_of(values):
+    """The :class:`Layout`, or :class:`~.planes.BitPlanes`, of a plan's file."""
+    from .planes import BitPlanes
+    return (BitPlanes if values.get("planes") else Layout).of_dict(values)

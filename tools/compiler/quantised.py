@@ -56,6 +56,8 @@ class Arithmetic:
     equal_scales : the operands of an addition and its result must have one scale
     same_scale : the result has its source's scale (pooling, reshaping)
     power_of_two : weights are constants of the machine; the quantiser chooses no shift (averages)
+    floors : every product is rounded toward minus infinity, by itself, before it is added up; the bias is in the result's unit
+    wraps : sums wrap instead of saturating: ranges need room above what calibration has seen
     """
     bits: int = 8
     out_bits: tuple = (8,)
@@ -69,6 +71,8 @@ class Arithmetic:
     equal_scales: bool = False
     same_scale: bool = False
     power_of_two: bool = False
+    floors: bool = False
+    wraps: bool = False
 
 
 @dataclass(eq=False, kw_only=True)

@@ -78,6 +78,7 @@ class Lowered:
     memory : bytes of main memory from address 0 that it takes
     layers : list of LayerSpan
     params : dict, the build parameters that it needs; a target's must be equal in these
+    setup : list of (bytes, byte address): programs that run once, after the constants are written, with ``registers`` but their own place
     """
     program: bytes
     text: str
@@ -92,6 +93,7 @@ class Lowered:
     memory: int = 0
     layers: list = field(default_factory=list)
     params: dict = field(default_factory=dict)
+    setup: list = field(default_factory=list)
 
 
 class Backend(ABC):
@@ -106,6 +108,8 @@ class Backend(ABC):
     """
     isa: str
     floating = False
+    #: Whether what it answers HOST to needs no permission, since by the machine's design values are on the host between layers.
+    host_free = False
 
     def __init__(self, *, params, memory_size):
         self.params = params
@@ -149,3 +153,7 @@ class Backend(ABC):
     def lower(self, quantised, *, keep=False):
         """:class:`Lowered` program; ``keep``: every tensor has a place of its own, so that all can be read after a run. Raises
         :class:`LoweringError`."""
+
+    def lower_all(self, parts):
+        """Programs of all parts of a network, a list; each part by itself from address 0 on, unless a machine places them side by side."""
+        return [self.lower(part) for part in parts]

@@ -73,14 +73,22 @@ class ProgramCalls:
 
     def assembler(self):
         """An :class:`IMAGineAsm` with the program."""
+        return self._assembled()[0]
+
+    def starts(self):
+        """Number of each call's first word."""
+        return self._assembled()[1]
+
+    def _assembled(self):
         asm = IMAGineAsm(overflow="raise")
         asm.setupParams(**setup_of(self.params, self.fraction))
-        scale = 2.0 ** self.fraction
+        scale, starts = 2.0 ** self.fraction, []
         for method, arguments in self.calls:
+            starts.append(asm.size)
             if isinstance(arguments[-1] if arguments else None, str):
                 arguments = arguments[0], self.arrays[arguments[1]] / scale
             getattr(asm, method)(*arguments)
-        return asm
+        return asm, starts
 
     def words(self):
         """All words, a list of integers."""

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Arrays that a user names on the command line: inputs, labels, calibration."""
+from pathlib import Path
+
+import numpy as np
+
+from ...gateware.isa.files import FileError, load_archive, load_array
+from ..errors import InputError
+
+__all__ = ["load_inputs", "load_labels"]
+
+
+def load_inputs(texts, ports, option):
+    """Arrays for the ``ports`` of a network.
+
+    Parameters
+    ----------
+    texts : list of str
+        ``FILE.npy``, ``FILE.npz:key``, ``FILE.npz`` (its only array, or ``x``, or the inputs' names), a folder of ``.npy`` files (one input each); with
+        more than one input ``name=...`` for each, or one ``.npz`` with their names.
+    option : str, for messages
+
+    Returns
+    -------
+    dict, name of an input -> array
+
+    Raises
+    ------
+    InputError
+    """
+    names, found = [port.name for port in ports], {}
+    for text in texts:
+        name, sign, rest = text.partition("=")
+        if sign and name in names:
+            found[name] = _array(rest, option)
+        elif len(names) == 1 and len(texts) == 1:
+            found[names[0]] = _array(text, option)
+        elif text.lower().endswith(".npz"):
+            found.update({key: value for key, value in _archive(text, option).items() if key in names})
+        else:
+            raise InputError(f"{option} {text}: the network has inputs {', '.join(names)}: expected NAME=FILE for each, or an .npz with these names")
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise InputError(f"{option}: nothing given for input {', '.join(missing)}")
+    return found
+
+
+def load_labels(text, count, option="--labels"):
+    """Classes of ``count`` inputs: whole numbers, ``.npy`` or ``.npz:key`` (a bare ``.npz``: its array ``y``)."""
+    array = _array(text, option, ("y", "labels"))
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(f"{option} {text}: {array.dtype} {list(array.shape)}: expected whole numbers of one dimension")
+    if len(array) < count:
+        raise InputError(f"{option} {text}: {len(array)} labels for {count} inputs")
+    return array[:count]
+
+
+def _archive(path, option):
+    try:
+        return load_archive(path)
+    except FileError as error:
+        raise InputError(f"{option} {error}") from None
+
+
+def _array(text, option, keys=("x",)):
+    path, colon, key = text.partition(".npz:")
+    try:
+        if colon:
+            return load_array(path + ".npz", key)
+        if Path(text).is_dir():
+            return _folder(text, option)
+        if text.lower().endswith(".npz"):
+            arrays = _archive(text, option)
+            if len(arrays) == 1:
+                return next(iter(arrays.values()))
+            for key in keys:
+                if key in arrays:
+                    return arrays[key]
+            raise InputError(f"{option} {text}: holds {', '.join(arrays) or 'nothing'}; name one, as in {text}:{next(iter(arrays), 'x')}")
+        if text.lower().endswith(".npy"):
+            return load_array(text)
+    except FileError as error:
+        raise InputError(f"{option} {error}") from None
+    raise InputError(f"{option} {text}: expected .npy, .npz, .npz:key or a folder of .npy files")
+
+
+def _folder(text, option):
+    """The arrays of a folder by their names, one input each (or several, along the first axis, if they have an axis more)."""
+    paths = sorted(path for path in Path(text).iterdir() if path.suffix.lower() == ".npy")
+    if not paths:
+        raise InputError(f"{option} {text}: no .npy files in this folder")
+    arrays = [load_array(path) for path in paths]
+    for path, array in zip(paths, arrays, strict=True):
+        if array.shape != arrays[0].shape:
+            raise InputError(f"{option} {path}: shape {list(array.shape)}, {paths[0].name} has {list(arrays[0].shape)}")
+    return np.stack(arrays)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The folder of a plan: ``plan.toml`` says what it is and sums up every other file, so that one that is missing or changed is refused."""
+import hashlib
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from ....gateware.isa.files import FileError, load_archive, read_bytes
+from ....gateware.isa.parameters import params_hash
+from ...arrays import encode
+from ...outputs import place_below, write_places
+from ..backends.base import LayerSpan, Lowered, Placed
+from ..graph import Graph
+from ..layout import layout_of
+from .plan import HostStep, MachineStep, Plan, PlanError
+from .stored import of_stored, stored
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["load_plan", "save_plan"]
+
+_FORMAT = 1
+_FILE = "plan.toml"
+
+
+def save_plan(plan, folder):
+    """Writes ``plan`` into ``folder``, made if it is not there; all files or none.
+
+    Raises
+    ------
+    PlanError
+        The folder holds files that are no plan.
+    """
+    folder = Path(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / _FILE).exists():
+        raise PlanError(f"{folder}: holds files that are no plan; expected a new or empty folder, or one with a {_FILE}")
+    files = {}
+    arrays, steps = {}, []
+    for number, step in enumerate(plan.steps):
+        body = step.part if isinstance(step, MachineStep) else step.graph
+        network, found = stored(body)
+        arrays.update({f"s{number}.{key}": value for key, value in found.items()})
+        entry = {"network": network}
+        if isinstance(step, MachineStep):
+            entry["lowered"] = _lowered(step.lowered, number, files)
+        steps.append(entry)
+    ports = {key: stored(getattr(plan, key))[0] for key in ("inputs", "outputs")}
+    files["steps.json"] = json.dumps({"steps": steps, **ports, "choices": plan.choices, "notes": plan.notes}, default=_number).encode()
+    files["network.npz"] = encode(arrays)
+    files[_FILE] = _summary(plan, files).encode()
+    # The summary comes last: without it there is no plan.
+    write_places({place_below(folder, name): data for name, data in sorted(files.items(), key=lambda item: item[0] == _FILE)})
+
+
+def _number(value):
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} in a plan")
+
+
+def _lowered(lowered, number, files):
+    files[f"program_{number}.bin"] = lowered.program
+    files.update({f"setup_{number}_{n}.bin": data for n, (data, _) in enumerate(lowered.setup)})
+    files[f"program_{number}.s"] = lowered.text.encode()
+    files[f"constants_{number}.npz"] = encode({f"c{n}": np.asarray(data, np.uint8) for n, (_, data, _) in enumerate(lowered.constants)})
+    placed = {key: [[name, p.tensor, p.layout.as_dict()] for name, p in getattr(lowered, key).items()] for key in ("inputs", "outputs", "tensors")}
+    return {"program_at": lowered.program_at, "registers": lowered.registers, "constants": [[at, what] for at, _, what in lowered.constants],
+            "zeros": [list(pair) for pair in lowered.zeros], "images": lowered.images, "memory": lowered.memory, "params": lowered.params,
+            "setup": [at for _, at in lowered.setup], "layers": [asdict(span) for span in lowered.layers], **placed}
+
+
+def _summary(plan, files):
+    """The text of ``plan.toml``."""
+    quoted = json.dumps
+    lines = [f"# {line}" for line in plan.notes]
+    lines += [f"format = {_FORMAT}", f"network = {quoted(plan.network)}", f"isa = {quoted(plan.isa)}"]
+    lines += [f"{key} = {quoted(value)}" for key, value in (("preset", plan.preset), ("board", plan.board)) if value is not None]
+    lines += [f"params_hash = {params_hash(plan.params):#x}", f"memory_size = {plan.memory_size}", f"memory = {plan.memory}",
+              f"cycles = {round(plan.cycles)}       # estimated, for one input", "", "[params]"]
+    lines += [f"{key} = {quoted(value)}" for key, value in plan.params.items()]
+    for what, ports in (("input", plan.inputs), ("output", plan.outputs)):
+        for port in ports:
+            lines += ["", f"[[{what}]]", f"name = {quoted(port.name)}", f"shape = {list(port.shape)}"]
+    lines += ["", "[sha256]"] + [f"{quoted(name)} = {quoted(hashlib.sha256(data).hexdigest())}" for name, data in sorted(files.items())]
+    return "\n".join(lines) + "\n"
+
+
+# Reading
+
+def load_plan(folder):
+    """The :class:`Plan` in ``folder``.
+
+    Raises
+    ------
+    PlanError
+        No plan, or one of which a file is missing, changed or damaged.
+    """
+    folder = Path(folder)
+    path = folder / _FILE
+    try:
+        summary = tomllib.loads(read_bytes(path, 1 << 20).decode())
+    except FileError as error:
+        raise PlanError(f"{folder}: no {_FILE} there: no plan" if error.missing else str(error)) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise PlanError(f"{path}: {error}") from None
+    if summary.get("format") != _FORMAT:
+        raise PlanError(f"{path}: format = {summary.get('format')!r}: expected {_FORMAT}")
+    files = {name: _file(path, folder, name, digest) for name, digest in summary.get("sha256", {}).items()}
+    try:
+        return _plan(summary, files, folder)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise PlanError(f"{folder}: the plan is damaged: {type(error).__name__}: {error}") from None
+
+
+def _file(path, folder, name, digest):
+    if os.path.basename(name) != name:
+        raise PlanError(f"{path}: sha256.{name!r}: expected the name of a file in this folder")
+    try:
+        data = read_bytes(folder / name)
+    except FileError as error:
+        raise PlanError(f"{folder / name} is missing from the plan" if error.missing else str(error)) from None
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise PlanError(f"{folder / name} is not the file that the plan was written with; compile the network again")
+    return data
+
+
+def _plan(summary, files, folder):
+    body = json.loads(files["steps.json"])
+    arrays = load_archive(folder / "network.npz") if "network.npz" in files else {}
+    steps = []
+    for number, entry in enumerate(body["steps"]):
+        prefix = f"s{number}."
+        own = {key[len(prefix):]: value for key, value in arrays.items() if key.startswith(prefix)}
+        network = of_stored(entry["network"], own)
+        if "lowered" in entry:
+            steps.append(MachineStep(network, _of_lowered(entry["lowered"], number, files, folder)))
+        elif isinstance(network, Graph):
+            steps.append(HostStep(network))
+        else:
+            raise ValueError(f"step {number} is no graph")
+    params = dict(summary["params"])
+    if params_hash(params) != summary["params_hash"]:
+        raise ValueError("params_hash does not belong to these params")
+    return Plan(network=summary["network"], isa=summary["isa"], preset=summary.get("preset"), board=summary.get("board"), params=params,
+                memory_size=summary["memory_size"], inputs=of_stored(body["inputs"], {}), outputs=of_stored(body["outputs"], {}), steps=steps,
+                choices=body["choices"], notes=body["notes"])
+
+
+def _of_lowered(entry, number, files, folder):
+    constants = load_archive(folder / f"constants_{number}.npz") if f"constants_{number}.npz" in files else {}
+    placed = {key: {name: Placed(tensor, layout_of(layout)) for name, tensor, layout in entry[key]} for key in ("inputs", "outputs", "tensors")}
+    layers = [LayerSpan(**{**span, "nodes": tuple(span["nodes"])}) for span in entry["layers"]]
+    return Lowered(program=files[f"program_{number}.bin"], text=files[f"program_{number}.s"].decode(), program_at=entry["program_at"],
+                   registers=entry["registers"], constants=[(at, constants[f"c{n}"], what) for n, (at, what) in enumerate(entry["constants"])],
+                   zeros=[tuple(pair) for pair in entry["zeros"]], images=entry["images"], memory=entry["memory"], params=entry["params"],
+                   layers=layers, setup=[(files[f"setup_{number}_{n}.bin"], at) for n, at in enumerate(entry["setup"])], **placed)

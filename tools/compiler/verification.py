@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every tensor of every layer on two targets, or on one and in plain numpy: the first element that differs, and the instruction that wrote it."""
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from .evaluate import run_graph
+from .plan import MachineStep
+from .session import Session, to_numbers, to_values
+
+__all__ = ["LayerDifference", "PlanComparison", "keeping", "reference_tensors", "verify_plan"]
+
+
+@dataclass
+class LayerDifference:
+    """The first difference of two runs of a plan.
+
+    ``layer``: the node that makes ``tensor``; ``element``: (input, then the tensor's axes); ``a``, ``b``: the numbers; ``count`` elements of this
+    tensor differ; ``address`` in main memory, and ``pc`` of the instruction that wrote it, where a model was one of the two.
+    """
+    layer: str
+    tensor: str
+    element: tuple
+    a: object
+    b: object
+    count: int
+    address: int | None = None
+    pc: int | None = None
+    text: str | None = None
+
+    def __str__(self):
+        found = (f"layer {self.layer}: {self.tensor}[{', '.join(map(str, self.element))}] differs: {self.a} and {self.b} ({self.count} elements of this "
+                 "tensor differ)")
+        if self.address is not None:
+            found += f", at {self.address:#x}"
+        if self.pc is not None:
+            found += f"; written by the instruction at pc {self.pc:#x}" + (f": {self.text}" if self.text else "")
+        return found
+
+
+@dataclass
+class PlanComparison:
+    """``tensors`` compared, ``elements`` in all, ``difference`` (``None``: equal)."""
+    a: str
+    b: str
+    inputs: int
+    tensors: list
+    elements: int
+    difference: LayerDifference | None
+
+    @property
+    def equal(self):
+        return self.difference is None
+
+    def as_dict(self):
+        return {**asdict(self), "equal": self.equal}
+
+
+def keeping(plan):
+    """The same plan with programs that keep every tensor."""
+    backend = plan.backend()
+    steps = [MachineStep(step.part, backend.lower(step.part, keep=True)) if isinstance(step, MachineStep) else step for step in plan.steps]
+    return replace(plan, steps=steps)
+
+
+def reference_tensors(plan, inputs, progress=None):
+    """Numbers of every tensor on the machine, name -> array, as :meth:`Backend.reference` gives them, and real numbers of those at its borders."""
+    backend, values, numbers = plan.backend(), dict(inputs), {}
+    for step in plan.steps:
+        if not isinstance(step, MachineStep):
+            values.update(run_graph(step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}))
+            continue
+        if progress is not None:
+            progress("reference")
+        given = {name: to_numbers(step.part, name, values[name]) for name in (port.tensor for port in step.part.graph.inputs)}
+        found = backend.reference(step.part, given, keep=True)
+        numbers.update(found)
+        for port in step.part.graph.outputs:
+            values[port.tensor] = to_values(step.part, port.tensor, found[port.tensor])
+    return numbers, values
+
+
+def _session_tensors(plan, open_target, inputs, progress):
+    with Session(plan, open_target(), progress) as session:
+        found = {}
+        session.run(inputs, keep=found)
+        return found
+
+
+def verify_plan(plan, inputs, name_a, open_a, name_b, open_b, progress=None):
+    """Compare every tensor of every layer.
+
+    Parameters
+    ----------
+    inputs : dict, tensor name -> float64 with the first axis of inputs (:func:`~.session.check_inputs`)
+    name_a, name_b : names for messages
+    open_a, open_b : callables that open a target; ``open_b`` may be ``None`` for the reference in numpy
+    """
+    kept = keeping(plan)
+    a = _session_tensors(kept, open_a, inputs, progress)
+    b = reference_tensors(plan, inputs, progress)[0] if open_b is None else _session_tensors(kept, open_b, inputs, progress)
+    # The program that the plan itself holds gives its outputs by another way through memory.
+    short = _session_tensors(plan, open_a, inputs, progress)
+    names = [node.output for step in kept.machine_steps for node in step.part.graph.nodes]
+    compared = [name for name in dict.fromkeys(names) if name in a and name in b]
+    pairs = [(name, a[name], b[name]) for name in compared] + [(name, short[name], b[name]) for name in short if name in b]
+    count = len(next(iter(inputs.values())))
+    difference = next((found for name, left, right in pairs if (found := _difference(kept, name, left, right)) is not None), None)
+    if difference is not None:
+        _name_writer(kept, difference, inputs, {name_a: open_a, name_b: open_b})
+    return PlanComparison(name_a, name_b, count, compared, sum(a[name].size for name in compared), difference)
+
+
+def _difference(plan, tensor, a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    same = (a == b) | ((a != a) & (b != b)) if a.shape == b.shape else None
+    if same is not None and same.all():
+        return None
+    maker = next((node.name for step in plan.machine_steps for node in step.part.graph.nodes if node.output == tensor), tensor)
+    if same is None:
+        return LayerDifference(maker, tensor, (), f"shape {list(a.shape)}", f"shape {list(b.shape)}", 0)
+    place = tuple(int(n) for n in np.argwhere(~same)[0])
+    return LayerDifference(maker, tensor, place, a[place].item(), b[place].item(), int((~same).sum()))
+
+
+def _name_writer(plan, difference, inputs, openers):
+    """Find the address of the element, and by a model's trace the instruction that wrote it last."""
+    step = next((step for step in plan.machine_steps if difference.tensor in {p.tensor for p in step.lowered.tensors.values()}), None)
+    if step is None or not difference.element:
+        return
+    lowered = step.lowered
+    layout = next(placed.layout for placed in lowered.tensors.values() if placed.tensor == difference.tensor)
+    image, *place = difference.element
+    difference.address = layout.address + int(layout.offsets()[(image % lowered.images, *place)])
+    if step is not plan.machine_steps[0]:
+        return
+    from ..targets import open_target
+    writer, first = [], image // lowered.images * lowered.images
+    with Session(plan, open_target(f"model:{plan.isa}")) as session:
+        model = session.target
+
+        def note(pc, address, size):
+            if address <= difference.address < address + size:
+                writer[:] = [pc]
+
+        for placed in lowered.inputs.values():
+            numbers = to_numbers(step.part, placed.tensor, inputs[placed.tensor][first:first + lowered.images])
+            if len(numbers) == lowered.images:
+                session._put(lowered, placed.layout, numbers)
+        model.run(lowered.registers, None, note)
+    if writer:
+        difference.pc = writer[0]
+        difference.text = _instruction(plan, lowered, writer[0])
+
+
+def _instruction(plan, lowered, pc):
+    """The assembly text of the instruction at ``pc``."""
+    from ...gateware.cores import open_room
+    from ...gateware.isa.asm import disassemble
+    step = open_room(plan.isa).isa.ISA
+    try:
+        lines = disassemble(open_room(plan.isa).software.SOFTWARE, lowered.program).splitlines()
+        return lines[(pc - lowered.program_at) // step.word_bytes].strip()
+    except (AttributeError, IndexError, ValueError):
+        return None
