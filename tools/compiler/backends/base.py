@@ -78,6 +78,7 @@ class Lowered:
     memory : bytes of main memory from address 0 that it takes
     layers : list of LayerSpan
     params : dict, the build parameters that it needs; a target's must be equal in these
+    again : dict, registers that differ from the second run on
     setup : list of (bytes, byte address): programs that run once, after the constants are written, with ``registers`` but their own place
     """
     program: bytes
@@ -94,6 +95,7 @@ class Lowered:
     layers: list = field(default_factory=list)
     params: dict = field(default_factory=dict)
     setup: list = field(default_factory=list)
+    again: dict = field(default_factory=dict)
 
 
 class Backend(ABC):

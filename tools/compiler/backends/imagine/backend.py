@@ -111,7 +111,7 @@ class IMAGineBackend(Backend):
             loader = loader_template(layer, self.params, *places)
             setup = [(loader.data, at)]
             at = -(-(at + len(loader.data)) // _ALIGN) * _ALIGN
-        program, rows = made.program, self.params["rows"]
+        program = made.program
         data = program.data
         output_at = -(-(at + len(data)) // _ALIGN) * _ALIGN
         end = output_at + program.output_bytes

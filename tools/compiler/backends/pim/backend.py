@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PIM's side of the compiler."""
+import numpy as np
+
+from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ...layout import dense_layout
+from ...quantised import Arithmetic
+from ..base import DECOMPOSED, HOST, NATIVE, NO, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
+from .estimate import stretch_cycles
+from .program import ProgramWriter
+from .reference import run_node
+
+__all__ = ["PIMBackend"]
+
+_ALIGN = 64
+
+
+class PIMBackend(Backend):
+    """Activations of 16 bits where the build multiplies them (``x_bits``), weights of 8; sums are exact."""
+    isa = "pim"
+
+    @property
+    def bits(self):
+        """Bits of activations, the width to prefer first."""
+        return (16, 8) if self.params["x_bits"] >= 16 and self.params["max_biw"] >= 16 else (8,)
+
+    def verdict(self, graph, node):
+        activation = getattr(node, "activation", None)
+        if activation is not None and activation.function not in ("relu", "clip"):
+            return Verdict(HOST, f"{activation.function}: relu and clip are taken")
+        if isinstance(node, Conv | Dense | Reshape):
+            return Verdict(NATIVE)
+        if isinstance(node, Activation):
+            return Verdict(NATIVE) if node.function in ("relu", "clip") else Verdict(HOST, f"{node.function}: relu and clip are taken")
+        if isinstance(node, Binary):
+            shapes = {graph.shape(name) for name in node.inputs}
+            if node.function not in ("add", "sub") or len(shapes) > 1 or any(graph.tensors[name].data is not None for name in node.inputs):
+                return Verdict(HOST, f"{node.function} of {' and '.join(str(list(s)) for s in shapes)}: add and sub of two tensors of one shape are taken")
+            return Verdict(NATIVE)
+        if isinstance(node, MaxPool):
+            return Verdict(NATIVE) if node.dilation == (1, 1) else Verdict(HOST, f"dilation = {list(node.dilation)}: 1 is taken")
+        if isinstance(node, AveragePool):
+            whole = tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
+            if not whole and not node.include_padding and any(node.padding):
+                return Verdict(HOST, "padding that does not count: include_padding = 1 is taken")
+            return Verdict(NATIVE) if whole else Verdict(DECOMPOSED, "a depthwise convolution with equal weights")
+        if isinstance(node, Concat):
+            return Verdict(NATIVE)
+        return Verdict(NO if node.kind in ("gru", "layernorm") else HOST, "no kernel for it")
+
+    def prepare(self, graph):
+        """Averages of parts of a map become depthwise convolutions."""
+        from dataclasses import replace
+        nodes = []
+        for node in graph.nodes:
+            if isinstance(node, AveragePool) and tuple(node.window) != graph.shape(node.inputs[0])[:2]:
+                channels = graph.shape(node.inputs[0])[2]
+                weights = np.full((channels, *node.window, 1), 1 / (node.window[0] * node.window[1]))
+                node = Conv(name=node.name, inputs=list(node.inputs), output=node.output, origin=node.origin, weights=weights, stride=node.stride,
+                            padding=node.padding, groups=channels)
+            nodes.append(node)
+        return replace(graph, nodes=nodes)
+
+    def arithmetic(self, graph, node):
+        common = {"bits": self.bits[0], "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47)}
+        if isinstance(node, Conv | Dense):
+            return Arithmetic(**common)
+        return Arithmetic(**{**common, "weight_bits": None}, equal_scales=isinstance(node, Binary | Concat), same_scale=not isinstance(node, Binary | Concat))
+
+    def reference(self, quantised, inputs, keep=False):
+        values = {name: np.asarray(v, np.int64) for name, v in inputs.items()}
+        for node in quantised.graph.nodes:
+            values[node.output] = run_node(quantised, node, [values[name] for name in node.inputs], self.params)
+        return values if keep else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
+
+    def lower(self, quantised, *, keep=False):
+        writer = ProgramWriter(quantised, self.params, keep)
+        # Addresses are offsets of instructions: the program's own size is needed first, and does not depend on them.
+        size = 0
+        for _ in range(4):
+            writer = ProgramWriter(quantised, self.params, keep)
+            end = writer.place_all(size)
+            writer.write()
+            data = writer.image().data()
+            if len(data) <= size:
+                break
+            size = -(-len(data) // 4096) * 4096
+        else:
+            raise LoweringError("the program finds no size of its own")
+        if end > self.memory_size:
+            name = max(writer.places, key=lambda n: quantised.graph.tensors[n].size)
+            raise LoweringError(f"the network takes {end:,} bytes of main memory, there are {self.memory_size:,}; program and weights take {len(data):,}, the "
+                                f"largest tensor is {name} ({quantised.graph.tensors[name].size * writer.size(name):,} bytes)")
+        return self._lowered(quantised, writer, data, end, keep)
+
+    def _lowered(self, quantised, writer, data, end, keep):
+        graph = quantised.graph
+
+        def placed(name):
+            return Placed(name, dense_layout(writer.places[name], (1, *graph.shape(name)), f"int{8 * writer.size(name)}"))
+
+        held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
+        if not keep:
+            fused = {graph.nodes[i].output for i in range(len(graph.nodes)) if graph.nodes[i].name in writer.fused}
+            held -= fused
+        layers = []
+        for names, before, after in writer.stretches:
+            nodes = [node for node in graph.nodes if node.name in names]
+            cycles, moved = stretch_cycles(writer, before, after)
+            layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved))
+        p = self.params
+        return Lowered(program=data, text="", program_at=0, registers={"program_address": 0, "program_length": len(data), "run_flags": 0},
+                       again={"run_flags": 1}, inputs={port.tensor: placed(port.tensor) for port in graph.inputs},
+                       outputs={port.tensor: placed(port.tensor) for port in graph.outputs}, tensors={name: placed(name) for name in sorted(held)},
+                       memory=end, layers=layers, params={key: p[key] for key in ("cores", "xb_rows", "xb_cols", "arrays", "lmem_bytes", "max_biw", "x_bits")})

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Layers without neighbourhoods on one core: vectors through local memory in pieces."""
+from .matrices import dense_pieces
+
+__all__ = ["DenseColumns", "add_rows", "average_channels", "copy_rows", "flat"]
+
+#: Elements of a piece of a vector; two sources and a result are in local memory at a time.
+_PIECE = 1024
+
+
+def flat(core, pointer, sources, target, count, size, what, work):
+    """``count`` elements from the global addresses ``sources`` through ``work(result, operands, elements)`` to ``target``, piece by piece."""
+    piece = min(_PIECE, count)
+    places = [[core.allocate(piece * size, what) for _ in sources] for _ in range(2)]
+    for turn, at in enumerate(range(0, count, piece)):
+        some, operands = min(piece, count - at), places[turn % 2]
+        for operand, source in zip(operands, sources, strict=True):
+            core.load(operand, pointer, some * size, source + at * size)
+        work(operands[0], operands, some)
+        core.store(pointer, operands[0], some * size, target + at * size)
+
+
+def clipped(core, at, count, size, low, high):
+    """Bounds of a clip on ``count`` elements in place; ``None``: none."""
+    core.widths(8 * size, 8 * size)
+    for mnemonic, bound in (("vrsl", low), ("vrsu", high)):
+        if bound is not None:
+            for k in range(0, count, 2047):
+                used = []
+                for value in (at + k * size, bound):
+                    used.append(core.register(value, used))
+                core.emit(mnemonic, rd=used[0], rs1=used[0], rs2=used[1], len=min(2047, count - k))
+
+
+def add_rows(core, result, operands, count, size, subtract=False):
+    core.widths(8 * size, 8 * size)
+    core.vector2("vvsub" if subtract else "vvadd", result, operands[0], operands[1], count, size=size)
+
+
+def copy_rows(core, pointer, source, target, size, what):
+    """``size`` bytes of global memory to another place of it."""
+    flat(core, pointer, [source], target, size, 1, what, lambda *_: None)
+
+
+class DenseColumns:
+    """Columns ``first`` to ``first + cols - 1`` of a dense layer: one group, or several with sums of 32 bits that are added up."""
+    def __init__(self, core, node, numbers, first, cols):
+        self.core, self.node, self.first, self.cols = core, node, first, cols
+        weights = numbers.weights[first:first + cols].T.astype("int8")
+        self.shift = int(numbers.shift.flat[0])
+        bias = None if numbers.bias is None else numbers.bias[first:first + cols].astype("int64")
+        self.pieces = dense_pieces(weights.shape[0], cols, core.params)
+        if len(self.pieces) == 1:
+            self.groups = [core.group(weights, None if bias is None else bias.astype("int32"), self.shift, node.name)]
+            return
+        rounding = (1 << self.shift >> 1) + (0 if bias is None else bias)
+        self.groups = [core.group(weights[k:k + n], None if k else (rounding + 0 * weights[0].astype("int64")).astype("int32"), 0, node.name)
+                       for k, n in self.pieces]
+
+    def emit(self, pointer, source, target, size, out_size, relu):
+        """From the vector at the global address ``source`` to ``target``; ``size``, ``out_size``: bytes of an element."""
+        core, cols, name = self.core, self.cols, self.node.name
+        rows = self.node.weights.shape[1]
+        x, y = core.allocate(rows * size, name), core.allocate(cols * out_size, name)
+        core.load(x, pointer, rows * size, source)
+        if len(self.pieces) == 1:
+            core.widths(8 * size, 8 * out_size)
+            core.mvmul(y, x, self.groups[0], relu)
+        else:
+            sums, part, late = (core.allocate(4 * cols, name) for _ in range(3))
+            core.constants(late, [self.shift] * cols)
+            for n, (first, _) in enumerate(self.pieces):
+                core.widths(8 * size, 32)
+                core.mvmul(part if n else sums, x + first * size, self.groups[n])
+                if n:
+                    core.widths(32, 32)
+                    core.vector2("vvadd", sums, sums, part, cols, size=4)
+            if relu:
+                core.widths(32, 32)
+                core.vector1("vrelu", sums, sums, cols, size=4)
+            core.widths(32, 8 * out_size)
+            core.vector2("vvsra", y, sums, late, cols, size=4, out=out_size)
+        return x, y, cols * out_size, target + self.first * out_size
+
+
+def average_channels(core, pointer, source, shape, target, size, channels, what):
+    """Mean over all places of a map, of ``channels`` (first, behind last)."""
+    rows, columns, total = shape
+    at = core.allocate(rows * columns * total * size, what)
+    core.load(at, pointer, rows * columns * total * size, source)
+    first, end = channels
+    y = core.allocate((end - first) * size, what)
+    core.widths(8 * size, 8 * size)
+    for c in range(first, end):
+        used = []
+        for value in (y + (c - first) * size, at + c * size, total):
+            used.append(core.register(value, used))
+        core.emit("vavg", rd=used[0], rs1=used[1], rs2=used[2], len=rows * columns)
+    core.store(pointer, y, (end - first) * size, target + first * size)

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A network as programs of all cores: layer after layer, between them all cores meet."""
+import numpy as np
+
+from quintet.gateware.cores.pim.image.codes import code_of
+from quintet.gateware.cores.pim.image.image import CoreProgram, Image
+from quintet.gateware.cores.pim.storage import MODES, STORAGES
+
+from ....kernels.inputs import KernelError
+from ....kernels.pim.builder import CoreBuilder
+from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ..base import LoweringError
+from .assign import Need, assign
+from .flat import DenseColumns, add_rows, average_channels, clipped, copy_rows, flat
+from .maps import ConvRows, PoolRows, clip_bounds, share
+from .matrices import dense_pieces, matrices_of
+
+__all__ = ["ProgramWriter"]
+
+_ALIGN = 64
+#: Events of the meeting between layers: arrived, go on.
+_ARRIVED, _GO = 0, 1
+
+
+class ProgramWriter:
+    """Writes one program.
+
+    Parameters
+    ----------
+    quantised : Quantised
+    params : build parameters
+    keep : bool, every tensor is stored, also where the next layer needs it in local memory only
+
+    Attributes
+    ----------
+    places : tensor name -> byte address in main memory
+    stretches : list of (names of nodes, words of each core before it, behind it, main-memory bytes moved)
+    """
+    def __init__(self, quantised, params, keep):
+        self.q, self.graph, self.params, self.keep = quantised, quantised.graph, params, keep
+        self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
+        self.places, self.stretches, self._traffic = {}, [], 0
+        self.fused = {} if keep else self._fusions()
+
+    # Where tensors lie
+
+    def size(self, tensor):
+        """Bytes of an element."""
+        return self.q.scales[tensor].bits // 8
+
+    def map_shape(self, tensor):
+        """(rows, columns, channels) of a tensor: a vector is one place, a sequence a map of one column."""
+        shape = self.graph.shape(tensor)
+        return shape if len(shape) == 3 else (1, 1, *shape) if len(shape) == 1 else (shape[0], 1, shape[1])
+
+    def place_all(self, at):
+        """Give every tensor an address from ``at`` on; reshaped ones share their source's. Returns the end."""
+        for name in [port.tensor for port in self.graph.inputs] + [node.output for node in self.graph.nodes]:
+            maker = self.graph.maker(name)
+            if isinstance(maker, Reshape):
+                self.places[name] = self.places[maker.inputs[0]]
+                continue
+            self.places[name] = at
+            at = -(-(at + self.graph.tensors[name].size * self.size(name)) // _ALIGN) * _ALIGN
+        return at
+
+    # Fusion: a convolution's results meet the residual before they are stored
+
+    def _fusions(self):
+        """Convolution's name -> the addition that follows it and reads nothing later than it."""
+        found, order, kept = {}, {n.output: i for i, n in enumerate(self.graph.nodes)}, self.graph.kept()
+        for node in self.graph.nodes:
+            if not (isinstance(node, Binary) and node.function == "add"):
+                continue
+            makers = [(self.graph.maker(name), name) for name in node.inputs]
+            for index, (maker, name) in enumerate(makers):
+                other = node.inputs[1 - index]
+                if (isinstance(maker, Conv) and maker.name not in found and maker.activation is None and name not in kept
+                        and len(self.graph.readers(name)) == 1 and order.get(other, -1) < order[name] and other != name):
+                    found[maker.name] = node
+                    break
+        return found
+
+    # Weights
+
+    def needs(self):
+        """(node, columns or ``None``, Need) of every layer with weights."""
+        found, p = [], self.params
+        for node in self.graph.nodes:
+            numbers = self.q.layers.get(node.name)
+            if isinstance(node, Conv):
+                matrices = matrices_of(node, numbers, p)
+                if any(m.weights.shape[0] > 1024 or m.arrays(p) > 16 for m in matrices):
+                    rows = max(m.weights.shape[0] for m in matrices)
+                    raise LoweringError(f"{node.name}: a neighbourhood of {rows} values for {matrices[0].weights.shape[1]} channels takes "
+                                        f"{max(m.arrays(p) for m in matrices)} arrays, a group has at most 1024 rows and 16 arrays")
+                height, width, _ = self.graph.shape(node.output)
+                found.append((node, matrices, Need(node.name, sum(m.arrays(p) for m in matrices), sum(m.weights.shape[1] for m in matrices if m.bias is not None),
+                                                   len(matrices), height * width * sum(m.cycles(p) for m in matrices), min(height, p["cores"]))))
+            elif isinstance(node, Dense):
+                out, rows = node.weights.shape
+                wide = p["xb_cols"]
+                for first in range(0, out, wide):
+                    cols = min(wide, out - first)
+                    pieces = dense_pieces(rows, cols, p)
+                    if not pieces:
+                        raise LoweringError(f"{node.name}: {cols} columns of {rows} rows fit no group")
+                    arrays = sum(-(-n // p["xb_rows"]) for _, n in pieces)
+                    found.append((node, (first, cols), Need(node.name, arrays, cols if numbers.bias is not None or len(pieces) > 1 else 0, len(pieces),
+                                                            rows * -(-cols // p["lanes"]), 1)))
+        return found
+
+    # The program
+
+    def write(self):
+        """Emit all layers. ``place_all`` comes first."""
+        needs = self.needs()
+        assign([need for _, _, need in needs], self.params)
+        held = {}
+        for node, what, need in needs:
+            held.setdefault(node.name, []).append((what, need.cores))
+        self.pointers = [core.pointer(0) for core in self.cores]
+        skip = {add.name for add in self.fused.values()}
+        groups = self._groups(held)
+        for node in self.graph.nodes:
+            if node.name in skip or isinstance(node, Reshape):
+                continue
+            marks = [core.used for core in self.cores]
+            before = [len(core.words) for core in self.cores]
+            self._traffic = 0
+            try:
+                self._node(node, held.get(node.name), groups)
+            except KernelError as error:
+                raise LoweringError(f"{node.name}: {error}") from None
+            self._meet()
+            for core, mark in zip(self.cores, marks, strict=True):
+                core.used = mark
+            names = (node.name, self.fused[node.name].name) if node.name in self.fused else (node.name,)
+            self.stretches.append((names, before, [len(core.words) for core in self.cores]))
+
+    def _groups(self, held):
+        """Group numbers and dense parts by (node, core)."""
+        found = {}
+        for node in self.graph.nodes:
+            for what, cores in held.get(node.name, ()):
+                for c in cores:
+                    core = self.cores[c]
+                    if isinstance(node, Dense):
+                        found.setdefault((node.name, c), []).append(DenseColumns(core, node, self.q.layers[node.name], *what))
+                    else:
+                        found[node.name, c] = [core.group(m.weights, m.bias, m.shift, node.name) for m in what]
+        return found
+
+    def _meet(self):
+        """All cores wait until all have stored what they had to."""
+        if len(self.cores) == 1:
+            return
+        for core in self.cores[1:]:
+            core.emit("sync", event=_ARRIVED, core=0)
+            core.emit("wait", event=_GO, value=1)
+        self.cores[0].emit("wait", event=_ARRIVED, value=len(self.cores) - 1)
+        for core in self.cores[1:]:
+            self.cores[0].emit("sync", event=_GO, core=core.number)
+
+    def _node(self, node, held, groups):
+        if isinstance(node, Conv):
+            self._conv(node, held, groups)
+        elif isinstance(node, Dense):
+            self._dense(node, groups)
+        elif isinstance(node, MaxPool):
+            self._rows(node, lambda core, pointer: PoolRows(core, pointer, node, self._source(node), self._target(node)))
+        elif isinstance(node, AveragePool):
+            channels = self.graph.shape(node.output)[-1]
+            for core, pointer, cut in zip(self.cores, self.pointers, share(channels, len(self.cores)), strict=True):
+                if cut[0] < cut[1]:
+                    average_channels(core, pointer, self.places[node.inputs[0]], self.map_shape(node.inputs[0]), self.places[node.output],
+                                     self.size(node.output), cut, node.name)
+        elif isinstance(node, Concat):
+            self._concat(node)
+        else:
+            self._elements(node)
+
+    def _source(self, node):
+        name = node.inputs[0]
+        return self.places[name], self.map_shape(name), self.size(name)
+
+    def _target(self, node):
+        return self.places[node.output], self.map_shape(node.output), self.size(node.output)
+
+    def _rows(self, node, make):
+        """A layer by rows, shared out over all cores."""
+        rows = self.map_shape(node.output)[0]
+        for core, pointer, (first, end) in zip(self.cores, self.pointers, share(rows, len(self.cores)), strict=True):
+            if first < end:
+                make(core, pointer).emit(first, end)
+
+    def _conv(self, node, held, groups):
+        (matrices, cores), = held
+        add = self.fused.get(node.name)
+        last = add or node
+        target = self._target(last)
+        bits = 8 * self.size(node.inputs[0]), 8 * self.size(node.output)
+        relu = node.activation is not None and node.activation.function == "relu" or _is_relu(node.activation)
+        for c, (first, end) in zip(cores, share(target[1][0], len(cores)), strict=True):
+            if first >= end:
+                continue
+            core, pointer = self.cores[c], self.pointers[c]
+            count = target[1][1] * target[1][2]
+            behind = self._behind(core, pointer, node, add, count)
+            ConvRows(core, pointer, node, matrices, groups[node.name, c], self._source(node), target, relu, bits, behind).emit(first, end)
+
+    def _behind(self, core, pointer, node, add, count):
+        """What happens to a row of results before it is stored."""
+        size = self.size(node.output)
+        other = None
+        if add is not None:
+            name = next(n for n in add.inputs if n != node.output)
+            other = self.places[name], [core.allocate(count * size, node.name) for _ in range(2)]
+
+        def behind(y, results):
+            self._clip(core, node.activation, node.output, results, count)
+            if other is not None:
+                at = other[1][y % 2]
+                core.load(at, pointer, count * size, other[0] + y * count * size)
+                add_rows(core, results, (results, at), count, size)
+                self._activate(core, add.activation, add.output, results, count)
+        return behind
+
+    def _clip(self, core, activation, tensor, at, count):
+        """Bounds of a clip that the multiplication itself cannot keep."""
+        if activation is None or activation.function != "clip":
+            return
+        low, high = clip_bounds(activation, self.q.scales[tensor])
+        clipped(core, at, count, self.size(tensor), None if _is_relu(activation) else low, high)
+
+    def _activate(self, core, activation, tensor, at, count):
+        if activation is None:
+            return
+        size = self.size(tensor)
+        if activation.function == "relu":
+            core.widths(8 * size, 8 * size)
+            core.vector1("vrelu", at, at, count, size=size)
+        else:
+            clipped(core, at, count, size, *clip_bounds(activation, self.q.scales[tensor]))
+
+    def _dense(self, node, groups):
+        relu = node.activation is not None and (node.activation.function == "relu" or _is_relu(node.activation))
+        steps = self.graph.shape(node.output)[0] if node.steps else 1
+        size, out_size = self.size(node.inputs[0]), self.size(node.output)
+        rows, out = node.weights.shape[1], node.weights.shape[0]
+        for c, core in enumerate(self.cores):
+            mark = core.used
+            for part in groups.get((node.name, c), ()):
+                for step in range(steps):
+                    core.used = mark
+                    _, y, count, target = part.emit(self.pointers[c], self.places[node.inputs[0]] + step * rows * size,
+                                                    self.places[node.output] + step * out * out_size, size, out_size, relu)
+                    self._clip(core, node.activation, node.output, y, count // out_size)
+                    core.store(self.pointers[c], y, count, target)
+
+    def _elements(self, node):
+        """Additions, and activations by themselves: equal shares of all elements."""
+        count, size = self.graph.tensors[node.output].size, self.size(node.output)
+        activation = node if isinstance(node, Activation) else node.activation
+        sources = [self.places[name] for name in node.inputs]
+
+        for core, pointer, (first, end) in zip(self.cores, self.pointers, share(count, len(self.cores)), strict=True):
+            if first == end:
+                continue
+
+            def work(result, operands, some, core=core):
+                if isinstance(node, Binary):
+                    add_rows(core, result, operands, some, size, node.function == "sub")
+                self._activate(core, activation, node.output, result, some)
+
+            flat(core, pointer, [s + first * size for s in sources], self.places[node.output] + first * size, end - first, size, node.name, work)
+
+    def _concat(self, node):
+        shape, size = self.graph.shape(node.output), self.size(node.output)
+        after = int(np.prod(shape[node.axis + 1:], dtype=int)) * size
+        pieces, offset = [], 0
+        for name in node.inputs:
+            run = self.graph.shape(name)[node.axis] * after
+            for k in range(int(np.prod(shape[:node.axis], dtype=int))):
+                pieces.append((self.places[name] + k * run, self.places[node.output] + k * shape[node.axis] * after + offset, run))
+            offset += run
+        marks = [core.used for core in self.cores]
+        for k, (source, target, run) in enumerate(pieces):
+            core = self.cores[k % len(self.cores)]
+            core.used = marks[core.number]
+            copy_rows(core, self.pointers[core.number], source, target, run, node.name)
+
+    def image(self):
+        """The program image, in the packed code form."""
+        cores = []
+        for core in self.cores:
+            words = np.array(core.words, np.uint64)
+            cores.append(CoreProgram(code_of(words, MODES["packed"]), len(words), MODES["packed"], groups=core.groups))
+        assert STORAGES
+        return Image(cores, self.params["xb_rows"], self.params["xb_cols"])
+
+
+def _is_relu(activation):
+    """Whether an activation's lower bound is zero, which a multiplication keeps by itself."""
+    return activation is not None and activation.function == "clip" and activation.low == 0
