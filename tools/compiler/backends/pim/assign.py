@@ -9,57 +9,64 @@ __all__ = ["Need", "assign"]
 
 @dataclass
 class Need:
-    """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles`` of all its work on one core, ``most`` cores that can
-    share it; ``cores``: who holds it, filled by :func:`assign`."""
+    """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles`` of all its work on one core, ``floor`` cycles that no
+    number of cores goes below, ``most`` cores that can share it; ``cores``: who holds it, filled by :func:`assign`."""
     name: str
     arrays: int
     biases: int
     groups: int
     cycles: int
+    floor: int
     most: int
     cores: list = field(default_factory=list)
 
+    def time(self, cores):
+        return max(self.cycles / cores, self.floor)
 
-class _Room:
-    def __init__(self, params):
-        self.left = [[params["arrays"], params["bias_words"], params["groups"]] for _ in range(params["cores"])]
-        self.load = [0] * params["cores"]
 
-    def fits(self, core, need):
-        return all(have >= wanted for have, wanted in zip(self.left[core], (need.arrays, need.biases, need.groups), strict=True))
-
-    def take(self, core, need):
-        self.left[core] = [have - wanted for have, wanted in zip(self.left[core], (need.arrays, need.biases, need.groups), strict=True)]
-        need.cores.append(core)
+def _packed(needs, copies, params):
+    """Cores of each need with so many copies, the largest first, each where most is left; or the need that finds no room."""
+    left = [[params["arrays"], params["bias_words"], params["groups"]] for _ in range(params["cores"])]
+    found = [[] for _ in needs]
+    for n in sorted(range(len(needs)), key=lambda n: (-needs[n].arrays, n)):
+        need = needs[n]
+        wanted = (need.arrays, need.biases, need.groups)
+        for _ in range(copies[n]):
+            free = [c for c in range(params["cores"]) if c not in found[n] and all(h >= w for h, w in zip(left[c], wanted, strict=True))]
+            if not free:
+                return need
+            core = max(free, key=lambda c: (left[c], -c))
+            left[core] = [h - w for h, w in zip(left[core], wanted, strict=True)]
+            found[n].append(core)
+    return found
 
 
 def assign(needs, params):
-    """Fill ``cores`` of every :class:`Need`.
+    """Fill ``cores`` of every :class:`Need`: one copy each, then more where they gain most for their arrays.
 
     Raises
     ------
     LoweringError
-        The arrays do not hold all; ``error.index`` is the first layer, in order, that found no room.
+        The arrays do not hold all.
     """
-    room = _Room(params)
-    # The largest first, each where most is left: small ones fill what remains.
-    for need in sorted(needs, key=lambda n: -n.arrays):
-        cores = [c for c in range(params["cores"]) if room.fits(c, need)]
-        if not cores:
-            taken = sum(n.arrays for n in needs)
-            raise LoweringError(f"{need.name}: takes {need.arrays} arrays, {need.biases} biases and {need.groups} groups of a core; the network takes "
-                                f"{taken} arrays, there are {params['cores']} x {params['arrays']} of {params['xb_rows']} x {params['xb_cols']}, "
-                                f"{params['bias_words']} biases and {params['groups']} groups a core")
-        room.take(max(cores, key=lambda c: room.left[c]), need)
-    while True:
-        options = [(need.cycles / len(need.cores) - need.cycles / (len(need.cores) + 1), -need.arrays, n, c) for n, need in enumerate(needs)
-                   if len(need.cores) < need.most for c in range(params["cores"]) if c not in need.cores and room.fits(c, need)]
-        if not options:
-            break
-        gain, arrays, n, c = max(options, key=lambda o: o[0] / max(-o[1], 1))
-        if gain <= 0:
-            break
-        room.take(c, needs[n])
-    for need in needs:
-        need.cores.sort()
+    copies = [1] * len(needs)
+    found = _packed(needs, copies, params)
+    if isinstance(found, Need):
+        raise LoweringError(f"{found.name}: takes {found.arrays} arrays, {found.biases} biases and {found.groups} groups of a core; the network takes "
+                            f"{sum(n.arrays for n in needs)} arrays, there are {params['cores']} x {params['arrays']} of {params['xb_rows']} x "
+                            f"{params['xb_cols']}, {params['bias_words']} biases and {params['groups']} groups a core")
+    options = set(range(len(needs)))
+    while options:
+        best = max(options, key=lambda n: ((needs[n].time(copies[n]) - needs[n].time(copies[n] + 1)) / max(needs[n].arrays, 1), -n))
+        more = [count + (n == best) for n, count in enumerate(copies)]
+        if more[best] > needs[best].most or needs[best].time(copies[best]) <= needs[best].time(more[best]):
+            options.discard(best)
+            continue
+        tried = _packed(needs, more, params)
+        if isinstance(tried, Need):
+            options.discard(best)
+        else:
+            copies, found = more, tried
+    for need, cores in zip(needs, found, strict=True):
+        need.cores = sorted(cores)
     return needs

@@ -84,16 +84,16 @@ class DenseColumns:
 
 
 def average_channels(core, pointer, source, shape, target, size, channels, what):
-    """Mean over all places of a map, of ``channels`` (first, behind last)."""
-    rows, columns, total = shape
-    at = core.allocate(rows * columns * total * size, what)
-    core.load(at, pointer, rows * columns * total * size, source)
-    first, end = channels
-    y = core.allocate((end - first) * size, what)
+    """Mean over all places of a map, of ``channels`` (first, behind last), which come place by place."""
+    places, (first, end) = shape[0] * shape[1], channels
+    count = end - first
+    at, y = core.allocate(places * count * size, what), core.allocate(count * size, what)
+    for k in range(places):
+        core.load(at + k * count * size, pointer, count * size, source + (k * shape[2] + first) * size)
     core.widths(8 * size, 8 * size)
-    for c in range(first, end):
+    for c in range(count):
         used = []
-        for value in (y + (c - first) * size, at + c * size, total):
+        for value in (y + c * size, at + c * size, count):
             used.append(core.register(value, used))
-        core.emit("vavg", rd=used[0], rs1=used[1], rs2=used[2], len=rows * columns)
-    core.store(pointer, y, (end - first) * size, target + first * size)
+        core.emit("vavg", rd=used[0], rs1=used[1], rs2=used[2], len=places)
+    core.store(pointer, y, count * size, target + first * size)

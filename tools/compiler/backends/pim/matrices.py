@@ -1,69 +1,108 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers as matrices: what one multiplication takes in, in which order, and what it gives."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...graph import Conv
-
-__all__ = ["MOST_ROWS", "Matrix", "dense_pieces", "matrices_of"]
+__all__ = ["MOST_ROWS", "Matrix", "dense_pieces", "gathers", "matrices_of"]
 
 #: Rows and columns of a group, and arrays that it may be cut into.
 MOST_ROWS = MOST_COLS = 1024
 _MOST_ARRAYS = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matrix:
-    """One multiplication a position.
+    """One multiplication, of ``wide`` positions side by side.
 
     Attributes
     ----------
-    weights : int8 [rows, cols]; bias : int32 [cols] or ``None``; shift : int
-    first, count : channels of the source that it takes
+    kernel : int8 [rows of the window, columns, channels, outputs]; bias : int32 [outputs] or ``None``; shift : int
+    first : first channel of the source that it takes
     out : first channel of the result
+    stride : columns from one position to the next
     """
-    weights: np.ndarray
+    kernel: np.ndarray
     bias: np.ndarray | None
     shift: int
     first: int
-    count: int
     out: int
+    stride: int = 1
+    wide: int = 1
+
+    @property
+    def count(self):
+        """Channels of the source."""
+        return self.kernel.shape[2]
+
+    @property
+    def outputs(self):
+        return self.kernel.shape[3]
+
+    @property
+    def columns(self):
+        """Columns of the source that a multiplication reaches over, where they lie together."""
+        return (self.wide - 1) * self.stride + self.kernel.shape[1]
+
+    @property
+    def shape(self):
+        """Rows and columns of the group."""
+        return self.kernel.shape[0] * self.columns * self.count, self.wide * self.outputs
 
     def arrays(self, params):
-        rows, cols = self.weights.shape
+        rows, cols = self.shape
         return -(-rows // params["xb_rows"]) * -(-cols // params["xb_cols"])
 
     def cycles(self, params):
-        """Of the matrix unit, back to back."""
-        return self.weights.shape[0] * -(-self.weights.shape[1] // params["lanes"]) + 4
+        """Of the matrix unit, a position, back to back."""
+        rows, cols = self.shape
+        return (rows * -(-cols // params["lanes"]) + 4) / self.wide
+
+    def group(self):
+        """(weights int8 [rows, cols], bias int32 [cols] or ``None``): the kernel once for every position."""
+        kh, kw, channels, outputs = self.kernel.shape
+        matrix = np.zeros((kh, self.columns, channels, self.wide, outputs), np.int8)
+        for k in range(self.wide):
+            matrix[:, k * self.stride:k * self.stride + kw, :, k] = self.kernel
+        return matrix.reshape(self.shape), None if self.bias is None else np.tile(self.bias, self.wide)
 
 
 def _together(node, params):
     """Groups of a convolution that one matrix takes: products with zeros cost nothing while they fill lanes that idle."""
     out, inner = node.weights.shape[0] // node.groups, node.weights.shape[3]
     taps = node.weights.shape[1] * node.weights.shape[2]
-    return max(1, min(node.groups, params["lanes"] // max(out, 1), MOST_ROWS // max(taps * inner, 1)))
+    # No more than leaves every core a share: then each holds, and works on, channels of its own.
+    return max(1, min(-(-node.groups // params["cores"]), params["lanes"] // max(out, 1), MOST_ROWS // max(taps * inner, 1)))
 
 
-def matrices_of(node, numbers, params):
-    """The :class:`Matrix` list of a convolution with its whole-number weights and bias (``Integer``)."""
-    weights, bias, shift = numbers.weights, numbers.bias, int(numbers.shift.flat[0])
-    total, kh, kw, inner = weights.shape
+def matrices_of(node, numbers, params, width):
+    """The :class:`Matrix` list of a convolution with its whole-number weights and bias (``Integer``) and ``width`` results a row."""
+    kernel, bias, shift = numbers.weights.transpose(1, 2, 3, 0).astype(np.int8), numbers.bias, int(numbers.shift.flat[0])
+    kh, kw, inner, total = kernel.shape
+    found = []
     if node.groups == 1:
-        outs = min(total, MOST_COLS)
-        return [Matrix(_int8(weights[a:a + outs].reshape(-1, kh * kw * inner).T), _int32(bias, a, a + outs), shift, 0, inner, a)
-                for a in range(0, total, outs)]
-    each, found, together = total // node.groups, [], _together(node, params)
-    for g in range(0, node.groups, together):
-        count = min(together, node.groups - g)
-        matrix = np.zeros((kh * kw, count, inner, count, each), np.int8)
-        for k in range(count):
-            own = weights[(g + k) * each:(g + k + 1) * each]
-            matrix[:, k, :, k, :] = own.reshape(each, kh * kw, inner).transpose(1, 2, 0)
-        found.append(Matrix(matrix.reshape(kh * kw * count * inner, count * each), _int32(bias, g * each, (g + count) * each), shift,
-                            g * inner, count * inner, g * each))
-    return found
+        for a in range(0, total, MOST_COLS):
+            found.append(Matrix(kernel[..., a:a + MOST_COLS], _int32(bias, a, a + MOST_COLS), shift, 0, a, node.stride[1]))
+    else:
+        each, together = total // node.groups, _together(node, params)
+        for g in range(0, node.groups, together):
+            count = min(together, node.groups - g)
+            block = np.zeros((kh, kw, count, inner, count, each), np.int8)
+            for k in range(count):
+                block[:, :, k, :, k] = kernel[..., (g + k) * each:(g + k + 1) * each]
+            found.append(Matrix(block.reshape(kh, kw, count * inner, count * each), _int32(bias, g * each, (g + count) * each), shift, g * inner, g * each,
+                                node.stride[1]))
+    if node.dilation[1] > 1 or node.groups == 1 and len(found) > 1:
+        return found
+    return [_widened(matrix, params, width) for matrix in found]
+
+
+def _widened(matrix, params, width):
+    """The same for as many positions at once as take fewest cycles and no array more: lanes that would idle work on the next position."""
+    options = [replace(matrix, wide=wide) for wide in range(1, min(width, 16) + 1)]
+    options = [m for m in options if m.arrays(params) <= matrix.arrays(params) and max(m.shape) <= MOST_ROWS
+               and m.wide * m.outputs <= max(params["bias_words"] // 8, m.outputs)]
+    return min(options, key=lambda m: (m.cycles(params), m.wide), default=matrix)
 
 
 def dense_pieces(rows, cols, params):
@@ -73,22 +112,13 @@ def dense_pieces(rows, cols, params):
     return step and [(k, min(step, rows - k)) for k in range(0, rows, step)]
 
 
-def _int8(values):
-    return np.ascontiguousarray(values, np.int8)
-
-
 def _int32(bias, a, b):
     return None if bias is None else np.ascontiguousarray(bias[a:b], np.int32)
 
 
-def gathers(node):
-    """Pieces of a neighbourhood that lie together, for one matrix: ``(row, column, columns)`` of each."""
+def gathers(node, matrix, alone):
+    """Pieces of a neighbourhood that lie together: ``(row, column, columns)`` of each; ``alone``: no other channels lie between."""
     kh, kw = node.weights.shape[1:3]
-    whole = node.groups == 1 and node.dilation[1] == 1
-    if whole:
-        return [(r * node.dilation[0], 0, kw) for r in range(kh)]
+    if alone and node.dilation[1] == 1:
+        return [(r * node.dilation[0], 0, matrix.columns) for r in range(kh)]
     return [(r * node.dilation[0], c * node.dilation[1], 1) for r in range(kh) for c in range(kw)]
-
-
-def is_conv(node):
-    return isinstance(node, Conv)

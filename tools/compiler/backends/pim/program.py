@@ -4,7 +4,7 @@ import numpy as np
 
 from quintet.gateware.cores.pim.image.codes import code_of
 from quintet.gateware.cores.pim.image.image import CoreProgram, Image
-from quintet.gateware.cores.pim.storage import MODES, STORAGES
+from quintet.gateware.cores.pim.storage import MODES
 
 from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
@@ -75,7 +75,7 @@ class ProgramWriter:
             makers = [(self.graph.maker(name), name) for name in node.inputs]
             for index, (maker, name) in enumerate(makers):
                 other = node.inputs[1 - index]
-                if (isinstance(maker, Conv) and maker.name not in found and maker.activation is None and name not in kept
+                if (isinstance(maker, Conv) and maker.groups == 1 and maker.name not in found and maker.activation is None and name not in kept
                         and len(self.graph.readers(name)) == 1 and order.get(other, -1) < order[name] and other != name):
                     found[maker.name] = node
                     break
@@ -89,14 +89,16 @@ class ProgramWriter:
         for node in self.graph.nodes:
             numbers = self.q.layers.get(node.name)
             if isinstance(node, Conv):
-                matrices = matrices_of(node, numbers, p)
-                if any(m.weights.shape[0] > 1024 or m.arrays(p) > 16 for m in matrices):
-                    rows = max(m.weights.shape[0] for m in matrices)
-                    raise LoweringError(f"{node.name}: a neighbourhood of {rows} values for {matrices[0].weights.shape[1]} channels takes "
-                                        f"{max(m.arrays(p) for m in matrices)} arrays, a group has at most 1024 rows and 16 arrays")
                 height, width, _ = self.graph.shape(node.output)
-                found.append((node, matrices, Need(node.name, sum(m.arrays(p) for m in matrices), sum(m.weights.shape[1] for m in matrices if m.bias is not None),
-                                                   len(matrices), height * width * sum(m.cycles(p) for m in matrices), min(height, p["cores"]))))
+                matrices = matrices_of(node, numbers, p, width)
+                if any(m.shape[0] > 1024 or m.arrays(p) > 16 for m in matrices):
+                    largest = max(matrices, key=lambda m: m.arrays(p))
+                    raise LoweringError(f"{node.name}: a neighbourhood of {largest.shape[0]} values for {largest.outputs} channels takes "
+                                        f"{largest.arrays(p)} arrays, a group has at most 1024 rows and 16 arrays")
+                # Groups of channels may lie in different cores; parts of one sum must not.
+                for some in [[m] for m in matrices] if node.groups > 1 else [matrices]:
+                    found.append((node, some, Need(node.name, sum(m.arrays(p) for m in some), sum(m.shape[1] for m in some if m.bias is not None),
+                                                   len(some), round(height * width * sum(m.cycles(p) for m in some)), self._floor(node), min(height, p["cores"]))))
             elif isinstance(node, Dense):
                 out, rows = node.weights.shape
                 wide = p["xb_cols"]
@@ -107,8 +109,12 @@ class ProgramWriter:
                         raise LoweringError(f"{node.name}: {cols} columns of {rows} rows fit no group")
                     arrays = sum(-(-n // p["xb_rows"]) for _, n in pieces)
                     found.append((node, (first, cols), Need(node.name, arrays, cols if numbers.bias is not None or len(pieces) > 1 else 0, len(pieces),
-                                                            rows * -(-cols // p["lanes"]), 1)))
+                                                            rows * -(-cols // p["lanes"]), 0, 1)))
         return found
+
+    def _floor(self, node):
+        """Cycles that main memory takes for a layer's maps."""
+        return sum(self.graph.tensors[name].size * self.size(name) for name in (*node.inputs, node.output)) / 2
 
     # The program
 
@@ -148,7 +154,7 @@ class ProgramWriter:
                     if isinstance(node, Dense):
                         found.setdefault((node.name, c), []).append(DenseColumns(core, node, self.q.layers[node.name], *what))
                     else:
-                        found[node.name, c] = [core.group(m.weights, m.bias, m.shift, node.name) for m in what]
+                        found.setdefault((node.name, c), []).extend((m, core.group(*m.group(), m.shift, node.name)) for m in what)
         return found
 
     def _meet(self):
@@ -195,19 +201,20 @@ class ProgramWriter:
                 make(core, pointer).emit(first, end)
 
     def _conv(self, node, held, groups):
-        (matrices, cores), = held
         add = self.fused.get(node.name)
-        last = add or node
-        target = self._target(last)
+        target = self._target(add or node)
         bits = 8 * self.size(node.inputs[0]), 8 * self.size(node.output)
-        relu = node.activation is not None and node.activation.function == "relu" or _is_relu(node.activation)
-        for c, (first, end) in zip(cores, share(target[1][0], len(cores)), strict=True):
-            if first >= end:
-                continue
-            core, pointer = self.cores[c], self.pointers[c]
-            count = target[1][1] * target[1][2]
-            behind = self._behind(core, pointer, node, add, count)
-            ConvRows(core, pointer, node, matrices, groups[node.name, c], self._source(node), target, relu, bits, behind).emit(first, end)
+        relu = node.activation is not None and (node.activation.function == "relu" or _is_relu(node.activation))
+        for matrices, cores in held:
+            count = target[1][1] * sum(m.outputs for m in matrices)
+            for c, (first, end) in zip(cores, share(target[1][0], len(cores)), strict=True):
+                if first >= end:
+                    continue
+                core, pointer = self.cores[c], self.pointers[c]
+                mark, numbers = core.used, {id(m): group for m, group in groups[node.name, c]}
+                ConvRows(core, pointer, node, matrices, [numbers[id(m)] for m in matrices], self._source(node), target, relu, bits,
+                         self._behind(core, pointer, node, add, count)).emit(first, end)
+                core.used = mark
 
     def _behind(self, core, pointer, node, add, count):
         """What happens to a row of results before it is stored."""
@@ -296,7 +303,6 @@ class ProgramWriter:
         for core in self.cores:
             words = np.array(core.words, np.uint64)
             cores.append(CoreProgram(code_of(words, MODES["packed"]), len(words), MODES["packed"], groups=core.groups))
-        assert STORAGES
         return Image(cores, self.params["xb_rows"], self.params["xb_cols"])
 
 
