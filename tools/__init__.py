@@ -5,7 +5,7 @@
 """
 __all__ = ["Job", "open_target", "run_job"]
 
-_PLACES = {"Job": "job", "open_target": "targets", "run_job": "runner"}
+_PLACES = {"Job": "jobs.job", "open_target": "targets", "run_job": "jobs.runner"}
 
 
 def __getattr__(name):

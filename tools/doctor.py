@@ -119,7 +119,7 @@ def _tool(name, package, purpose):
 
 
 def _programmers():
-    from .flash import PROGRAMMERS, Programmer
+    from .build.flash import PROGRAMMERS, Programmer
     for programmer in PROGRAMMERS.values():
         if not isinstance(programmer, Programmer):
             continue    # a part of the board itself

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from quintet.tools.errors import TargetError
-from quintet.tools.job import Job
-from quintet.tools.report import describe_outcome, run_object
-from quintet.tools.runner import run_job
+from quintet.tools.jobs.job import Job
+from quintet.tools.jobs.report import describe_outcome, run_object
+from quintet.tools.jobs.runner import run_job
+from quintet.tools.jobs.verify import compare
 from quintet.tools.targets import open_target
 from quintet.tools.targets.model import ModelTarget
 from quintet.tools.targets.names import public_name
-from quintet.tools.verify import compare
 
 from ..opentpu import digits
 

@@ -7,7 +7,7 @@ results are read back and compared bit for bit with the golden model.
 import time
 
 from quintet.tools.errors import Exit
-from quintet.tools.report import time_text
+from quintet.tools.jobs.report import time_text
 from quintet.tools.targets.names import public_name
 
 from . import run_demo

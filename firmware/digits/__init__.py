@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from quintet.gateware.isa.files import load_archive, load_array
-from quintet.tools.job import Job
+from quintet.tools.jobs.job import Job
 
 __all__ = ["BIAS", "CLASSES", "FOLDER", "IMAGES", "Result", "evaluate", "float_accuracy", "float_weights", "images", "labels", "result",
            "with_bias"]

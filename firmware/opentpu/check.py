@@ -8,8 +8,8 @@ import sys
 
 import numpy as np
 
-from quintet.tools.arrays import read_array
 from quintet.tools.errors import InputError
+from quintet.tools.jobs.arrays import read_array
 
 from .commandline import Parser, guarded
 

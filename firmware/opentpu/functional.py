@@ -15,8 +15,8 @@ from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import load_program
 from quintet.gateware.isa.parameters import ParameterError
-from quintet.tools.arrays import encode, read_array
 from quintet.tools.errors import InputError
+from quintet.tools.jobs.arrays import encode, read_array
 from quintet.tools.outputs import place_below, write_places
 
 from .commandline import Parser, guarded

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from quintet.tools.job import Job, Load, Save, Source
-from quintet.tools.recognition import Recognition
+from quintet.tools.jobs.job import Job, Load, Save, Source
+from quintet.tools.jobs.recognition import Recognition
 
 from .layout import blocks
 from .network import Network
@@ -33,7 +33,7 @@ def write_job(folder, name, program, params, hostmem, tiles, results, *, comment
     comment : first lines of the job and the program
     extra : further arrays for the npz
     memory : bytes of main memory that the job must fit, or ``None``
-    recognition : :class:`~quintet.tools.recognition.Recognition` of the images whose scores the results are, or ``None``
+    recognition : :class:`~quintet.tools.jobs.recognition.Recognition` of the images whose scores the results are, or ``None``
 
     Returns
     -------

@@ -11,11 +11,11 @@ from pathlib import Path
 from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import load_program
 from quintet.tools import Job, open_target, run_job
-from quintet.tools.arrays import encode, read_array
 from quintet.tools.errors import Exit
-from quintet.tools.job import Load, Save
+from quintet.tools.jobs.arrays import encode, read_array
+from quintet.tools.jobs.job import Load, Save
+from quintet.tools.jobs.report import describe_outcome
 from quintet.tools.outputs import place_below, write_places
-from quintet.tools.report import describe_outcome
 
 from .commandline import Parser, guarded
 from .functional import check_arrays, grown, places

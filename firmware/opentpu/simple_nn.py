@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.arrays import read_array
 from quintet.tools.errors import InputError
+from quintet.tools.jobs.arrays import read_array
 
 from .commandline import Parser
 from .jobs import network_job

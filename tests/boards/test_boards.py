@@ -18,7 +18,7 @@ from quintet.gateware.isa.parameters import FPGAS, ParameterError
 from quintet.gateware.memory.sdram.parts import find_part
 from quintet.gateware.memory.sram.parts import find_sram
 from quintet.gateware.primitives.pll import PLLError
-from quintet.tools.flash import PROGRAMMERS
+from quintet.tools.build.flash import PROGRAMMERS
 from tests.support.tiny_core import ROOM
 
 NAMES = board_names()

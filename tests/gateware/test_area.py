@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from quintet.gateware.bus.soclib import wishbone
 from quintet.gateware.shell.control import ControlBlock
 from quintet.gateware.shell.engine import EngineControl
-from quintet.tools.build import build, synthesise
+from quintet.tools.build.bitstream import build, synthesise
 
 #: Logic cells of the control block, OpenTPU's registers left out, as it stands beside a core on an UP5K. The
 #: largest parts are the two words that the adder works on, prescalers and address registers (55).

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from quintet.gateware import cores
-from quintet.tools.build import build
+from quintet.tools.build.bitstream import build
 from tests.support.stream_core import ROOM
 
 

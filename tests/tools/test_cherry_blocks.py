@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quintet.tools.jobfile import read_job
+from quintet.tools.jobs.reading import read_job
 from quintet.tools.kernels.cherry import KernelError, write_job
 from quintet.tools.kernels.cherry.stored import from_array, to_array
 from tests.tools import cherry_modules

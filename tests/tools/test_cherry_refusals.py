@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.tools.jobfile import read_job
+from quintet.tools.jobs.reading import read_job
 from quintet.tools.kernels.cherry import KernelError, Module, write_job
 from quintet.tools.kernels.cherry.jobs import to_bf16
 from quintet.tools.kernels.cherry.module import Matrix

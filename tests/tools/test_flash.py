@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from quintet.tools.build.flash import PROGRAMMERS, CopyProgrammer, choose_programmer, find_bitstream, flash
 from quintet.tools.errors import InputError, NoDeviceError
-from quintet.tools.flash import PROGRAMMERS, CopyProgrammer, choose_programmer, find_bitstream, flash
 
 
 def fake(folder, name, body="sys.exit(0)"):

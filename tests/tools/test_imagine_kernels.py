@@ -9,6 +9,8 @@ from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE, levels
 from quintet.tools import Job, open_target
+from quintet.tools.jobs.recognition import Recognition
+from quintet.tools.jobs.runner import run_job
 from quintet.tools.kernels.imagine import (
     KernelError,
     Layer,
@@ -21,8 +23,6 @@ from quintet.tools.kernels.imagine import (
     to_fixed,
     write_job,
 )
-from quintet.tools.recognition import Recognition
-from quintet.tools.runner import run_job
 
 
 def params_of(rows=4, cols=2, reg_width=16, depth=1024):

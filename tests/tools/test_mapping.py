@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from quintet.tools.mapping import FILES, mapped, steps
-from quintet.tools.toolchain import find_tool
+from quintet.tools.build.mapping import FILES, mapped, steps
+from quintet.tools.build.toolchain import find_tool
 
 #: Adders of an even and an odd number of bits, with carries known and not, signed, short and long, and comparisons, whose carries are read.
 VERILOG = """

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from quintet.gateware.isa.parameters import Parameter, ParameterSpace, Preset
+from quintet.tools.build.matrix import COLUMNS, Cell, cells, run_matrix, source_digest
 from quintet.tools.errors import InputError
-from quintet.tools.matrix import COLUMNS, Cell, cells, run_matrix, source_digest
 
 A, B = Cell("ulx3s-85f", "x", "85f"), Cell("icebreaker", "x", "up5k")
 
@@ -52,7 +52,7 @@ def test_a_cell_that_does_not_fit_says_what_it_lacks_and_is_kept(tmp_path, monke
     log = ("Info: Device utilisation:\nInfo: \t         ICESTORM_LC:    5500/   5280   104%\nInfo: \t        ICESTORM_RAM:      31/     30   103%\n"
            "Info: \t        ICESTORM_DSP:       8/      8   100%\nInfo:      1200 LCs used as LUT4 and DFF\nERROR: no BELs remaining\n")
     (tmp_path / "sitecustomize.py").write_text(
-        "import quintet.tools.build as b\n\ndef run(name, folder, environment, limit):\n"
+        "import quintet.tools.build.bitstream as b\n\ndef run(name, folder, environment, limit):\n"
         f"    (folder / 'top.tim').write_text({log!r})\n    raise b.BuildError('no BELs remaining')\nb._run_script = run\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     cell = Cell("icebreaker", "opentpu", "up5k-4x4")
@@ -123,7 +123,7 @@ def test_digest_sees_every_source(tmp_path):
 def test_a_cluster_without_dask_or_without_anybody(monkeypatch):
     import sys
 
-    from quintet.tools import cluster
+    from quintet.tools.build import cluster
     from quintet.tools.errors import NoDeviceError
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"--cluster needs Dask: pip install 'quintet\[cluster\]'"):
@@ -139,7 +139,7 @@ def test_a_cluster_without_dask_or_without_anybody(monkeypatch):
 def test_cells_are_built_by_workers(tmp_path, monkeypatch):
     import sys
 
-    from quintet.tools import cluster
+    from quintet.tools.build import cluster
     submitted = []
 
     class Client:
@@ -161,7 +161,7 @@ def test_cells_are_built_by_workers(tmp_path, monkeypatch):
 @pytest.mark.long
 def test_a_real_cluster(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
-    from quintet.tools import cluster
+    from quintet.tools.build import cluster
     monkeypatch.chdir(tmp_path)
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
         cell = Cell("nowhere", "opentpu", "up5k-4x4")

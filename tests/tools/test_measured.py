@@ -7,10 +7,10 @@ import pytest
 
 from quintet.boards import board_names, open_board
 from quintet.gateware.cores import open_room, room_names
-from quintet.tools.builds import mark, read, take_over
+from quintet.tools.build.matrix import Cell
 from quintet.tools.errors import InputError
-from quintet.tools.matrix import Cell
-from quintet.tools.measured import page, rows
+from quintet.tools.pages.builds import mark, read, take_over
+from quintet.tools.pages.measured import page, rows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -67,7 +67,7 @@ def test_taken_over(tmp_path):
 
 def test_documents_are_current():
     text = (DOCS / "matrix.md").read_text()
-    assert page(text, read()) == text, "run python -m quintet.tools.measured"
+    assert page(text, read()) == text, "run python -m quintet.tools.pages.measured"
 
 
 def test_cells_exist():

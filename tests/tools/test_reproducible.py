@@ -12,7 +12,7 @@ import hashlib, sys
 from quintet.boards import open_board
 from quintet.boards.top import BoardTop
 from quintet.gateware.cores import open_room
-from quintet.tools.build import _platform
+from quintet.tools.build.bitstream import _platform
 board = open_board("icebreaker")
 soc = board.make_soc(room=open_room("opentpu"))
 text = _platform(board).prepare(BoardTop(board=board, soc=soc), "top").files["top.il"]

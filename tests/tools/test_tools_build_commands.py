@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from quintet.gateware.cores import open_room
-from quintet.tools import build as flow
+from quintet.tools.build import bitstream as flow
 
 
 def refused(ran, code, *words):

@@ -13,7 +13,7 @@ import pytest
 
 from quintet.boards import open_board
 from quintet.gateware.info import CONTROL_BASE, SOC_BASE
-from quintet.tools.csrmap import FORMATS, memory_map
+from quintet.tools.export.csrmap import FORMATS, memory_map
 from tests.support.tiny_core import ROOM
 
 

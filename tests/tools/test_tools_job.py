@@ -9,7 +9,7 @@ import pytest
 
 from quintet.tools import Job
 from quintet.tools.errors import JobError
-from quintet.tools.job import Load, Save
+from quintet.tools.jobs.job import Load, Save
 
 
 def refuse(small, *words):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from quintet.tools import Job
 from quintet.tools.errors import JobError
-from quintet.tools.job import Load, Run, Save, Source
-from quintet.tools.recognition import Recognition
+from quintet.tools.jobs.job import Load, Run, Save, Source
+from quintet.tools.jobs.recognition import Recognition
 
 
 def programs(job):

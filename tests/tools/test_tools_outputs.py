@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from quintet.tools import Job, outputs
 from quintet.tools.errors import InputError, JobError
-from quintet.tools.job import Save
+from quintet.tools.jobs.job import Save
+from quintet.tools.jobs.runner import check_outputs
 from quintet.tools.outputs import check_output, place_below, write_places
-from quintet.tools.runner import check_outputs
 
 
 def one_line(ran, *words):

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from quintet.tools.cli import COMMANDS
-from quintet.tools.overview import page
+from quintet.tools.pages.overview import page
 from tests.tools.tools_small_job import JOB
 
 if sys.version_info >= (3, 11):
@@ -18,7 +18,7 @@ TEXT = (ROOT / "README.md").read_text()
 
 
 def test_table_is_current():
-    assert page(TEXT) == TEXT, "run python -m quintet.tools.overview"
+    assert page(TEXT) == TEXT, "run python -m quintet.tools.pages.overview"
 
 
 def test_length():

@@ -5,7 +5,7 @@ import pytest
 
 from quintet.tools import Job
 from quintet.tools.errors import JobError
-from quintet.tools.recognition import Recognition, recognised_text
+from quintet.tools.jobs.recognition import Recognition, recognised_text
 
 #: What the small job saves: int8 [6, 4].
 SCORES = np.frombuffer(bytes.fromhex("ffff1efbff0000ffff0000ff0b0bfe040ff7fa0896749c0a"), np.int8).reshape(6, 4)

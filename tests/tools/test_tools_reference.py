@@ -7,11 +7,11 @@ import pytest
 from quintet.gateware.bus.registers import SOC_REGISTERS
 from quintet.gateware.cores import open_room, room_names
 from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
-from quintet.tools.reference import MARKER, control_block_page, main, reference_page
+from quintet.tools.pages.reference import MARKER, control_block_page, main, reference_page
 
 
 def test_pages_are_current(capsys):
-    assert main(["--check"]) == 0, f"run python -m quintet.tools.reference: {capsys.readouterr().err}"
+    assert main(["--check"]) == 0, f"run python -m quintet.tools.pages.reference: {capsys.readouterr().err}"
 
 
 @pytest.mark.parametrize("name", room_names())

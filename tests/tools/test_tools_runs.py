@@ -7,10 +7,10 @@ from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.tools import Job, open_target, run_job
 from quintet.tools.errors import JobError
-from quintet.tools.job import Run, Save
+from quintet.tools.jobs.job import Run, Save
+from quintet.tools.jobs.verify import compare, verify_job
 from quintet.tools.kernels.imagine import KernelError, Layer, Resident, write_job
 from quintet.tools.targets.model import ModelTarget
-from quintet.tools.verify import compare, verify_job
 
 PARAMS = SPACE.resolve("sim", {"rows": 4, "cols": 2, "reg_width": 16, "depth": 512})
 TARGET = "model:imagine?rows=4&cols=2&depth=512"

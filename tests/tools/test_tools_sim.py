@@ -5,9 +5,9 @@ import pytest
 from quintet.firmware.opentpu import digits
 from quintet.gateware.isa.asm import assemble_text
 from quintet.tools import Job, open_target
-from quintet.tools.job import Run
-from quintet.tools.runner import run_job
-from quintet.tools.verify import compare
+from quintet.tools.jobs.job import Run
+from quintet.tools.jobs.runner import run_job
+from quintet.tools.jobs.verify import compare
 
 DEFAULT = "sim:ulx3s-85f/opentpu"
 

@@ -9,13 +9,13 @@ import pytest
 
 from quintet.tools import Job, open_target
 from quintet.tools.errors import NoDeviceError, TargetError
-from quintet.tools.job import Load, Save
+from quintet.tools.jobs.job import Load, Save
+from quintet.tools.jobs.runner import run_job
+from quintet.tools.jobs.verify import compare, verify_job
 from quintet.tools.link.errors import LinkError
-from quintet.tools.runner import run_job
 from quintet.tools.targets.link import LinkTarget
 from quintet.tools.targets.model import ModelTarget
 from quintet.tools.targets.names import parse_target
-from quintet.tools.verify import compare, verify_job
 from tests.tools.tools_fake_board import CLOCK, CONTROL, INFO, FakeBoard
 from tests.tools.tools_small_job import W, X
 

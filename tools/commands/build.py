@@ -38,7 +38,7 @@ def run(args, console):
     from ...gateware.cores import open_room
     board, room = open_board(args.board), open_room(args.isa)
     room.params.SPACE.resolve(args.preset or board.preset_for(room), given)
-    from ..build import build
+    from ..build.bitstream import build
     with console.progress() as progress:
         def say(text):
             console.note(text)
@@ -51,7 +51,7 @@ def run(args, console):
 
 
 def _show(report, console):
-    from ..build import TITLES
+    from ..build.bitstream import TITLES
     console.table(("clock", ">asked, MHz", ">reached, MHz", ""),
                   [(name, f"{c['asked_mhz']:.2f}", f"{c['reached_mhz']:.2f}",
                     "" if c["reached_mhz"] >= c["asked_mhz"] else "NOT REACHED") for name, c in report["clocks"].items()])

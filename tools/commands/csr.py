@@ -20,7 +20,7 @@ def arguments(parser):
 def run(args, console):
     from ...boards import open_board
     from ...gateware.cores import open_room
-    from ..csrmap import FORMATS, memory_map
+    from ..export.csrmap import FORMATS, memory_map
     check_output(args.out)
     suffix = Path(args.out).suffix
     if suffix not in FORMATS:

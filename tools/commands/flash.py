@@ -11,7 +11,7 @@ def arguments(parser):
 
 def run(args, console):
     from ...boards import open_board
-    from ..flash import flash
+    from ..build.flash import flash
     board = open_board(args.board)
     result = flash(board.name, board.programmers, args.dir, permanent=args.permanent)
     console.note(result["output"].rstrip())

@@ -28,7 +28,7 @@ def run(args, console):
 
     from ... import boards, gateware
     from ...gateware.cores import open_room, room_names
-    from ..matrix import COLUMNS, build_cell, cells, run_matrix, source_digest
+    from ..build.matrix import COLUMNS, build_cell, cells, run_matrix, source_digest
     check_folder(args.folder)
     if not 1 <= args.seeds <= MOST_SEEDS:
         raise InputError(f"--seeds must be 1 to {MOST_SEEDS:,}, not {args.seeds}")
@@ -48,7 +48,7 @@ def run(args, console):
         return Exit.OK
     build = partial(build_cell, limit=args.limit)
     if args.cluster:
-        from ..cluster import cluster_build
+        from ..build.cluster import cluster_build
         build = cluster_build(args.cluster, limit=args.limit)
     results = run_matrix(
         todo, args.folder, source_digest(Path(gateware.__file__).parents[1]), workers=args.workers, again=args.again, build=build,

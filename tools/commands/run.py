@@ -20,12 +20,12 @@ def arguments(parser):
 def run(args, console):
     from ..targets.names import open_target, parse_target
     parse_target(args.on)
-    from ..job import Job
+    from ..jobs.job import Job
     job = Job.load(args.job)
     if args.out is not None:
         check_folder(args.out, "--out")
-    from ..report import run_object
-    from ..runner import check_outputs, run_job, save_outputs
+    from ..jobs.report import run_object
+    from ..jobs.runner import check_outputs, run_job, save_outputs
     check_outputs(job, args.out, args.allow_outside)
     with console.progress() as progress:
         with open_target(args.on, progress=progress) as target:
@@ -39,8 +39,8 @@ def run(args, console):
 
 
 def _show(result, console):
-    from ..recognition import recognised_text
-    from ..report import counter_rows, describe_outcome, explanation, run_rows
+    from ..jobs.recognition import recognised_text
+    from ..jobs.report import counter_rows, describe_outcome, explanation, run_rows
     info = result.info
     where = f"{info.board}, " if info.board else ""
     preset = f" {info.preset}" if info.preset else ""

@@ -16,8 +16,8 @@ def arguments(parser):
 def run(args, console):
     from ..targets.names import parse_target
     names = [parse_target(args.on), parse_target(args.against)]
-    from ..job import Job
-    from ..verify import verify_job
+    from ..jobs.job import Job
+    from ..jobs.verify import verify_job
     job = Job.load(args.job)
     with console.progress() as progress:
         comparison = verify_job(job, *(_Opener(name, progress) for name in names), progress=progress,
@@ -41,7 +41,7 @@ class _Opener:
 
 
 def _show(comparison, console):
-    from ..report import describe_outcome
+    from ..jobs.report import describe_outcome
     a, b = comparison.a, comparison.b
     for result in (a, b):
         console.out(f"{result.target}: {describe_outcome(result)}")

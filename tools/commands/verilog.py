@@ -38,7 +38,7 @@ def run(args, console):
     memory_size = _bytes("32M" if args.memory_size is None else args.memory_size)
     from ...boards import open_board
     from ...gateware.cores import open_room
-    from .. import build
+    from ..build import bitstream as build
     room = open_room(args.core or args.isa)
     if args.core:
         preset = args.preset or room.params.SPACE.default_preset
@@ -74,8 +74,8 @@ def bench_path(out):
 
 def _bench(args, room, preset, given, params, memory_size):
     from ...gateware.shell.domains import requested_domain
-    from ..job import Job
-    from ..verilog_bench import test_bench
+    from ..export.verilog_bench import test_bench
+    from ..jobs.job import Job
     beat_bytes = args.beat_bytes or 4
     return test_bench(Job.load(args.bench), name=f"quintet_{room.name}", preset=preset, params=given, beat_bytes=beat_bytes,
                       memory_size=memory_size, domain=requested_domain(room.core.variant(params, beat_bytes), params))

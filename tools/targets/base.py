@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 
 from ..errors import TargetError
-from ..registers import RegisterMap
+from ..jobs.registers import RegisterMap
 
 __all__ = ["Target", "TargetInfo"]
 
@@ -70,7 +70,7 @@ class Target(ABC):
 
     @property
     def registers(self):
-        """The core's :class:`~quintet.tools.registers.RegisterMap`."""
+        """The core's :class:`~quintet.tools.jobs.registers.RegisterMap`."""
         if self.room is None:
             raise TargetError(f"{self.name} holds no core")
         if not hasattr(self, "_registers"):

@@ -15,7 +15,7 @@ def main(argv=None):
             print(path)
         return
     from quintet.tools import open_target
-    from quintet.tools.recognition import recognised_text
+    from quintet.tools.jobs.recognition import recognised_text
     with open_target(options.on) as target:
         result, session = classify(target, count=options.images)
     print(f"{recognised_text(result.correct, result.total)}, weights "

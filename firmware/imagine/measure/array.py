@@ -38,7 +38,7 @@ def area_rows(choice):
     """Rows of LUTs and flip-flops a processing element, 8 x 2 blocks of depth 512."""
     from ....gateware.cores.imagine.engine.array import Array
     from ....gateware.cores.imagine.engine.mapping import Mapping
-    from ....tools.build import synthesise
+    from ....tools.build.bitstream import synthesise
     for ram in choice.presets:
         mapping = Mapping(8, 2, 16, 512, ram)
         with tempfile.TemporaryDirectory() as folder:

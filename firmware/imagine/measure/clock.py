@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from ....gateware.cores.imagine.engine.core import ArrayEngine
 from ....gateware.cores.imagine.engine.dispatch import Dispatch
 from ....gateware.cores.imagine.engine.mapping import Mapping
-from ....tools.toolchain import find_tool, tool_environment
+from ....tools.build.toolchain import find_tool, tool_environment
 
 __all__ = ["Harness", "place_and_route"]
 

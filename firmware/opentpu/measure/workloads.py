@@ -2,11 +2,11 @@
 """The acceptance workloads of section 10.3 as :class:`~.case.Case`; :func:`workload` makes them by name."""
 import numpy as np
 
-from ....firmware.opentpu import digits
-from ....firmware.opentpu.layout import pack_matrix
-from ....firmware.opentpu.network import Layer, Network
-from ....firmware.opentpu.program import Program, array_time
 from ....gateware.cores.opentpu.params import SPACE
+from .. import digits
+from ..layout import pack_matrix
+from ..network import Layer, Network
+from ..program import Program, array_time
 from .case import Case, align
 
 __all__ = ["WORKLOADS", "workload"]

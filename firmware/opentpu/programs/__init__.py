@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.job import Job, Load, Save, Source
+from quintet.tools.jobs.job import Job, Load, Save, Source
 
 from .. import gen_one_hot, simple_nn
 from ..jobs import network_job

@@ -21,9 +21,9 @@ from quintet.firmware.digits import images as held_out
 from quintet.firmware.opu.float_network import LAYERS, forward
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.isa.files import load_archive
-from quintet.tools.job import Job, Load, Save
+from quintet.tools.jobs.job import Job, Load, Save
+from quintet.tools.jobs.runner import run_job
 from quintet.tools.kernels.opu import Network, compile_network, fold_input, fold_weights, run_network, write_job
-from quintet.tools.runner import run_job
 
 __all__ = ["IMAGES", "SHIPPED", "classify", "evaluate", "float_accuracy", "inputs", "inputs_of", "job", "labels", "logits",
            "make_job", "network", "network_of", "program", "write_shipped"]

@@ -5,11 +5,11 @@ from functools import cache
 
 import numpy as np
 
-from ....firmware.opu import resnet, small
 from ....gateware.cores.opu.isa import ISA
 from ....gateware.cores.opu.params import SPACE
 from ....tools import Job
 from ....tools.kernels.opu import Network, compile_network
+from .. import resnet, small
 
 __all__ = ["BUILDS", "NETWORKS", "ROWS", "Row", "build_params", "program", "values_of"]
 

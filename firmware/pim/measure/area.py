@@ -12,8 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 from ....gateware.cores.pim.engine.core import ManyCoreEngine
+from ....tools.build.toolchain import find_tool
 from ....tools.measure import Row
-from ....tools.toolchain import find_tool
 
 __all__ = ["area_rows", "figures"]
 

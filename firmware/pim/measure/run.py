@@ -183,7 +183,7 @@ def _stream(machine, name):
 
 def digits_case(network, cores, images, *, mode="packed"):
     """The digits job of ``firmware/pim`` as a case, its memory filled in."""
-    from ....firmware.pim import digits
+    from .. import digits
     gmem = MEMORY // 2
     compiled = digits.program(PARAMS, network, images=images, cores=cores, mode=mode, gmem=gmem)
     memory = np.zeros(MEMORY, np.uint8)

@@ -17,8 +17,8 @@ from quintet.boards.virtual.toolchain import digest, find_yosys
 from quintet.boards.virtual.top import VirtualTop
 from quintet.gateware.cores import open_room, room_names
 from quintet.gateware.isa.parameters import ParameterError
+from quintet.tools.build.matrix import cells, source_digest
 from quintet.tools.link.client import LinkClient
-from quintet.tools.matrix import cells, source_digest
 from tests.support.cut_designs import same_statements, undeclared
 
 

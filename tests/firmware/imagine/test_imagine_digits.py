@@ -6,7 +6,7 @@ import pytest
 from quintet.firmware.imagine import digits
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.tools import Job, open_target
-from quintet.tools.runner import run_job
+from quintet.tools.jobs.runner import run_job
 
 
 def test_no_sum_wraps_and_the_accuracy():

@@ -13,7 +13,7 @@ from quintet.gateware.cores.imagine.software import SOFTWARE
 from quintet.gateware.isa.asm import load_program
 from quintet.tools import Job, open_target
 from quintet.tools.errors import JobError
-from quintet.tools.runner import run_job
+from quintet.tools.jobs.runner import run_job
 from tests.gateware.cores.imagine.oracle.slow import SlowMachine
 
 PARAMS = SPACE.resolve("up5k")

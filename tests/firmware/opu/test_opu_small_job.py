@@ -11,7 +11,7 @@ from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.isa.asm import load_program
 from quintet.tools import Job, open_target
-from quintet.tools.runner import run_job
+from quintet.tools.jobs.runner import run_job
 from tests.gateware.cores.opu.oracle import slow as opu_slow
 
 

@@ -6,7 +6,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.pll import PLL, PLLError, ecp5_settings, ice40_settings
-from quintet.tools.toolchain import find_tool
+from quintet.tools.build.toolchain import find_tool
 
 
 @pytest.mark.parametrize("mhz", [10, 12.5, 25, 48, 50, 60, 62.5, 66, 75, 80, 85, 90, 95, 100, 110, 120, 125, 133, 150, 200])

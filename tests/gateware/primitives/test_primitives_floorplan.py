@@ -11,7 +11,7 @@ from amaranth.back import rtlil
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
 from quintet.gateware.primitives.floorplan import across, dsp_clusters, dsp_rows, ram_columns, ram_rows
-from quintet.tools.build import _scripts
+from quintet.tools.build.bitstream import _scripts
 
 
 def _floorplan(room, device, params):

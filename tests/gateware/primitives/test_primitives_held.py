@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.dsp import MultiplierArray
 from quintet.gateware.primitives.held import HeldMultipliers
-from quintet.tools.build import synthesise
+from quintet.tools.build.bitstream import synthesise
 from tests.support.cells import ice40_cell, run_pair
 
 MAIN = r'''

@@ -8,7 +8,7 @@ from amaranth import Signal
 from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.pairs import PairSums
-from quintet.tools.build import synthesise
+from quintet.tools.build.bitstream import synthesise
 from tests.support.cells import ice40_cell, run_pair
 
 MAIN = r'''

@@ -9,8 +9,8 @@ from ....gateware.cores.cherry.isa import ISA
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.cores.cherry.tables import FRAC
 from ....gateware.isa.asm import assemble_text
-from ...job import Job, Load, Save, Source
-from ...recognition import Recognition
+from ...jobs.job import Job, Load, Save, Source
+from ...jobs.recognition import Recognition
 from ..inputs import KernelError, check_name, check_names, check_whole
 from .module import Module
 from .stored import Stored, from_array

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...job import Job, Run, Save, Source
-from ...recognition import Recognition
+from ...jobs.job import Job, Run, Save, Source
+from ...jobs.recognition import Recognition
 from ..inputs import KernelError, check_name, check_whole
 from .program import ProgramCalls
 

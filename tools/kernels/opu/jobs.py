@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...job import Job, Load, Save, Source
-from ...recognition import Recognition
+from ...jobs.job import Job, Load, Save, Source
+from ...jobs.recognition import Recognition
 from ..inputs import check_name, check_whole
 
 __all__ = ["write_job"]

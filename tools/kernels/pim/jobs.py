@@ -7,8 +7,8 @@ import numpy as np
 
 from quintet.gateware.cores.pim.params import SPACE
 
-from ...job import Job, Load, Save, Source
-from ...recognition import Recognition
+from ...jobs.job import Job, Load, Save, Source
+from ...jobs.recognition import Recognition
 from ..inputs import KernelError, check_name, check_whole, integers
 from .checks import check_params
 

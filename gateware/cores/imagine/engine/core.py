@@ -57,7 +57,7 @@ class ArrayEngine(Engine):
     memory : Out, one memory port
     """
     BEATS = (1, 2, 4, 8, 16)
-    #: In the array's clock, several times as fast as what surrounds it (tools/build.py).
+    #: In the array's clock, several times as fast as what surrounds it (tools/build/bitstream.py).
     synth_apart = {"ecp5": ("dispatch", "dispatch.decoder", "dispatch.issue", "dispatch.controller", "fifo_in", "fifo_out")}
 
     #: Eight logic cells of an iCE40 share clock enable and reset: an enable for one or two flip-flops costs places.

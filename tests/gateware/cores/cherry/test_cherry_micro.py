@@ -15,7 +15,7 @@ from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
 from quintet.gateware.isa.parameters import ParameterError
 from quintet.gateware.microcode.program import Microprogram
-from quintet.tools.build import build, synthesise
+from quintet.tools.build.bitstream import build, synthesise
 from quintet.tools.kernels.cherry import Module
 from tests.gateware.cores.cherry.bench import compare
 from tests.gateware.cores.cherry.bench.programs import random_element

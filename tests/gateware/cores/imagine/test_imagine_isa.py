@@ -109,7 +109,7 @@ def test_words_of_every_instruction():
 
 
 def test_a_job_may_write_the_output_area_alone():
-    from quintet.tools.registers import RegisterMap
+    from quintet.tools.jobs.registers import RegisterMap
     registers = RegisterMap(ISA)
     assert registers.check_job_value("output_at", 0x4000) == 0x4000
     with pytest.raises(ValueError, match="^is a flag that the core sets and a host clears; no job gives it a value$"):

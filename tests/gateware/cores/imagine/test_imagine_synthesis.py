@@ -13,7 +13,7 @@ from quintet.gateware.cores.imagine.engine.core import ArrayEngine
 from quintet.gateware.cores.imagine.engine.issue import Issue
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.shell.engine import Engine
-from quintet.tools.build import _scripts, _synthesis, synthesise
+from quintet.tools.build.bitstream import _scripts, _synthesis, synthesise
 
 
 def test_fast_modules_are_mapped_apart_on_an_ecp5():

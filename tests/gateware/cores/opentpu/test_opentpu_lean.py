@@ -8,7 +8,7 @@ from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.small import program as small_program
 from quintet.gateware.cores.opentpu.small.core import LeanEngine, lean_fits
 from quintet.gateware.cores.opentpu.small.instructions import LAYOUT
-from quintet.tools.build import build, synthesise
+from quintet.tools.build.bitstream import build, synthesise
 from tests.gateware.cores.opentpu.bench import checks, programs
 from tests.gateware.cores.opentpu.bench.compare import check_case, sanitised
 

@@ -9,8 +9,8 @@ from quintet.gateware.isa.asm import AsmError, assemble_text
 from quintet.tools import Job, open_target
 from quintet.tools.cli import main
 from quintet.tools.errors import JobError
-from quintet.tools.job import Load
-from quintet.tools.runner import run_job
+from quintet.tools.jobs.job import Load
+from quintet.tools.jobs.runner import run_job
 
 TOO_LARGE = "@shape.ifm [64,32,32]\nend\n"
 

@@ -15,7 +15,7 @@ from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.isa.asm import AsmError, assemble, assemble_text, disassemble, load_program, save_program
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
 from quintet.gateware.shell.layouts import instruction_layout
-from quintet.tools.registers import RegisterMap
+from quintet.tools.jobs.registers import RegisterMap
 from tests.gateware.cores.opu.oracle.slow import POSTS
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "opu.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from quintet.gateware.cores.opu.small.instructions import MACHINE
 from quintet.gateware.cores.opu.small.program import microprogram
 from quintet.gateware.microcode.program import Microprogram
 from quintet.tools import Job
-from quintet.tools.build import synthesise
+from quintet.tools.build.bitstream import synthesise
 from tests.gateware.cores.opu.bench import checks as opu_checks
 from tests.gateware.cores.opu.bench import directed as opu_directed
 from tests.gateware.cores.opu.bench import programs as opu_programs

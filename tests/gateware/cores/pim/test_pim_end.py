@@ -8,7 +8,7 @@ from quintet.gateware.cores.pim.engine.faults import RunEnd
 from quintet.gateware.cores.pim.engine.tree import PortTree
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.shell.engine import Engine
-from quintet.tools.build import _synthesis
+from quintet.tools.build.bitstream import _synthesis
 from tests.support.memory_model import MemoryModel, PortDriver
 
 PARAMS = SPACE.resolve("sim", {"cores": 4})

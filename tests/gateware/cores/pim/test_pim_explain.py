@@ -8,7 +8,7 @@ from quintet.gateware.isa.asm import assemble_text
 from quintet.gateware.isa.outcome import FaultReport, Outcome
 from quintet.tools import Job, open_target, run_job
 from quintet.tools.cli import main
-from quintet.tools.report import explanation, run_object
+from quintet.tools.jobs.report import explanation, run_object
 
 DEADLOCK = ".core 0\nnop\nrecv $0, 1, 4\n.core 1\nnop\nnop\nwait 3, 1\n"
 

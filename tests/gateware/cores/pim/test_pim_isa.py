@@ -15,7 +15,7 @@ from quintet.gateware.isa.asm.assembler import Assembler
 from quintet.gateware.isa.asm.disassembler import instruction_text
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
 from quintet.gateware.shell.layouts import instruction_layout
-from quintet.tools.registers import RegisterMap
+from quintet.tools.jobs.registers import RegisterMap
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "pim.md").read_text(encoding="utf-8")
 GOLDEN = [(text, int(word, 16)) for text, word in

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from .errors import InputError
-from .matrix import load
+from ..build.matrix import load
+from ..errors import InputError
 
 __all__ = ["OTHERS", "PATH", "mark", "read", "take_over"]
 
@@ -14,7 +14,7 @@ OTHERS = ("array", "usb_io", "usb")
 _KEPT = ("board", "isa", "preset", "seed", "link", "clock_asked_mhz", "clock_reached_mhz", "luts", "ffs", "dsps", "brams",
          "seconds", "state")
 
-PATH = Path(__file__).resolve().parents[1] / "docs" / "matrix.json"
+PATH = Path(__file__).resolve().parents[2] / "docs" / "matrix.json"
 
 
 def read(path=PATH):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..gateware.isa.files import FileError, read_bytes
-from .errors import JobError, suggestion
+from ...gateware.isa.files import FileError, read_bytes
+from ..errors import JobError, suggestion
 from .recognition import read_recognition
 from .runs import Run
 from .tensors import FileLoad, Save

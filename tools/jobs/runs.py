@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..gateware.isa.outcome import Outcome
+from ...gateware.isa.outcome import Outcome
 
 __all__ = ["Run", "Source", "Step", "total"]
 

@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from ..gateware.bus.registers import SOC_REGISTERS
-from ..gateware.info import CONTROL_BASE, CONTROL_SIZE, INFO_BASE, MEMORY_BASE, SOC_BASE
-from ..gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from ...gateware.bus.registers import SOC_REGISTERS
+from ...gateware.info import CONTROL_BASE, CONTROL_SIZE, INFO_BASE, MEMORY_BASE, SOC_BASE
+from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 
 __all__ = ["FORMATS", "MapRegister", "MemoryMap", "memory_map"]
 

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from .errors import InputError, NoDeviceError
+from ..errors import InputError, NoDeviceError
 from .matrix import build_cell
 
 __all__ = ["cluster_build", "remote_build"]

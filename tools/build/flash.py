@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import InputError, NoDeviceError
+from ..errors import InputError, NoDeviceError
 
 __all__ = ["PROGRAMMERS", "CopyProgrammer", "Programmer", "choose_programmer", "find_bitstream", "flash"]
 

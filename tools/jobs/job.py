@@ -4,15 +4,15 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..gateware.cores import RoomError, open_room
-from ..gateware.isa.parameters import ParameterError
+from ...gateware.cores import RoomError, open_room
+from ...gateware.isa.parameters import ParameterError
+from ..errors import JobError, suggestion
 from .arrays import encode
-from .errors import JobError, suggestion
-from .jobfile import read_job
-from .jobwriting import write_job
+from .reading import read_job
 from .registers import RegisterMap
 from .runs import Run, Source, Step
 from .tensors import FileLoad, Load, Save
+from .writing import write_job
 
 __all__ = ["FileLoad", "Image", "Job", "Load", "Part", "Run", "Save", "Source"]
 
@@ -303,7 +303,7 @@ class Job:
         return program
 
     def _load_program(self, program, params, memory_size):
-        from ..gateware.isa.asm import load_program
+        from ...gateware.isa.asm import load_program
         if not isinstance(program, Source):
             return load_program(self.software, program, params, most=memory_size)
         with tempfile.TemporaryDirectory(prefix="quintet-") as folder:

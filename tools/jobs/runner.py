@@ -5,10 +5,10 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..gateware.isa.outcome import UndefinedResult
+from ...gateware.isa.outcome import UndefinedResult
+from ..errors import JobError
+from ..outputs import place_below, write_places
 from .arrays import encode
-from .errors import JobError
-from .outputs import place_below, write_places
 from .runs import total
 
 __all__ = ["JobResult", "check_outputs", "run_job", "save_outputs"]
@@ -90,7 +90,7 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
         for part in image.parts:
             found = target.checksum(part.at, len(part.data))
             if found != zlib.crc32(part.data):
-                from .link.errors import LinkError
+                from ..link.errors import LinkError
                 raise LinkError(f"{target.name}: {part.what} at {part.at:#x} does not read back as written (checksum "
                                 f"{found:08x}, expected {zlib.crc32(part.data):08x})")
     loaded = time.monotonic()

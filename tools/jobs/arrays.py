@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..gateware.isa.files import FileError, stored_array, stored_bytes
-from .errors import JobError
+from ...gateware.isa.files import FileError, stored_array, stored_bytes
+from ..errors import JobError
 
 __all__ = ["MemoryFile", "encode", "memory_bytes", "read_array"]
 

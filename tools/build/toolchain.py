@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from .errors import NoDeviceError
+from ..errors import NoDeviceError
 
 __all__ = ["TOOLS", "tool_environment", "find_tool"]
 

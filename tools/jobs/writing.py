@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import JobError
+from ..outputs import place_below, write_places
 from .arrays import encode
-from .errors import JobError
-from .jobfile import Table, read_save, visible
-from .outputs import place_below, write_places
+from .reading import Table, read_save, visible
 from .runs import Source
 from .tensors import FileLoad
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A Verilog test bench for a core alone: a job, run and compared with the golden model by any simulator."""
-from .errors import JobError
-from .runner import run_job
-from .targets.model import ModelTarget
+from ..errors import JobError
+from ..jobs.runner import run_job
+from ..targets.model import ModelTarget
 
 __all__ = ["test_bench"]
 

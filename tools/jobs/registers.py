@@ -2,8 +2,8 @@
 """Names, places and legal values of a core's registers, from its ``isa.py`` and the common block."""
 import re
 
-from ..gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
-from .errors import JobError, suggestion
+from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from ..errors import JobError, suggestion
 
 __all__ = ["RegisterMap"]
 

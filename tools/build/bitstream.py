@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import QuintetError
+from ..errors import QuintetError
 from .mapping import FILES, mapped, steps
 from .toolchain import find_tool, tool_environment
 
@@ -62,7 +62,7 @@ def _platform(board):
 @contextmanager
 def _elaborated(what):
     """What parts of a design refuse only when they are elaborated, as a multiplier's widths, is told as a wrong size is."""
-    from ..gateware.isa.parameters import ParameterError
+    from ...gateware.isa.parameters import ParameterError
     try:
         yield
     except ParameterError:
@@ -72,8 +72,8 @@ def _elaborated(what):
 
 
 def _prepare(board, room, preset, params, freq, link=None):
-    from ..boards.top import BoardTop
-    from ..gateware.primitives.pll import PLLError
+    from ...boards.top import BoardTop
+    from ...gateware.primitives.pll import PLLError
     hz = None if freq is None else round(freq * 1e6)
     try:
         soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=hz, link=link)
@@ -127,8 +127,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         A tool is missing.
     ParameterError, BoardError, RoomError
     """
-    from ..boards import open_board
-    from ..gateware.cores import open_room
+    from ...boards import open_board
+    from ...gateware.cores import open_room
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise BuildError(f"seed must be a number from 0, not {seed!r}")
     started = time.monotonic()
@@ -180,7 +180,7 @@ def _write_report(folder, report):
 
 def _engine(soc):
     """The engine that a build is for; without a core what asks for nothing."""
-    from ..gateware.shell.engine import Engine
+    from ...gateware.shell.engine import Engine
     return soc.core.engine if soc.core is not None else Engine
 
 
@@ -363,8 +363,8 @@ def _tool(folder, command):
 def _convert(component, name, about=(), domain=None):
     from amaranth.back.verilog import YosysError
 
-    from ..gateware.verilog import convert
-    from .verilog_ports import port_comment
+    from ...gateware.verilog import convert
+    from ..export.verilog_ports import port_comment
     try:
         with _elaborated(name):
             text = convert(component, name=name, yosys=find_tool("yosys"))
@@ -378,8 +378,8 @@ def verilog(board, isa=None, preset=None, params=None, freq=None):
 
     Arguments as of :func:`build`. The text is the same for the same sources and arguments.
     """
-    from ..boards import open_board
-    from ..gateware.cores import open_room
+    from ...boards import open_board
+    from ...gateware.cores import open_room
     board = open_board(board)
     hz = None if freq is None else round(freq * 1e6)
     soc = board.make_soc(room=open_room(isa) if isa else None, preset=preset, params=params, clock_hz=hz)
@@ -406,9 +406,9 @@ def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, me
     BuildError
         yosys failed.
     """
-    from ..gateware.cores import open_room
-    from ..gateware.isa.parameters import ParameterError
-    from ..gateware.shell.core import CoreShell
+    from ...gateware.cores import open_room
+    from ...gateware.isa.parameters import ParameterError
+    from ...gateware.shell.core import CoreShell
     room = open_room(isa)
     values = room.params.SPACE.resolve(preset, params)
     preset = preset or room.params.SPACE.default_preset

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import JobError
 from .arrays import MemoryFile
-from .errors import JobError
 
 __all__ = ["Recognition", "read_recognition", "recognised_text"]
 
@@ -50,7 +50,7 @@ def recognised_text(correct, images):
 # In a job's file
 
 def read_recognition(table, folder, dtype, shape):
-    """The :class:`Recognition` of a ``[[save]]`` (a table of :mod:`~.jobfile`) of ``dtype`` and ``shape``, or ``None``."""
+    """The :class:`Recognition` of a ``[[save]]`` (a table of :mod:`~.reading`) of ``dtype`` and ``shape``, or ``None``."""
     if "labels" not in table.values:
         if "unpack" in table.values:
             raise JobError(f"{table.origin}: {table.key('labels')} is missing; {table.key('unpack')} says where the scores of labelled "

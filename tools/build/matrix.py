@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .errors import InputError
-from .outputs import write_output
+from ..errors import InputError
+from ..outputs import write_output
 
 __all__ = ["COLUMNS", "Cell", "build_cell", "cells", "load", "run_matrix", "settled", "source_digest", "to_csv", "to_markdown"]
 

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ..errors import JobError
 from .arrays import MemoryFile, memory_bytes
-from .errors import JobError
 
 __all__ = ["FileLoad", "Load", "Save"]
 
