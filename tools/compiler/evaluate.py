@@ -47,7 +47,7 @@ _BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divi
 _REDUCE = {"mean": np.mean, "sum": np.sum, "max": np.max}
 
 
-def run_graph(graph, inputs, keep=False):
+def run_graph(graph, inputs, keep=False, grids=False):
     """Results of a network.
 
     Parameters
@@ -55,6 +55,7 @@ def run_graph(graph, inputs, keep=False):
     graph : Graph
     inputs : dict, name of each input's tensor -> array, its first axis counts inputs
     keep : bool, every tensor that flows and not only the outputs
+    grids : bool, tensors that a QDQ model has quantised are rounded to the numbers that they may have there
 
     Returns
     -------
@@ -83,6 +84,8 @@ def run_graph(graph, inputs, keep=False):
     with np.errstate(all="ignore"):
         for index, node in enumerate(graph.nodes):
             values[node.output] = run_node(node, *(values[name] for name in node.inputs))
+            if grids:
+                values[node.output] = _on_grid(graph.tensors[node.output], values[node.output])
             if not keep:
                 for name in {*node.inputs, node.output}:
                     if last.get(name, index) == index and name not in kept:
@@ -91,6 +94,14 @@ def run_graph(graph, inputs, keep=False):
     # Nodes whose operands are all constants give one result for all inputs.
     return {name: np.broadcast_to(value, (*count, *value.shape[1:])) if count else value
             for name, value in values.items() if name in wanted}
+
+
+def _on_grid(tensor, values):
+    if tensor.scale is None:
+        return values
+    low = -(1 << tensor.bits - 1) if tensor.signed else 0
+    numbers = np.clip(np.rint(values / tensor.scale) + tensor.zero_point, low, low + (1 << tensor.bits) - 1)
+    return (numbers - tensor.zero_point) * tensor.scale
 
 
 def run_node(node, *values):

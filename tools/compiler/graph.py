@@ -52,12 +52,19 @@ class Port:
         ``(1, 2, 0)`` for an input of channels, rows, columns.
     shape : tuple of int, of the user's array without the axis of the inputs
     batched : bool, whether the model's own array has an axis of inputs
+    scale : float, of a model whose user has whole numbers: q stands for (q - ``zero_point``) * ``scale``, which the graph's tensor holds;
+        ``None`` where the user's array holds the tensor's own numbers
+    zero_point, bits, signed : of the same
     """
     name: str
     tensor: str
     order: tuple
     shape: tuple
     batched: bool = True
+    scale: float | None = None
+    zero_point: int = 0
+    bits: int = 8
+    signed: bool = True
 
 
 @dataclass(eq=False, kw_only=True)
@@ -104,7 +111,8 @@ class Conv(Node):
 
     ``stride``, ``dilation``: (rows, columns); ``padding``: zeros (top, left, bottom, right); ``groups`` = channels in is depthwise.
     ``activation``: an :class:`Activation` of kind relu, leaky or clip that follows (its names unused), or ``None``. A second input is a
-    residual: added to the convolution, before the activation; only a back end's own pass joins it.
+    residual: added to the convolution, before the activation; only a back end's own pass joins it. ``weight_scale`` [out]: step of the weights
+    of a QDQ model.
     """
     weights: np.ndarray
     bias: np.ndarray | None = None
@@ -113,6 +121,7 @@ class Conv(Node):
     dilation: tuple = (1, 1)
     groups: int = 1
     activation: Activation | None = None
+    weight_scale: np.ndarray | None = None
 
     @property
     def kind(self):
@@ -130,11 +139,12 @@ class Conv(Node):
 @dataclass(eq=False, kw_only=True)
 class Dense(Node):
     """Fully connected: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is flattened in the order rows, columns, channels.
-    ``activation`` as :class:`Conv`'s. On a sequence (``steps`` true) every step by itself."""
+    ``activation`` and ``weight_scale`` as :class:`Conv`'s. On a sequence (``steps`` true) every step by itself."""
     weights: np.ndarray
     bias: np.ndarray | None = None
     activation: Activation | None = None
     steps: bool = False
+    weight_scale: np.ndarray | None = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -178,7 +188,8 @@ class AveragePool(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Reduce(Node):
-    """``function`` mean, sum or max over ``axes`` of the graph's tensor (those that no pooling layer covers)."""
+    """``function`` mean, sum or max over ``axes`` of the graph's tensor (those that no pooling layer covers); argmax, the number of the first
+    largest element along one axis, whose result is an output of the network."""
     function: str
     axes: tuple
     keep: bool = False

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Graph under construction: nodes added under names of the model's, tensors brought into an order of axes."""
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from ..graph import Graph, Port, Reshape, Tensor, Transpose
+from ..shapes import node_shape
+from .errors import Refused
+from .views import Constant, View, factored
+
+__all__ = ["MOST_ELEMENTS", "Draft"]
+
+#: Elements that a tensor may have: more than any board's memory holds, less than what a host runs out of.
+MOST_ELEMENTS = 2**26
+
+
+class Draft:
+    """The graph that grows while a model is gone through.
+
+    Attributes
+    ----------
+    graph : Graph
+    node : the model's node that is being translated; names and origins of the graph's nodes come from it
+    """
+    def __init__(self, name):
+        self.graph = Graph(name)
+        self.node = None
+        self._names = set()
+        self._arranged = {}
+        self._integers = {}
+
+    def _unique(self, wanted, names):
+        name, number = wanted, 1
+        while name in names:
+            name, number = f"{wanted}_{number}", number + 1
+        return name
+
+    def add(self, kind, *tensors, output=None, part="", **attributes):
+        """Add a node of class ``kind`` on ``tensors``.
+
+        Parameters
+        ----------
+        output : the tensor's name, if it is the model's own; else one is derived from the node's
+        part : what the node does where one of the model's becomes several
+        """
+        name = self._unique(f"{self.node.name}_{part}" if part else self.node.name, self._names)
+        output = self._unique(output or f"{name}:0", self.graph.tensors)
+        node = kind(name=name, inputs=list(tensors), output=output, origin=self.node.operator, **attributes)
+        try:
+            shape = node_shape(node, *(self.graph.shape(tensor) for tensor in tensors))
+        except ValueError as error:
+            raise Refused(f"shapes do not fit: {error}") from None
+        if prod(shape) > MOST_ELEMENTS:
+            raise Refused(f"its result has {prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken")
+        self._names.add(name)
+        self.graph.nodes.append(node)
+        self.graph.tensors[output] = Tensor(output, shape)
+        return output
+
+    def constant(self, data, part="constant"):
+        """Name of a tensor with the values ``data``."""
+        name = self._unique(f"{self.node.name}_{part}", self.graph.tensors)
+        data = np.asarray(data, np.float64)
+        self.graph.tensors[name] = Tensor(name, data.shape, data)
+        return name
+
+    def view(self, tensor, axes, **flags):
+        return View(tensor, self.graph.shape(tensor), tuple(tuple(group) for group in axes), **flags)
+
+    def same(self, kind, view, output, **attributes):
+        """A node that works element by element: its result is seen as its source is."""
+        return self.view(self.add(kind, view.tensor, output=output, **attributes), view.axes)
+
+    # Orders of axes
+
+    def ordered(self, view, shape):
+        """Name of a tensor of ``shape`` with the elements of ``view`` in the model's order."""
+        return self._moved(view, view.flat, tuple(shape))
+
+    def _moved(self, view, order, shape):
+        """The tensor's axes longer than one in ``order``, then as ``shape``."""
+        key = (view.tensor, order, shape)
+        if key not in self._arranged:
+            tensor = view.tensor
+            if list(order) != sorted(order):
+                missing = [axis for axis in range(len(view.shape)) if axis not in order]
+                tensor = self.add(Transpose, tensor, part="transpose", order=(*missing, *order))
+            if self.graph.shape(tensor) != shape:
+                tensor = self.add(Reshape, tensor, part="reshape", shape=shape)
+            self._arranged[key] = tensor
+        return self._arranged[key]
+
+    def arranged(self, view, groups):
+        """Name of a tensor that has an axis for each of ``groups``, tuples of the model's axes; those that are in none must be one long."""
+        flat = tuple(axis for group in groups for at in group for axis in view.long(view.axes[at]))
+        return self._moved(view, flat, tuple(prod(view.lengths[at] for at in group) for group in groups))
+
+    def plain(self, view, keep=False):
+        """The view of a tensor that has the model's axes as they are; without the first where it is one long (the inputs'), unless ``keep``."""
+        lengths = view.lengths
+        first = 1 if len(lengths) > 1 and lengths[0] == 1 and not keep else 0
+        tensor = self.ordered(view, lengths[first:])
+        return self.view(tensor, [()] * first + [(axis,) for axis in range(len(lengths) - first)], grid=view.grid, integer=view.integer)
+
+    def seen(self, view, lengths):
+        """The view with axes of ``lengths``: of the same tensor where that goes, else of a reshaped one."""
+        if prod(lengths) != prod(view.lengths):
+            raise Refused(f"{view.lengths} has {prod(view.lengths)} elements, {tuple(lengths)} has {prod(lengths)}")
+        found = view.reshaped(lengths)
+        if found is not None:
+            return found
+        first = 1 if len(lengths) > 1 and lengths[0] == 1 else 0
+        tensor = self.ordered(view, tuple(lengths[first:]))
+        return self.view(tensor, [()] * first + [(axis,) for axis in range(len(lengths) - first)], grid=view.grid, integer=view.integer)
+
+    def single_axes(self, view, axes):
+        """The view with one axis of the tensor for each of the model's ``axes``."""
+        if all(view.single(axis) is not None for axis in axes):
+            return replace(view, axes=tuple((view.single(at),) if at in axes else group for at, group in enumerate(view.axes)))
+        return self.plain(view, keep=0 in axes)
+
+    def conform(self, operand, target):
+        """Name of a tensor that broadcasts to that of ``target`` as the model broadcasts ``operand`` to it."""
+        operand_lengths = (1,) * (len(target.axes) - len(operand.lengths)) + tuple(operand.lengths)
+        shape, order = factored(target, operand_lengths)
+        if isinstance(operand, Constant):
+            data = operand.data.reshape(shape).transpose(order)
+            while data.ndim and data.shape[0] == 1:
+                data = data[0]
+            return self.constant(data)
+        aligned = operand.aligned(len(target.axes))
+        wanted = tuple(shape[at] for at in order)
+        if aligned.shape == wanted and all(
+                aligned.long(mine) == tuple(axis for axis in theirs if aligned.shape[axis] > 1)
+                for mine, theirs in zip(aligned.axes, target.axes, strict=True)):
+            return operand.tensor
+        cut = self.ordered(operand, shape)
+        return self.arranged(self.view(cut, [(axis,) for axis in range(len(shape))]), [(at,) for at in order])
+
+    # Ports
+
+    def input(self, value, lengths, batched, order):
+        """View of an input of the network, its tensor's axes in ``order`` of the user's (without that of the inputs)."""
+        user = lengths[1:] if batched else lengths
+        shape = tuple(user[axis] for axis in order)
+        if prod(shape) > MOST_ELEMENTS:
+            raise Refused(f"{prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken")
+        self.graph.tensors[value.name] = Tensor(value.name, shape)
+        self.graph.inputs.append(Port(value.name, value.name, tuple(order), tuple(user), batched))
+        seen = [(order.index(axis),) for axis in range(len(order))]
+        return self.view(value.name, [()] * batched + seen, integer=value.dtype.kind in "iu")
+
+    def set_grid(self, tensor, grid):
+        """The tensor's numbers lie on ``grid``; the first that the model names stays."""
+        tensor = self.graph.tensors[tensor]
+        if tensor.scale is None:
+            tensor.scale, tensor.zero_point, tensor.bits, tensor.signed = grid.scale, grid.zero_point, grid.bits, grid.signed
+
+    def integer_input(self, tensor, grid=None):
+        """What the whole numbers of an input stand for: real numbers on ``grid``, ``None``: themselves."""
+        at = next((at for at, port in enumerate(self.graph.inputs) if port.tensor == tensor), None)
+        if at is None:
+            raise Refused("its input is made of whole numbers inside the network; an integer input of the network is taken")
+        if self._integers.setdefault(tensor, grid) != grid:
+            raise Refused("the same input is taken in two ways; one scale and zero point for all nodes that read it is taken")
+        if grid is not None:
+            self.graph.inputs[at] = replace(self.graph.inputs[at], **vars(grid))
+            self.set_grid(tensor, grid)
+
+    def stand_in(self, name, lengths):
+        """View of a tensor that a node should have made that was refused; the graph is thrown away."""
+        name = self._unique(name, self.graph.tensors)
+        self.graph.tensors[name] = Tensor(name, tuple(lengths))
+        return self.view(name, [(axis,) for axis in range(len(lengths))])
+
+    def output(self, name, view, batched):
+        """Make ``view`` an output of the network."""
+        user = view.lengths[1:] if batched else view.lengths
+        groups = view.axes[1:] if batched else view.axes
+        spare = [axis for axis in range(len(view.shape)) if view.shape[axis] == 1]
+        order = {}
+        for axis, group in enumerate(groups):
+            long = view.long(group)
+            if len(long) == 1:
+                order[long[0]] = axis
+            elif not long and spare:
+                order[spare.pop()] = axis
+        if len(order) != len(view.shape) or len(order) != len(user):
+            tensor = self.ordered(view, user)
+            order = {axis: axis for axis in range(len(user))}
+        else:
+            tensor = view.tensor
+        grid = {} if view.grid is None else vars(view.grid)
+        self.graph.outputs.append(Port(name, tensor, tuple(order[axis] for axis in range(len(user))), tuple(user), batched, **grid))

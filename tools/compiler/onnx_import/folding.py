@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Operators on constants, computed during import: the chains with which exporters spell shapes and prepare weights."""
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from .draft import MOST_ELEMENTS
+from .errors import Refused
+from .views import Constant
+
+__all__ = ["fold"]
+
+
+def _bounded(shape):
+    shape = tuple(int(length) for length in shape)
+    if any(length < 0 for length in shape) or prod(shape) > MOST_ELEMENTS:
+        raise Refused(f"a constant of shape {shape}; at most {MOST_ELEMENTS:,} elements are taken")
+    return shape
+
+
+def _constant(step):
+    for name in ("value", "value_float", "value_int", "value_floats", "value_ints"):
+        value = step.attribute(name)
+        if value is not None:
+            return value if isinstance(value, np.ndarray) else np.asarray(value, np.float64 if "float" in name else np.int64)
+    raise Refused("value_string or sparse_value; numbers and dense arrays are taken")
+
+
+def _cast(step):
+    data, to = step.operand(0).data, step.attribute("to")
+    if to in (1, 10, 11, 16):
+        return data.astype(np.float64)
+    whole = {2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_, 12: np.uint32, 13: np.uint64}
+    if to not in whole:
+        raise Refused(f"to = {to}; floats of 16 bits and more, integers of 8 and more, and bool are taken")
+    return data.astype(whole[to])
+
+
+def _gather(step):
+    data, index = step.operand(0).data, step.operand(1).data
+    axis, = step.counted("axis", [step.attribute("axis", 0)], data.ndim)
+    _bounded((*data.shape[:axis], *index.shape, *data.shape[axis + 1:]))
+    return np.take(data, index, axis=axis)
+
+
+def _slice(step):
+    data = step.operand(0).data
+    starts, stops = step.numbers(1, "starts"), step.numbers(2, "ends")
+    axes = step.counted("axes", step.numbers(3, "axes", list(range(len(starts)))), data.ndim)
+    cut = [slice(None)] * data.ndim
+    for axis, start, stop, pace in zip(axes, starts, stops, step.numbers(4, "steps", [1] * len(starts)), strict=True):
+        # Before the first element means, counting backwards, all of them; numpy would count it from the end.
+        cut[axis] = slice(start, None if pace < 0 and stop < -data.shape[axis] else stop, pace)
+    return data[tuple(cut)]
+
+
+def _squeeze(step):
+    data = step.operand(0).data
+    return np.squeeze(data, tuple(step.axes(data.ndim, [axis for axis, length in enumerate(data.shape) if length == 1])))
+
+
+def _unsqueeze(step):
+    data = step.operand(0).data
+    given = step.attribute("axes") or step.numbers(1, "axes")
+    return np.expand_dims(data, tuple(step.counted("axes", given, data.ndim + len(given))))
+
+
+def _reshape(step):
+    data, shape = step.operand(0).data, step.numbers(1, "shape")
+    if not step.attribute("allowzero", 0):
+        shape = [data.shape[at] if length == 0 else length for at, length in enumerate(shape)]
+    return data.reshape(shape)
+
+
+def _flatten(step):
+    data = step.operand(0).data
+    axis = step.attribute("axis", 1) % (data.ndim + 1)
+    return data.reshape(prod(data.shape[:axis]), -1)
+
+
+def _expand(step):
+    shape = np.broadcast_shapes(step.operand(0).data.shape, _bounded(step.numbers(1, "shape")))
+    return np.array(np.broadcast_to(step.operand(0).data, _bounded(shape)))
+
+
+def _filled(step):
+    value = step.attribute("value")
+    shape = _bounded(step.numbers(0, "its shape"))
+    return np.full(shape, value.ravel()[0] if value is not None and value.size else 0.0)
+
+
+def _reduce(function):
+    def reduce(step):
+        data = step.operand(0).data
+        axes = step.axes(data.ndim, None)
+        return np.asarray(function(data, axis=None if axes is None else tuple(axes), keepdims=bool(step.attribute("keepdims", 1))))
+    return reduce
+
+
+def _divide(first, second):
+    if first.dtype.kind in "iu":
+        # ONNX divides whole numbers towards zero.
+        return (np.sign(first) * np.sign(second) * (np.abs(first) // np.abs(second))).astype(first.dtype)
+    return first / second
+
+
+def _range(step):
+    start, limit, delta = (step.operand(at).data.reshape(()) for at in range(3))
+    if not delta:
+        raise Refused("delta is 0")
+    _bounded([max(0, int(np.ceil((limit - start) / delta)))])
+    return np.arange(start, limit, delta)
+
+
+def _elementwise(function):
+    def apply(step):
+        data = [operand.data for operand in step.operands]
+        _bounded(np.broadcast_shapes(*(one.shape for one in data)))
+        return function(*data)
+    return apply
+
+
+_FOLDED = {
+    "Constant": _constant, "ConstantOfShape": _filled, "Shape": lambda step: _shape(step, step.operand(0).data.shape),
+    "Identity": lambda step: step.operand(0).data, "Dropout": lambda step: step.operand(0).data, "Cast": _cast, "Gather": _gather, "Slice": _slice,
+    "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Reshape": _reshape, "Flatten": _flatten, "Expand": _expand, "Range": _range,
+    "Concat": lambda step: np.concatenate([operand.data for operand in step.operands], axis=step.attribute("axis")),
+    "Transpose": lambda step: np.transpose(step.operand(0).data, step.attribute("perm")),
+    "ReduceProd": _reduce(np.prod), "ReduceSum": _reduce(np.sum), "ReduceMax": _reduce(np.max), "ReduceMin": _reduce(np.min),
+    "Add": _elementwise(np.add), "Sub": _elementwise(np.subtract), "Mul": _elementwise(np.multiply), "Div": _elementwise(_divide),
+    "Pow": _elementwise(np.power), "Neg": _elementwise(np.negative), "Sqrt": _elementwise(np.sqrt), "Exp": _elementwise(np.exp),
+    "Reciprocal": _elementwise(np.reciprocal), "Abs": _elementwise(np.abs), "Floor": _elementwise(np.floor), "Ceil": _elementwise(np.ceil),
+    "Equal": _elementwise(np.equal), "Where": _elementwise(lambda condition, yes, no: np.where(condition.astype(bool), yes, no)),
+}
+#: What leaves a grid as it is, and how the array of its steps (as many axes as the data) goes with it.
+_MOVED = {"Identity", "Dropout", "Transpose"}
+#: Operators that may do without an operand behind the first.
+_OPTIONAL = {"Slice", "Squeeze", "Unsqueeze", "Dropout", "ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"}
+
+
+def _shape(step, lengths):
+    return np.asarray(lengths[slice(step.attribute("start", 0), step.attribute("end"))], np.int64)
+
+
+def fold(step):
+    """:class:`Constant` that the operator gives on constants alone; ``None`` where it is none of those computed here."""
+    if step.operator not in _FOLDED:
+        return None
+    if None in step.operands[:None if step.operator not in _OPTIONAL else 1]:
+        raise Refused("an operand is left out")
+    if any(operand.whole for operand in step.operands if operand is not None) and step.operator not in _MOVED:
+        raise Refused("computed from quantised constants; a DequantizeLinear in front of it is taken")
+    try:
+        with np.errstate(all="ignore"):
+            data = np.asarray(_FOLDED[step.operator](step))
+    except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError) as error:
+        raise Refused(f"cannot be computed from its constants: {error}") from None
+    if data.dtype.kind not in "iufb":
+        raise Refused(f"gives {data.dtype}; numbers are taken")
+    first = step.operand(0)
+    if step.operator in _MOVED and first.grid is not None:
+        return Constant(data, _moved(step, first.grid), first.whole)
+    return Constant(data)
+
+
+def _moved(step, grid):
+    if step.operator == "Transpose" and np.ndim(grid.scale):
+        return replace(grid, scale=np.transpose(grid.scale, step.attribute("perm")))
+    return grid

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Products of matrices. A constant factor makes a dense layer; what stands in another order in the graph's tensor is permuted in the weights."""
+from math import prod
+
+import numpy as np
+
+from ...graph import Conv, Dense, MatMul
+from ...shapes import node_shape
+from ..errors import Refused
+from ..step import operator
+from ..views import Constant, View
+from .elementwise import binary
+from .windows import weight_steps
+
+
+def _dense(step, view, weights, bias, scale, output):
+    """View of rows times ``weights`` [out, features]: the model's last axis by itself, for each element of the others."""
+    draft, lengths = step.draft, view.lengths
+    if not lengths or lengths[-1] != weights.shape[1]:
+        raise Refused(f"weights for {weights.shape[1]} features on a tensor of shape {lengths}")
+    attributes = {"weights": weights, "bias": bias, "weight_scale": scale}
+    long = [axis for axis, length in enumerate(lengths[:-1]) if length > 1]
+    units = [()] * (len(lengths) - 1)
+    if not long:
+        # The layer reads the tensor in its own order: so must the weights be.
+        inner = weights.reshape(len(weights), *(view.shape[axis] for axis in view.flat))
+        order = np.argsort(view.flat) if view.flat else []
+        attributes["weights"] = np.ascontiguousarray(inner.transpose(0, *(int(at) + 1 for at in order)).reshape(len(weights), -1))
+        return draft.view(draft.add(Dense, view.tensor, output=output, **attributes), [*units, (0,)])
+    if len(long) == 1:
+        tensor = draft.arranged(view, [(long[0],), (len(lengths) - 1,)])
+        units[long[0]] = (0,)
+        return draft.view(draft.add(Dense, tensor, output=output, steps=True, **attributes), [*units, (1,)])
+    if len(long) == 2:
+        # On a map it is a convolution of 1 x 1.
+        tensor = draft.arranged(view, [(axis,) for axis in long] + [(len(lengths) - 1,)])
+        attributes["weights"] = weights[:, None, None, :]
+        for own, axis in enumerate(long):
+            units[axis] = (own,)
+        return draft.view(draft.add(Conv, tensor, output=output, **attributes), [*units, (2,)])
+    tensor = draft.arranged(view, [tuple(range(len(lengths) - 1)), (len(lengths) - 1,)])
+    result = draft.view(draft.add(Dense, tensor, output=output, steps=True, **attributes), [(0,), (1,)])
+    return draft.seen(result, (*lengths[:-1], len(weights)))
+
+
+def _matrix(step, index, what):
+    """A constant factor: its two axes, and itself."""
+    constant = step.fixed(index, what)
+    data = step.finite(what, constant.data)
+    if data.ndim > 2 and prod(data.shape[:-2]) == 1:
+        data = data.reshape(data.shape[-2:])
+    if data.ndim != 2 or not data.size:
+        raise Refused(f"{what} has the shape {constant.data.shape}; a constant of two axes is taken")
+    return data, constant
+
+
+@operator("MatMul")
+def _matmul(step):
+    first, second = step.operand(0), step.operand(1)
+    if isinstance(second, Constant):
+        if second.data.ndim == 1:
+            view = step.flowing()
+            result = _dense(step, view, step.finite("B", second.data)[None], None, None, step.output)
+            return step.draft.seen(result, view.lengths[:-1])
+        data, constant = _matrix(step, 1, "B")
+        steps = weight_steps(constant, 1) if constant.data.ndim == 2 else None
+        return _dense(step, step.flowing(), np.ascontiguousarray(data.T), None, steps, step.output)
+    if isinstance(first, Constant):
+        # A x = (x' A')'
+        data, constant = _matrix(step, 0, "A")
+        view = step.flowing(1)
+        if len(view.lengths) < 2:
+            return _dense(step, view, data, None, None, step.output)
+        swap = [*range(len(view.lengths) - 2), len(view.lengths) - 1, len(view.lengths) - 2]
+        steps = weight_steps(constant, 0) if constant.data.ndim == 2 else None
+        return _dense(step, view.permuted(swap), data, None, steps, step.output).permuted(swap)
+    return _product(step, step.flowing(0), step.flowing(1), step.output)
+
+
+def _product(step, first, second, output):
+    draft = step.draft
+    try:
+        lengths = node_shape(MatMul(name="", inputs=[], output=""), first.lengths, second.lengths)
+    except ValueError as error:
+        raise Refused(f"shapes do not fit: {error}") from None
+    tensors = []
+    for view in (first, second):
+        # Axes in front that are one long are the inputs' or broadcast; the matrices' own stay.
+        skip = 0
+        while len(view.lengths) - skip > 2 and view.lengths[skip] == 1:
+            skip += 1
+        tensors.append(draft.ordered(view, view.lengths[skip:]))
+    result = draft.add(MatMul, *tensors, output=output)
+    count = len(draft.graph.shape(result))
+    return draft.view(result, [()] * (len(lengths) - count) + [(axis,) for axis in range(count)])
+
+
+@operator("Gemm")
+def _gemm(step):
+    alpha, beta = float(step.attribute("alpha", 1.0)), float(step.attribute("beta", 1.0))
+    addend = step.operand(2) if beta else None
+    first, second = step.operand(0), step.operand(1)
+    for operand in (first, second):
+        if operand is not None and len(operand.lengths) != 2:
+            raise Refused(f"a factor of shape {tuple(operand.lengths)}; two axes are taken")
+    bias = None
+    if isinstance(first, View) and isinstance(second, Constant):
+        view = step.flowing().permuted((1, 0)) if step.attribute("transA", 0) else step.flowing()
+        data, constant = _matrix(step, 1, "B")
+        turned = step.attribute("transB", 0)
+        weights, steps = data if turned else data.T, weight_steps(constant, 0 if turned else 1)
+        if isinstance(addend, Constant):
+            values = step.finite("C", step.fixed(2, "C").data) * beta
+            # A row for all results of the layer; anything else is added behind it.
+            if values.ndim < 2 or values.shape[0] == 1:
+                if values.size not in (1, len(weights)):
+                    raise Refused(f"C of shape {values.shape} for {len(weights)} features")
+                bias, addend = np.array(np.broadcast_to(values.ravel(), len(weights))), None
+        steps = steps * abs(alpha) if steps is not None and alpha else None
+        result = _dense(step, view, np.ascontiguousarray(weights * alpha), bias, steps, step.output if addend is None else None)
+    else:
+        factors = [step.flowing(at) if isinstance(step.operand(at), View) else None for at in (0, 1)]
+        if factors[0] is None:
+            data, _ = _matrix(step, 0, "A")
+            view = factors[1] if step.attribute("transB", 0) else factors[1].permuted((1, 0))
+            weights = np.ascontiguousarray((data.T if step.attribute("transA", 0) else data) * alpha)
+            result = _dense(step, view, weights, None, None, step.output if addend is None else None).permuted((1, 0))
+        else:
+            turned = [view.permuted((1, 0)) if step.attribute(name, 0) else view for view, name in zip(factors, ("transA", "transB"), strict=True)]
+            plain = alpha == 1 and addend is None
+            result = _product(step, *turned, step.output if plain else None)
+            if alpha != 1:
+                result = binary(step, "mul", result, Constant(np.float64(alpha)), step.output if addend is None else None, "alpha")
+    if addend is None:
+        return result
+    if isinstance(addend, Constant):
+        return binary(step, "add", result, Constant(step.fixed(2, "C").data * beta), step.output, "add")
+    flowing = step.flowing(2)
+    scaled = flowing if beta == 1 else binary(step, "mul", flowing, Constant(np.float64(beta)), None, "beta")
+    return binary(step, "add", result, scaled, step.output, "add")

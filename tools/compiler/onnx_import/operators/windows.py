@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Convolutions, pools and padding. Maps of one axis (signals) become maps of one row."""
+import numpy as np
+
+from ...graph import AveragePool, Conv, MaxPool, Pad
+from ..errors import Refused
+from ..step import operator
+
+
+class _Window:
+    """Attributes that convolutions and pools share, for ``spatial`` axes; rows are added where there is one only."""
+    def __init__(self, step, lengths, size):
+        spatial = len(lengths)
+        if len(size) != spatial:
+            raise Refused(f"kernel_shape {list(size)} on a map of {spatial} axes")
+        self.lengths, self.size = list(lengths), list(size)
+        self.stride = self._each(step, "strides", spatial)
+        self.dilation = self._each(step, "dilations", spatial)
+        pads = list(step.attribute("pads", [0] * (2 * spatial)))
+        if len(pads) != 2 * spatial or min(pads) < 0:
+            raise Refused(f"pads = {pads}; two numbers from 0 an axis are taken")
+        self.before, self.after = pads[:spatial], pads[spatial:]
+        mode = step.wants("auto_pad", ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"), "NOTSET")
+        if mode != "NOTSET":
+            self.before, self.after = [0] * spatial, [0] * spatial
+        if mode.startswith("SAME"):
+            for axis, (length, reach, pace) in enumerate(zip(self.lengths, self.reach, self.stride, strict=True)):
+                total = max((-(-length // pace) - 1) * pace + reach - length, 0)
+                small, large = total // 2, total - total // 2
+                self.before[axis], self.after[axis] = (small, large) if mode == "SAME_UPPER" else (large, small)
+        if spatial == 1:
+            for values, value in ((self.lengths, 1), (self.size, 1), (self.stride, 1), (self.dilation, 1), (self.before, 0), (self.after, 0)):
+                values.insert(0, value)
+
+    def _each(self, step, name, spatial):
+        values = list(step.attribute(name, [1] * spatial))
+        if len(values) != spatial or min(values) < 1:
+            raise Refused(f"{name} = {values}; a number from 1 an axis is taken")
+        return values
+
+    @property
+    def reach(self):
+        return [(k - 1) * d + 1 for k, d in zip(self.size, self.dilation, strict=True)]
+
+    @property
+    def padding(self):
+        return (*self.before, *self.after)
+
+    def ceiling(self):
+        """Zeros behind each axis that let a last window begin inside the map where it would not fit whole."""
+        extra = []
+        for length, before, after, reach, pace in zip(self.lengths, self.before, self.after, self.reach, self.stride, strict=True):
+            room = length + before + after - reach
+            count = -(-room // pace) + 1
+            if (count - 1) * pace >= length + before:
+                count -= 1
+            extra.append(max((count - 1) * pace - room, 0))
+        return extra
+
+
+def _map(step, spatial=(1, 2)):
+    """The first operand as a map: its view, name of the tensor of rows, columns, channels, and lengths of rows and columns in the model."""
+    view = step.flowing()
+    lengths = view.lengths
+    if len(lengths) - 2 not in spatial:
+        raise Refused(f"input of {len(lengths)} axes {lengths}; maps of rows and columns, or of columns alone, are taken")
+    if lengths[0] != 1:
+        raise Refused(f"{lengths[0]} inputs at once; a batch of 1 is taken")
+    groups = [(2,), (3,), (1,)] if len(lengths) == 4 else [(), (2,), (1,)]
+    return step.draft.arranged(view, groups), lengths[2:]
+
+
+def _seen(step, tensor, spatial):
+    """Rows, columns, channels as the model sees them."""
+    return step.draft.view(tensor, [(), (2,), (0,), (1,)] if spatial == 2 else [(), (2,), (1,)])
+
+
+@operator("Conv")
+def _conv(step):
+    tensor, lengths = _map(step)
+    kernel = step.fixed(1, "W")
+    weights = step.finite("W", kernel.data)
+    if weights.ndim != len(lengths) + 2 or not weights.size:
+        raise Refused(f"W of shape {weights.shape} on a map of {len(lengths)} axes")
+    size = step.attribute("kernel_shape", weights.shape[2:])
+    if tuple(size) != weights.shape[2:]:
+        raise Refused(f"kernel_shape = {list(size)}, W has {list(weights.shape[2:])}")
+    window = _Window(step, lengths, weights.shape[2:])
+    groups = step.attribute("group", 1)
+    if groups < 1 or weights.shape[0] % groups:
+        raise Refused(f"group = {groups} for {weights.shape[0]} output channels")
+    if len(lengths) == 1:
+        weights = weights[:, :, None]
+    bias = step.fixed(2, "B")
+    scale = weight_steps(kernel, 0)
+    result = step.draft.add(Conv, tensor, output=step.output, weights=np.ascontiguousarray(weights.transpose(0, 2, 3, 1)),
+                            bias=None if bias is None else step.finite("B", bias.data), stride=tuple(window.stride), padding=window.padding,
+                            dilation=tuple(window.dilation), groups=groups, weight_scale=scale)
+    return _seen(step, result, len(lengths))
+
+
+def weight_steps(constant, axis):
+    """Step of the weights of every output channel (``axis``) of a quantised constant, ``None`` where they have none or another grouping."""
+    if constant.grid is None:
+        return None
+    scale, out = np.asarray(constant.grid.scale, np.float64), constant.data.shape[axis]
+    if scale.size == 1:
+        return np.full(out, scale.reshape(()))
+    along = scale.ndim == constant.data.ndim and scale.shape[axis] == out == scale.size
+    return scale.reshape(out) if along else None
+
+
+@operator("MaxPool")
+def _max_pool(step):
+    step.only_output("Indices")
+    tensor, lengths = _map(step)
+    window = _Window(step, lengths, step.attribute("kernel_shape"))
+    if step.attribute("ceil_mode", 0):
+        window.after = [a + b for a, b in zip(window.after, window.ceiling(), strict=True)]
+    _overlapping(window)
+    result = step.draft.add(MaxPool, tensor, output=step.output, window=tuple(window.size), stride=tuple(window.stride), padding=window.padding,
+                            dilation=tuple(window.dilation))
+    return _seen(step, result, len(lengths))
+
+
+def _overlapping(window):
+    """Every window must meet the map: of padding alone there is no largest value and no mean."""
+    for length, reach, before, after in zip(window.lengths, window.reach, window.before, window.after, strict=True):
+        if max(before, after) >= reach or length < 1:
+            raise Refused(f"pads = {list(window.padding)}; less than the window's {list(window.reach)} is taken")
+
+
+@operator("AveragePool")
+def _average_pool(step):
+    tensor, lengths = _map(step)
+    window = _Window(step, lengths, step.attribute("kernel_shape"))
+    if any(pace != 1 for pace in window.dilation):
+        raise Refused(f"dilations = {window.dilation}; 1 is taken")
+    _overlapping(window)
+    counted = bool(step.attribute("count_include_pad", 0))
+    extra = window.ceiling() if step.attribute("ceil_mode", 0) else [0, 0]
+    if any(extra):
+        # What lies behind the padding never counts: where the padding does, it becomes part of the map.
+        if counted and any(window.padding):
+            tensor = step.draft.add(Pad, tensor, part="pad", before=(*window.before, 0), after=(*window.after, 0))
+            window.before, window.after = [0, 0], [0, 0]
+        counted = False
+        window.after = [a + b for a, b in zip(window.after, extra, strict=True)]
+    result = step.draft.add(AveragePool, tensor, output=step.output, window=tuple(window.size), stride=tuple(window.stride), padding=window.padding,
+                            include_padding=counted or not any(window.padding))
+    return _seen(step, result, len(lengths))
+
+
+@operator("GlobalAveragePool", "GlobalMaxPool")
+def _global(step):
+    tensor, lengths = _map(step)
+    rows_columns = (1, *lengths)[-2:]
+    kind = AveragePool if step.operator == "GlobalAveragePool" else MaxPool
+    result = step.draft.add(kind, tensor, output=step.output, window=tuple(rows_columns), stride=(1, 1))
+    return _seen(step, result, len(lengths))
+
+
+@operator("Pad")
+def _pad(step):
+    step.wants("mode", ("constant",), "constant")
+    view = step.flowing()
+    count = len(view.lengths)
+    axes = step.counted("axes", step.numbers(3, "axes", list(range(count))), count)
+    pads = step.numbers(1, "pads")
+    if pads is None or len(pads) != 2 * len(axes) or min(pads, default=0) < 0:
+        raise Refused(f"pads = {pads}; two numbers from 0 an axis are taken (a Slice takes away)")
+    value = step.number(2, "constant_value", 0.0)
+    sides = {axis: (a, b) for axis, a, b in zip(axes, pads[:len(axes)], pads[len(axes):], strict=True) if a or b}
+    if not sides:
+        return view
+    view = step.draft.single_axes(view, sides)
+    before, after = [0] * len(view.shape), [0] * len(view.shape)
+    for axis, (a, b) in sides.items():
+        before[view.axes[axis][0]], after[view.axes[axis][0]] = a, b
+    return step.draft.same(Pad, view, step.output, before=tuple(before), after=tuple(after), value=value)

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A model's file, read and checked: nodes with plain attributes, constants as arrays. The only module that knows the package onnx."""
+from collections import Counter
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import NoDeviceError
+from .errors import OnnxError
+from .external import external_bytes
+
+__all__ = ["OLDEST_OPSET", "Model", "Node", "Value", "inferred_shapes", "read_model"]
+
+OLDEST_OPSET = 11
+#: What protobuf itself can read in one file.
+_MOST_BYTES = 2**31 - 1
+_MOST_NODES = 5000
+_MOST_AXES = 8
+_MOST_ELEMENTS = 2**28
+_DEFAULT_DOMAINS = ("", "ai.onnx")
+
+
+@dataclass
+class Node:
+    """A node of the model: ``attributes`` are numbers, strings, lists of those, or arrays."""
+    name: str
+    operator: str
+    domain: str
+    inputs: list
+    outputs: list
+    attributes: dict
+
+
+@dataclass(frozen=True)
+class Value:
+    """An input or output: ``shape`` has a number, a name or ``None`` for each axis, or is ``None`` where the model does not say it."""
+    name: str
+    dtype: np.dtype
+    shape: tuple | None
+
+
+@dataclass
+class Model:
+    """A model's graph, nodes in an order in which each follows those whose results it reads; ``refused``: name -> reason, of nodes
+    that are not ONNX's."""
+    name: str
+    opset: int
+    nodes: list = field(default_factory=list)
+    inputs: list = field(default_factory=list)
+    outputs: list = field(default_factory=list)
+    constants: dict = field(default_factory=dict)
+    refused: dict = field(default_factory=dict)
+
+
+def _onnx():
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.numpy_helper
+    except ImportError:
+        raise NoDeviceError("reading a model needs the package onnx: pip install 'quintet[compile]'") from None
+    return onnx
+
+
+def _first_line(error):
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def read_model(path):
+    """:class:`Model` out of the file at ``path``. Raises :class:`OnnxError`, or NoDeviceError where onnx is not installed."""
+    path = Path(path)
+    onnx = _onnx()
+    from google.protobuf.message import DecodeError
+    try:
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise OnnxError(f"{path}: {size:,} bytes, a model has {_MOST_BYTES:,} at most; keep the weights as external data")
+        content = path.read_bytes()
+    except OSError as error:
+        raise OnnxError(f"{path}: {error.strerror or error}") from None
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(content)
+    except DecodeError:
+        raise OnnxError(f"{path}: no ONNX model, or a truncated one") from None
+    if not proto.HasField("graph") or not proto.ir_version:
+        raise OnnxError(f"{path}: no ONNX model, or a truncated one")
+    opset = _opset(path, onnx, proto)
+    if not proto.graph.node:
+        raise OnnxError(f"{path}: the graph is empty")
+    if len(proto.graph.node) > _MOST_NODES:
+        raise OnnxError(f"{path}: {len(proto.graph.node)} nodes, at most {_MOST_NODES} are taken")
+    _names(path, proto.graph)
+    _name_all(proto.graph)
+    model = Model(proto.graph.name or path.stem, opset)
+    model.refused = _refused(onnx, proto, opset)
+    elements = sum(prod(tensor.dims) for tensor in proto.graph.initializer)
+    if elements > _MOST_ELEMENTS:
+        raise OnnxError(f"{path}: {elements:,} weights, at most {_MOST_ELEMENTS:,} are taken")
+    model.constants = {tensor.name: _array(path, onnx, tensor) for tensor in proto.graph.initializer}
+    if proto.graph.sparse_initializer:
+        raise OnnxError(f"{path}: weights kept as sparse tensors; dense ones are taken")
+    model.inputs = [_value(path, onnx, value, "input") for value in proto.graph.input if value.name not in model.constants]
+    model.outputs = [_value(path, onnx, value, "output") for value in proto.graph.output]
+    model.nodes = _ordered(path, _nodes(path, onnx, proto.graph), {*model.constants, *(value.name for value in model.inputs)})
+    if not model.refused:
+        # Of a whole model the checker tells its first fault alone; nodes at fault are listed with whatever else is refused.
+        _check(path, onnx, proto, model)
+    return model
+
+
+def _opset(path, onnx, proto):
+    newest = onnx.defs.onnx_opset_version()
+    versions = [entry.version for entry in proto.opset_import if entry.domain in _DEFAULT_DOMAINS]
+    if not versions:
+        raise OnnxError(f"{path}: names no opset; {OLDEST_OPSET} to {newest} are taken")
+    if not OLDEST_OPSET <= max(versions) <= newest:
+        raise OnnxError(f"{path}: opset {max(versions)}; {OLDEST_OPSET} to {newest} are taken (by onnx {onnx.__version__})")
+    return max(versions)
+
+
+def _names(path, graph):
+    """Node names, and names of what nodes make, are each used once."""
+    twice = [name for name, count in Counter(node.name for node in graph.node if node.name).items() if count > 1]
+    if twice:
+        raise OnnxError(f"{path}: two nodes are called {', '.join(twice)}")
+    made = Counter(name for node in graph.node for name in node.output if name)
+    made.update(tensor.name for tensor in graph.initializer)
+    made.update({value.name for value in graph.input} - {tensor.name for tensor in graph.initializer})
+    twice = [name for name, count in made.items() if count > 1]
+    if twice:
+        raise OnnxError(f"{path}: more than one node, input or constant makes {', '.join(twice)}")
+
+
+def _name_all(graph):
+    """Give every node that has no name one: its operator and its number."""
+    names = {node.name for node in graph.node}
+    for index, node in enumerate(graph.node):
+        if not node.name:
+            node.name = f"{node.op_type}_{index}"
+            while node.name in names:
+                node.name += "_"
+            names.add(node.name)
+
+
+def _refused(onnx, proto, opset):
+    """Node's name -> why it is no valid node of ONNX's own operators."""
+    context = type(onnx.checker.DEFAULT_CONTEXT)()
+    context.ir_version, context.opset_imports = proto.ir_version, {"": opset}
+    refused = {}
+    for node in proto.graph.node:
+        if node.domain not in _DEFAULT_DOMAINS:
+            refused[node.name] = f"of the domain {node.domain}; only ONNX's own operators are taken"
+        elif any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
+            refused[node.name] = "holds a graph of its own (control flow); only what always runs is taken"
+        else:
+            try:
+                onnx.checker.check_node(node, context)
+            except (onnx.checker.ValidationError, ValueError) as error:
+                refused[node.name] = f"onnx refuses it: {_first_line(error)}"
+    return refused
+
+
+def _array(path, onnx, tensor):
+    """Values of a constant: float64, or whole numbers as they are."""
+    dims = list(tensor.dims)
+    if len(dims) > _MOST_AXES or any(length < 0 for length in dims):
+        raise OnnxError(f"{path}: constant {tensor.name} has the shape {dims}; at most {_MOST_AXES} axes are taken")
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        tensor.raw_data = external_bytes(path, tensor.name, {entry.key: entry.value for entry in tensor.external_data}, _bytes(onnx, tensor))
+        tensor.data_location = onnx.TensorProto.DEFAULT
+        del tensor.external_data[:]
+    if tensor.data_type == onnx.TensorProto.STRING:
+        raise OnnxError(f"{path}: constant {tensor.name} holds text; numbers are taken")
+    try:
+        data = onnx.numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, KeyError) as error:
+        raise OnnxError(f"{path}: constant {tensor.name} cannot be read: {_first_line(error)}") from None
+    if data.dtype.kind == "c":
+        raise OnnxError(f"{path}: constant {tensor.name} holds complex numbers; real ones are taken")
+    if data.dtype.kind in "iub":
+        return data
+    try:
+        data = data.astype(np.float64) if data.dtype.kind == "f" else _small(data)
+    except (ValueError, TypeError):
+        raise OnnxError(f"{path}: constant {tensor.name} holds {data.dtype}; floats and integers are taken") from None
+    return data
+
+
+def _bytes(onnx, tensor):
+    """Bytes that the constant's values take, of elements smaller than a byte as many as they need."""
+    bits = {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}.get(onnx.TensorProto.DataType.Name(tensor.data_type))
+    if bits is None:
+        bits = 8 * np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)).itemsize
+    return -(-prod(tensor.dims) * bits // 8)
+
+
+def _small(data):
+    """Types that numpy knows by an extension alone: whole numbers of 4 bits and less, floats of 16 and less."""
+    return data.astype(np.int8) if data.dtype.name.startswith(("int", "uint")) else data.astype(np.float64)
+
+
+def _value(path, onnx, value, what):
+    kind = value.type.WhichOneof("value")
+    if kind != "tensor_type":
+        raise OnnxError(f"{path}: {what} {value.name} is no tensor")
+    tensor = value.type.tensor_type
+    try:
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    except (KeyError, TypeError):
+        raise OnnxError(f"{path}: {what} {value.name} has no type of elements") from None
+    if dtype.kind not in "fiu" and not dtype.name.startswith(("bfloat", "int", "uint")):
+        raise OnnxError(f"{path}: {what} {value.name} holds {dtype.name}; floats and integers are taken")
+    if not tensor.HasField("shape"):
+        return Value(value.name, dtype, None)
+    return Value(value.name, dtype, tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim))
+
+
+def _nodes(path, onnx, graph):
+    for node in graph.node:
+        attributes = {}
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                attributes[attribute.name] = _array(path, onnx, attribute.t)
+                continue
+            try:
+                found = onnx.helper.get_attribute_value(attribute)
+            except ValueError:
+                raise OnnxError(f"{path}: {node.name} ({node.op_type}): attribute {attribute.name} has no value") from None
+            found = [_text(one) for one in found] if isinstance(found, list | tuple) or hasattr(found, "append") else _text(found)
+            attributes[attribute.name] = found
+        domain = "" if node.domain in _DEFAULT_DOMAINS else node.domain
+        yield Node(node.name, node.op_type, domain, list(node.input), list(node.output), attributes)
+
+
+def _text(value):
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _ordered(path, nodes, known):
+    """Nodes each after those whose results it reads; a circle and a tensor that nothing makes are refused."""
+    nodes = list(nodes)
+    made = {name for node in nodes for name in node.outputs if name}
+    for node in nodes:
+        for name in node.inputs:
+            if name and name not in made and name not in known:
+                raise OnnxError(f"{path}: {node.name} ({node.operator}) reads {name}, which nothing makes")
+    makers = {name: node for node in nodes for name in node.outputs if name}
+    waiting = {node.name: {makers[name].name for name in node.inputs if name in makers} for node in nodes}
+    by_name = {node.name: node for node in nodes}
+    readers = {}
+    for name, needs in waiting.items():
+        for need in needs:
+            readers.setdefault(need, []).append(name)
+    ready, ordered = [name for name, needs in waiting.items() if not needs], []
+    while ready:
+        name = ready.pop(0)
+        ordered.append(by_name[name])
+        for reader in readers.get(name, ()):
+            waiting[reader].discard(name)
+            if not waiting[reader]:
+                ready.append(reader)
+    if len(ordered) < len(nodes):
+        left = [name for name, needs in waiting.items() if needs]
+        raise OnnxError(f"{path}: the nodes {', '.join(left[:8])}{', ...' if len(left) > 8 else ''} stand in a cycle or behind one")
+    return ordered
+
+
+def _check(path, onnx, proto, model):
+    """What onnx's own checker says of the model as a whole."""
+    # It wants nodes in order, and knows nothing of weights that are already read.
+    by_name = {node.name: node for node in proto.graph.node}
+    nodes = [by_name[node.name] for node in model.nodes]
+    checked = onnx.ModelProto()
+    checked.CopyFrom(proto)
+    del checked.graph.node[:]
+    checked.graph.node.extend(nodes)
+    # Shapes of intermediate tensors are computed here, never believed.
+    del checked.graph.value_info[:]
+    try:
+        onnx.checker.check_model(checked)
+    except (onnx.checker.ValidationError, ValueError, UnicodeDecodeError) as error:
+        raise OnnxError(f"{path}: onnx refuses it: {_first_line(error)}") from None
+
+
+def inferred_shapes(path):
+    """Name -> lengths, of the tensors whose shape onnx can tell; for models of which something is refused."""
+    onnx = _onnx()
+    from onnx.shape_inference import InferenceError, infer_shapes
+    try:
+        proto = infer_shapes(onnx.load(path, load_external_data=False))
+    except (InferenceError, ValueError, RuntimeError):
+        return {}
+    shapes = {}
+    for value in proto.graph.value_info:
+        dims = [d.dim_value if d.HasField("dim_value") else 0 for d in value.type.tensor_type.shape.dim]
+        # A batch without a number is one, as everywhere.
+        dims[:1] = [dims[0] or 1] if dims else []
+        if all(dims):
+            shapes[value.name] = tuple(dims)
+    return shapes

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A model's nodes, one after the other, into the graph's; what cannot be taken is collected and listed as a whole."""
+from dataclasses import replace
+
+from ...errors import suggestion
+from . import operators
+from .draft import Draft
+from .errors import OnnxError, Refused, listed
+from .folding import fold
+from .orders import wanted_order
+from .reading import inferred_shapes, read_model
+from .step import OPERATORS, Step
+from .views import Constant, View
+
+__all__ = ["import_onnx"]
+
+#: What is taken instead of operators that are often met.
+_INSTEAD = {
+    "ConvTranspose": "a Conv behind a Pad or an enlarged map is taken", "RNN": "LSTM and GRU are taken",
+    "QLinearConv": "the same network in QDQ form is taken", "QLinearMatMul": "the same network in QDQ form is taken",
+    "ConvInteger": "the same network in QDQ form is taken", "MatMulInteger": "the same network in QDQ form is taken",
+    "DynamicQuantizeLinear": "fixed scales (QDQ form) are taken", "InstanceNormalization": "BatchNormalization and LayerNormalization are taken",
+}
+#: Value of a tensor that a refused node should have made and of which not even the shape is known.
+_UNKNOWN = object()
+
+
+def import_onnx(path):
+    """Graph of the model at ``path``.
+
+    Raises
+    ------
+    OnnxError
+        A file that is none, or a model that cannot be taken; the message lists every node at fault.
+    NoDeviceError
+        The package onnx is not installed.
+    """
+    return _Translation(path, read_model(path)).graph()
+
+
+class _Translation:
+    def __init__(self, path, model):
+        self.path, self.model = path, model
+        self.draft, self.refusals = Draft(model.name), []
+        self.values = {name: Constant(data) for name, data in model.constants.items()}
+        self.used = {name for node in model.nodes for name in node.inputs} | {value.name for value in model.outputs}
+        self._inferred = None
+
+    def graph(self):
+        for value in self.model.inputs:
+            self._input(value)
+        for node in self.model.nodes:
+            self._node(node)
+        if not self.refusals:
+            for value in self.model.outputs:
+                self._output(value)
+        if not self.refusals and not self.draft.graph.nodes:
+            raise OnnxError(f"{self.path}: the network computes nothing: its outputs are its inputs or constants")
+        if self.refusals:
+            raise OnnxError(f"{self.path}: cannot be taken:{listed(self.refusals)}", self.refusals)
+        return self.draft.graph
+
+    def _refuse(self, name, operator, reason):
+        self.refusals.append((name, operator, str(reason)))
+
+    def _input(self, value):
+        """Into the graph's tensors; the first axis counts inputs where it is one long or has no number."""
+        shape = value.shape
+        if shape is None:
+            return self._refuse(value.name, "input", "has no shape; fixed lengths are taken")
+        batched = bool(shape) and (not isinstance(shape[0], int) or len(shape) > 1 and shape[0] == 1)
+        lengths = (1, *shape[1:]) if batched else shape
+        wrong = [f"axis {axis} has {'no length' if length is None else f'the length {length}'}" for axis, length in enumerate(lengths)
+                 if not isinstance(length, int) or length < 1]
+        if wrong:
+            self.values[value.name] = _UNKNOWN
+            return self._refuse(value.name, "input", f"{', '.join(wrong)}; fixed lengths are taken, the first axis (the inputs') alone may vary")
+        order = wanted_order(self.model, value.name, len(lengths)) if batched else None
+        try:
+            self.values[value.name] = self.draft.input(value, lengths, batched, order or tuple(range(len(lengths) - batched)))
+        except Refused as reason:
+            self.values[value.name] = _UNKNOWN
+            self._refuse(value.name, "input", reason)
+
+    def _output(self, value):
+        found = self.values.get(value.name)
+        if found is None:
+            return self._refuse(value.name, "output", "nothing makes it" + suggestion(value.name, self.values, "there are"))
+        if isinstance(found, Constant):
+            return self._refuse(value.name, "output", "is a constant")
+        lengths = found.lengths
+        told = value.shape
+        if told is not None and (len(told) != len(lengths) or any(isinstance(a, int) and a != b for a, b in zip(told, lengths, strict=True))):
+            return self._refuse(value.name, "output", f"should have the shape {told}, the nodes give {lengths}")
+        self.draft.node = replace(self.model.nodes[-1], name=value.name, operator="")
+        self.draft.output(value.name, found, len(lengths) > 1 and lengths[0] == 1)
+
+    def _node(self, node):
+        operands = [self.values[name] if name else None for name in node.inputs]
+        while operands and operands[-1] is None:
+            operands.pop()
+        step = Step(self.draft, node, self.model.opset, operands, self.used)
+        self.draft.node = node
+        try:
+            results = self._translated(step, node)
+        except Refused as reason:
+            self._refuse(node.name, node.operator, reason)
+            results = [self._stand_in(name, operands) for name in node.outputs]
+        if not isinstance(results, list | tuple):
+            results = [results]
+        for name, value in zip(node.outputs, [*results, *[_UNKNOWN] * len(node.outputs)], strict=False):
+            if name:
+                self.values[name] = _UNKNOWN if value is None else value
+
+    def _translated(self, step, node):
+        if node.name in self.model.refused:
+            raise Refused(self.model.refused[node.name])
+        constant = all(isinstance(operand, Constant) or operand is None for operand in step.operands)
+        if constant:
+            # Operators on constants alone are computed; few of them run on tensors that flow, too.
+            found = fold(step)
+            if found is not None:
+                return found
+        if node.operator not in OPERATORS:
+            raise Refused(f"this operator is not taken{'; ' + _INSTEAD[node.operator] if node.operator in _INSTEAD else ''}")
+        if any(operand is _UNKNOWN for operand in step.operands):
+            return [_UNKNOWN] * len(node.outputs)
+        return OPERATORS[node.operator](step)
+
+    def _stand_in(self, name, operands):
+        """For the result of a refused node a tensor of the shape that onnx tells, so that the nodes behind it are looked at as well."""
+        if self._inferred is None:
+            self._inferred = inferred_shapes(self.path)
+        lengths = self._inferred.get(name)
+        if lengths is None or not any(isinstance(operand, View) for operand in operands):
+            return _UNKNOWN
+        return self.draft.stand_in(name, lengths)
+
+
+assert operators  # its modules fill OPERATORS
