@@ -305,6 +305,19 @@ class Graph:
     def shape(self, tensor):
         return self.tensors[tensor].shape
 
+    def part(self, nodes):
+        """The graph of some of the nodes: its inputs and outputs are the tensors that cross its border, named by themselves."""
+        made, inside = {node.output for node in nodes}, {id(node) for node in nodes}
+        read = dict.fromkeys(name for node in nodes for name in node.inputs if name not in made and self.tensors[name].data is None)
+        left = self.kept() | {name for node in self.nodes if id(node) not in inside for name in node.inputs}
+        given = [node.output for node in nodes if node.output in left]
+        names = [*read, *made, *(name for node in nodes for name in node.inputs)]
+
+        def port(name):
+            return Port(name, name, tuple(range(len(self.shape(name)))), self.shape(name))
+
+        return Graph(self.name, [port(name) for name in read], [port(name) for name in given], list(nodes), {name: self.tensors[name] for name in names})
+
     def macs(self, node):
         """Multiplications of a node on one input, zeros of the padding included."""
         if isinstance(node, Conv):

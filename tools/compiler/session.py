@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..errors import InputError
 from .evaluate import run_graph
 from .plan import MachineStep, PlanError
+from .ports import from_graph, to_graph
 
 __all__ = ["RunFailed", "Session", "SessionReport"]
 
@@ -82,7 +84,7 @@ class Session:
         self.report = SessionReport()
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
-        self._resident = []
+        self._resident, self._last = [], None
         if _side_by_side([step.lowered for step in plan.machine_steps]):
             for step in plan.machine_steps:
                 self._load(step)
@@ -138,7 +140,7 @@ class Session:
         inputs = self.check(*arrays, **named)
         count = len(next(iter(inputs.values())))
         values = self.run(inputs)
-        found = {port.name: outward(port, values[port.tensor]) for port in self.plan.outputs}
+        found = {port.name: from_graph(port, values[port.tensor]) for port in self.plan.outputs}
         self.report.inputs += count
         return found if len(found) > 1 else next(iter(found.values()))
 
@@ -175,6 +177,8 @@ class Session:
         lowered = step.lowered
         given = {name: to_numbers(step.part, placed.tensor, values[placed.tensor]) for name, placed in lowered.inputs.items()}
         count, parts = len(next(iter(given.values()))), []
+        # What a run has left in the core serves the next, as long as no other program comes between.
+        registers = {**lowered.registers, **(lowered.again if self._last is step else {})}
         read = {**lowered.outputs, **(lowered.tensors if keep is not None else {})}
         for at in range(0, count, lowered.images):
             if self._progress is not None:
@@ -186,7 +190,9 @@ class Session:
                     some = np.concatenate([some, np.zeros((lowered.images - len(some), *some.shape[1:]), some.dtype)])
                 self._put(lowered, placed.layout, some)
             ready = time.monotonic()
-            outcome = self._run(lowered, lowered.registers)
+            outcome = self._run(lowered, registers)
+            registers.update(lowered.again)
+            self._last = step
             ended = time.monotonic()
             parts.append({name: self._get(placed.layout)[:count - at] for name, placed in read.items()})
             for name, value in outcome.counters.items():
@@ -263,29 +269,15 @@ def check_inputs(network, ports, given):
         if port.name not in given:
             raise PlanError(f"{network}: input {port.name} is missing; expected numbers of shape [inputs, {', '.join(map(str, port.shape))}]")
         array = np.asarray(given[port.name])
-        if array.shape == tuple(port.shape) and port.batched:
+        if array.shape == tuple(port.shape):
             array = array[None]
-        if array.shape[1:] != tuple(port.shape) or not array.size:
-            raise PlanError(f"{network}: input {port.name} has the shape {list(array.shape)}, expected [inputs, {', '.join(map(str, port.shape))}]")
-        if array.dtype.kind not in "biuf":
-            raise PlanError(f"{network}: input {port.name} holds {array.dtype}, expected numbers")
-        array = array.astype(np.float64)
-        if not np.isfinite(array).all():
-            place = tuple(int(n) for n in np.argwhere(~np.isfinite(array))[0])
-            raise PlanError(f"{network}: input {port.name} is {array[place]} at {list(place)}, expected finite numbers")
+        if not array.size:
+            raise PlanError(f"{network}: input {port.name} has the shape {list(array.shape)}, which holds no input")
+        try:
+            found[port.tensor] = to_graph(port, array)
+        except InputError as error:
+            raise PlanError(f"{network}: {error}") from None
         counts[port.name] = len(array)
-        found[port.tensor] = inward(port, array)
     if len(set(counts.values())) > 1:
         raise PlanError(f"{network}: inputs of different numbers: {', '.join(f'{name} {count}' for name, count in counts.items())}")
     return found
-
-
-def inward(port, array):
-    """The user's ``array`` with the graph's order of axes."""
-    return array.transpose(0, *(axis + 1 for axis in port.order))
-
-
-def outward(port, values):
-    """The graph's ``values`` with the user's order of axes."""
-    inverse = np.argsort(port.order)
-    return values.transpose(0, *(int(axis) + 1 for axis in inverse)).reshape(len(values), *port.shape)

@@ -126,6 +126,10 @@ class Backend(ABC):
         arithmetic. Only nodes for which :meth:`verdict` says that they run. Tensors that stay keep their names."""
         return graph
 
+    def split(self, graph):
+        """Parts of a prepared graph that each make one program, in order (:meth:`Graph.part`); usually the whole."""
+        return [graph]
+
     def arithmetic(self, graph, node):
         """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph."""
         raise NotImplementedError(f"{self.isa} computes in floating point")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....gateware.isa.files import FileError, load_archive, read_bytes
 from ....gateware.isa.parameters import params_hash
-from ...arrays import encode
+from ...jobs.arrays import encode
 from ...outputs import place_below, write_places
 from ..backends.base import LayerSpan, Lowered, Placed
 from ..graph import Graph

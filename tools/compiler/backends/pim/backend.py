@@ -6,8 +6,9 @@ from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPo
 from ...layout import dense_layout
 from ...quantised import Arithmetic
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
+from .assign import assign
 from .estimate import stretch_cycles
-from .program import ProgramWriter
+from .program import ProgramWriter, empty_numbers
 from .reference import run_node
 
 __all__ = ["PIMBackend"]
@@ -60,6 +61,24 @@ class PIMBackend(Backend):
                             padding=node.padding, groups=channels)
             nodes.append(node)
         return replace(graph, nodes=nodes)
+
+    def split(self, graph):
+        """Programs one after another, each with as many layers as the arrays hold."""
+        parts, begin = [], 0
+        while begin < len(graph.nodes):
+            end = len(graph.nodes)
+            while end > begin + 1 and not self._held(graph.nodes[begin:end], graph):
+                end -= 1
+            parts.append(graph.part(graph.nodes[begin:end]))
+            begin = end
+        return parts
+
+    def _held(self, nodes, graph):
+        try:
+            assign([need for _, _, need in ProgramWriter(empty_numbers(graph.part(nodes), self.bits[0]), self.params, True).needs()], self.params)
+        except LoweringError:
+            return False
+        return True
 
     def arithmetic(self, graph, node):
         common = {"bits": self.bits[0], "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47)}

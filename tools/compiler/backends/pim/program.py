@@ -9,13 +9,14 @@ from quintet.gateware.cores.pim.storage import MODES
 from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
 from .flat import DenseColumns, add_rows, average_channels, clipped, copy_rows, flat
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
 
-__all__ = ["ProgramWriter"]
+__all__ = ["ProgramWriter", "empty_numbers"]
 
 _ALIGN = 64
 #: Events of the meeting between layers: arrived, go on.
@@ -304,6 +305,13 @@ class ProgramWriter:
             words = np.array(core.words, np.uint64)
             cores.append(CoreProgram(code_of(words, MODES["packed"]), len(words), MODES["packed"], groups=core.groups))
         return Image(cores, self.params["xb_rows"], self.params["xb_cols"])
+
+
+def empty_numbers(graph, bits):
+    """A :class:`Quantised` of zeros, to see what a graph takes."""
+    layers = {node.name: Integer(weights=np.zeros(node.weights.shape, np.int8), bias=None if node.bias is None else np.zeros(len(node.bias), np.int32),
+                                 shift=np.zeros(1, np.int64), bias_shift=np.zeros(1, np.int64)) for node in graph.nodes if isinstance(node, Conv | Dense)}
+    return Quantised(graph=graph, scales={name: Scale(1.0, bits) for name in graph.tensors}, layers=layers)
 
 
 def _is_relu(activation):
