@@ -137,12 +137,15 @@ class Session:
     # Runs
 
     def __call__(self, *arrays, **named):
-        inputs = self.check(*arrays, **named)
-        count = len(next(iter(inputs.values())))
-        values = self.run(inputs)
-        found = {port.name: from_graph(port, values[port.tensor]) for port in self.plan.outputs}
-        self.report.inputs += count
+        found = self.outputs(*arrays, **named)
         return found if len(found) > 1 else next(iter(found.values()))
+
+    def outputs(self, *arrays, **named):
+        """Outputs of the network, name -> array, the first axis the inputs."""
+        inputs = self.check(*arrays, **named)
+        values = self.run(inputs)
+        self.report.inputs += len(next(iter(inputs.values())))
+        return {port.name: from_graph(port, values[port.tensor]) for port in self.plan.outputs}
 
     def check(self, *arrays, **named):
         """Inputs as the graph has them, tensor name -> float64 with the first axis of inputs. Raises :class:`PlanError`."""

@@ -8,7 +8,7 @@ from .evaluate import run_graph
 from .plan import MachineStep
 from .session import Session, to_numbers, to_values
 
-__all__ = ["LayerDifference", "PlanComparison", "keeping", "reference_tensors", "verify_plan"]
+__all__ = ["LayerDifference", "PlanComparison", "keeping", "random_inputs", "reference_tensors", "verify_plan"]
 
 
 @dataclass
@@ -78,6 +78,16 @@ def reference_tensors(plan, inputs, progress=None):
         for port in step.part.graph.outputs:
             values[port.tensor] = to_values(step.part, port.tensor, found[port.tensor])
     return numbers, values
+
+
+def random_inputs(plan, count=2, seed=0):
+    """Inputs of the plan, tensor name -> float64: numbers all over what each input can hold."""
+    rng, found = np.random.default_rng(seed), {}
+    for port in plan.inputs:
+        shape = tuple(port.shape[axis] for axis in port.order)
+        scales = [step.part.scales[port.tensor] for step in plan.machine_steps if port.tensor in step.part.scales]
+        found[port.tensor] = scales[0].value(rng.integers(scales[0].low, scales[0].high + 1, (count, *shape))) if scales else rng.normal(0, 1, (count, *shape))
+    return found
 
 
 def _session_tensors(plan, open_target, inputs, progress):

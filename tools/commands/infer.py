@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run a compiled network on any number of inputs: golden model, virtual board or board, with the same bits.
+
+Weights are written once and stay in the target's memory. Inputs are FILE.npy, FILE.npz (its only array, or "x") or FILE.npz:key, the first axis
+counts them; with several inputs of a network NAME=FILE for each. --out gets one .npy for each output of the network.
+"""
+from ..errors import Exit, InputError
+from ..outputs import check_folder
+
+
+def arguments(parser):
+    parser.add_argument("plan", help="the folder that quintet compile wrote")
+    parser.add_argument("--on", metavar="TARGET", default="model", help="where to run it (default: model, the golden model of the plan's build)")
+    parser.add_argument("--input", metavar="FILE", action="append", required=True, help="inputs; NAME=FILE where the network has several")
+    parser.add_argument("--labels", metavar="FILE", help="class of each input: .npy, .npz:key, or an .npz with an array y")
+    parser.add_argument("--limit", metavar="N", type=int, help="the first N inputs only")
+    parser.add_argument("--out", metavar="DIR", help="folder for the outputs")
+
+
+def run(args, console):
+    from ..compiler.arrays import load_inputs, load_labels
+    from ..compiler.plan import load_plan
+    from ..targets.names import open_target, parse_target
+    target_name = parse_target(args.on)
+    plan = load_plan(args.plan)
+    if args.out is not None:
+        check_folder(args.out, "--out")
+    if args.limit is not None and args.limit < 1:
+        raise InputError(f"--limit {args.limit}: expected at least 1")
+    inputs = {name: array[:args.limit] for name, array in load_inputs(args.input, plan.inputs, "--input").items()}
+    count = len(next(iter(inputs.values())))
+    labels = None if args.labels is None else load_labels(args.labels, count)
+    from ..compiler.accuracy import check_labels, classified
+    check_labels(plan, labels)
+    from ..compiler.session import RunFailed, Session
+    name = f"model:{plan.isa}" if target_name.kind == "model" and target_name.isa is None else args.on
+    with console.progress() as progress:
+        target = open_target(name, progress=progress)
+        try:
+            with Session(plan, target, progress) as session:
+                outputs, report, info = session.outputs(**inputs), session.report, target.info
+        except RunFailed as error:
+            console.note(f"quintet: {error}")
+            console.result({"error": str(error), "exit": Exit.FAULT})
+            return Exit.FAULT
+    _save(args.out, outputs)
+    found = classified(outputs, labels)
+    _show(console, args, plan, info, report, found)
+    console.result({"network": plan.network, "isa": plan.isa, "target": name, "board": info.board, "clock_hz": info.clock_hz, **report.as_dict(), **found})
+    return Exit.OK
+
+
+def _save(folder, outputs):
+    if folder is None:
+        return
+    from ..jobs.arrays import encode
+    from ..outputs import place_below, write_places
+    names = {name: "".join(c if c.isalnum() or c in "._-" else "_" for c in name).lstrip(".") or "output" for name in outputs}
+    if len(set(names.values())) < len(names):
+        names = {name: f"{number}_{text}" for number, (name, text) in enumerate(names.items())}
+    write_places({place_below(folder, f"{names[name]}.npy"): encode(array) for name, array in outputs.items()})
+
+
+def _show(console, args, plan, info, report, found):
+    where = f"{info.board}, {info.preset or 'sizes of its own'}" if info.board else info.preset or "the plan's sizes"
+    console.out(f"{plan.network} for {plan.isa} on {args.on} ({where}): {report.inputs} inputs")
+    rows = []
+    if report.cycles:
+        each = report.cycles / report.inputs
+        rows.append(("cycles an input", f"{each:,.0f}", f"{plan.cycles:,.0f} estimated"))
+        if info.clock_hz:
+            rows.append(("by the core", f"{info.clock_hz / each:,.1f} inputs/s", f"{each / info.clock_hz * 1e3:.3f} ms at {info.clock_hz / 1e6:g} MHz"))
+    moving = report.input_seconds + report.run_seconds + report.output_seconds
+    if info.kind == "board" and moving:
+        rows.append(("through the link", f"{report.inputs / moving:,.1f} inputs/s", ""))
+    rows += [("constants, written and checked once", f"{report.constant_bytes:,} bytes", f"{report.load_seconds:.2f} s"),
+             ("written an input", f"{report.input_bytes / report.inputs:,.0f} bytes", ""), ("read an input", f"{report.output_bytes / report.inputs:,.0f} bytes", "")]
+    if report.host_seconds:
+        rows.append(("on the host", f"{report.host_seconds:.2f} s", ""))
+    console.table(("what", ">value", ""), rows)
+    if "correct" in found:
+        from ..jobs.recognition import recognised_text
+        console.out(recognised_text(found["correct"], report.inputs))
+    elif "classes" in found:
+        shown = ", ".join(map(str, found["classes"][:20])) + (" ..." if len(found["classes"]) > 20 else "")
+        console.out(f"first class of each input: {shown}")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One network on every core of a board, side by side."""
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from ..errors import QuintetError
+from .accuracy import agreement, signal_to_noise
+from .backends import backend_names
+from .backends.base import LoweringError
+from .evaluate import run_graph
+from .planning import Options, compile_graph, random_calibration
+from .report import plan_rows
+from .session import Session
+from .target_build import target_build
+from .verification import reference_tensors
+
+__all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_rows"]
+
+
+@dataclass
+class Cell:
+    """What one core makes of the network.
+
+    ``cycles`` of one input, ``measured`` or estimated; ``clock_hz`` that the board is built for; ``agreement``: share of inputs whose first class is the
+    float network's; ``snr``: dB against it; ``correct``: inputs of the label's class; ``memory``, ``moved``: bytes of main memory taken, and moved for an
+    input; ``refusal``: why there is none of this.
+    """
+    isa: str
+    preset: str | None = None
+    refusal: str | None = None
+    cycles: int | None = None
+    measured: bool = False
+    estimated: int | None = None
+    clock_hz: int | None = None
+    agreement: float | None = None
+    snr: float | None = None
+    correct: int | None = None
+    memory: int | None = None
+    moved: int | None = None
+    macs: int | None = None
+    layers: list = field(default_factory=list)
+    counters: dict = field(default_factory=dict)
+
+    @property
+    def milliseconds(self):
+        return None if not self.cycles or not self.clock_hz else self.cycles / self.clock_hz * 1e3
+
+
+@dataclass
+class NetworkComparison:
+    """``cells`` of all cores; ``inputs`` that they were judged by, ``correct`` of the float network."""
+    network: str
+    board: str
+    inputs: int
+    correct: int | None
+    cells: list
+    notes: list
+
+    def as_dict(self):
+        return {**asdict(self), "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells]}
+
+
+def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, host_steps=False, estimate=False, progress=None):
+    """The :class:`NetworkComparison` of a graph on a board.
+
+    Parameters
+    ----------
+    isas : names, each with ``?preset=`` or not; ``None``: all
+    calibration, inputs : dict, tensor name -> float64; ``None``: random, and those of calibration
+    labels : classes of ``inputs``
+    """
+    notes = []
+    if calibration is None:
+        notes.append("judged by RANDOM inputs, since nothing was given to calibrate with: accuracies mean nothing")
+        calibration = random_calibration(graph)
+    inputs = inputs or {name: array[:100] for name, array in calibration.items()}
+    exact = run_graph(graph, inputs)
+    cells = []
+    for isa in isas or backend_names():
+        name = isa.partition("?")[0]
+        try:
+            cells.append(_cell(graph, f"sim:{board}/{isa}", calibration, inputs, labels, exact, host_steps, estimate, progress))
+        except (QuintetError, LoweringError, ValueError) as error:
+            if name not in backend_names():
+                raise
+            cells.append(Cell(name, refusal=str(error)))
+    return NetworkComparison(graph.name, board, len(next(iter(inputs.values()))), None if labels is None else _correct(exact, graph, labels), cells, notes)
+
+
+def _correct(values, graph, labels):
+    scores = values[graph.outputs[0].tensor]
+    return int((scores.reshape(len(scores), -1).argmax(1) == labels).sum())
+
+
+def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimate, progress):
+    build = target_build(target)
+    plan = compile_graph(graph, build, calibration, Options(host_steps=host_steps), progress)
+    rows = plan_rows(plan)
+    cell = Cell(build.isa, build.preset, estimated=round(plan.cycles), cycles=round(plan.cycles), clock_hz=build.clock_hz, memory=plan.memory,
+                moved=sum(row["bytes"] for row in rows), macs=sum(row["macs"] for row in rows), layers=rows)
+    if progress is not None:
+        progress(f"{build.isa}: reference")
+    values = reference_tensors(plan, inputs)[1]
+    outputs = [port.tensor for port in graph.outputs]
+    cell.snr = signal_to_noise(np.concatenate([exact[name].ravel() for name in outputs]), np.concatenate([values[name].ravel() for name in outputs]))
+    if len(outputs) == 1 and exact[outputs[0]][0].size > 1:
+        cell.agreement = agreement(exact[outputs[0]], values[outputs[0]])
+        cell.correct = None if labels is None else _correct(values, graph, labels)
+    if not estimate:
+        from ..targets import open_target
+        with Session(plan, open_target(f"{build.target}&load=direct", progress), progress) as session:
+            # The first input may find the core empty; the second is what every other one takes.
+            for _ in range(2):
+                before = dict(session.report.counters)
+                session.run({name: array[:max(step.lowered.images for step in plan.machine_steps)] for name, array in inputs.items()})
+            counters = {name: value - before.get(name, 0) for name, value in session.report.counters.items()}
+        cell.counters, cell.measured = counters, True
+        cell.cycles = round(counters["cycles"] / max(step.lowered.images for step in plan.machine_steps))
+    return cell
+
+
+def comparison_rows(found):
+    """Columns and rows of a table."""
+    columns = ("core", ">cycles", ">ms", ">inputs/s", ">same class", ">SNR dB", *((">correct",) if found.correct is not None else ()), ">memory")
+    rows = []
+    if found.correct is not None:
+        rows.append(("float", "", "", "", "", "", f"{100 * found.correct / found.inputs:.1f} %", ""))
+    for cell in found.cells:
+        if cell.refusal:
+            rows.append((cell.isa, "refused", *[""] * (len(columns) - 2)))
+            continue
+        time = cell.milliseconds
+        rows.append((cell.isa, f"{cell.cycles:,}" + ("" if cell.measured else "*"), f"{time:.3f}" if time else "", f"{1e3 / time:,.0f}" if time else "",
+                     "" if cell.agreement is None else f"{100 * cell.agreement:.1f} %", f"{cell.snr:.1f}",
+                     *((f"{100 * cell.correct / found.inputs:.1f} %",) if cell.correct is not None else ("",) if found.correct is not None else ()),
+                     f"{cell.memory / 1024:,.0f} KiB"))
+    return columns, rows

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From a graph to a plan: passes, segments, quantiser, programs."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .backends import backend_class
+from .evaluate import run_graph
+from .partition import partition
+from .passes import simplify
+from .plan import HostStep, MachineStep, Plan
+from .quantise import quantise
+
+__all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
+
+#: Inputs that calibration looks at, at most.
+MOST_CALIBRATION = 256
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may ask of a compilation.
+
+    ``bits``: of activations, where the machine has a choice; ``equalise``: weights of neighbouring layers are balanced; ``percentile``: of ranges, ``None``:
+    by least square error; ``host_steps``: nodes that the machine cannot do may run on the host.
+    """
+    bits: int | None = None
+    equalise: bool = True
+    percentile: float | None = None
+    host_steps: bool = False
+
+
+@dataclass
+class Outline:
+    """What a plan will be made of, before anything is quantised: ``backend``, the simplified ``graph``, ``segments`` as pairs (on the machine, graph)."""
+    backend: object
+    graph: object
+    segments: list = field(default_factory=list)
+
+
+def outline(graph, build, options=None):
+    """The :class:`Outline` of a network for a build.
+
+    Raises
+    ------
+    UnsupportedNetwork
+        The machine cannot do some nodes; the message lists every one.
+    """
+    backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
+    graph = simplify(graph)
+    if backend.host_free:
+        graph = _own_form(backend, graph)
+    segments = []
+    for segment in partition(graph, backend, host_steps=(options or Options()).host_steps):
+        if not segment.machine:
+            segments.append((False, segment.graph))
+            continue
+        segments += [(True, part) for part in backend.split(backend.prepare(segment.graph))]
+    return Outline(backend, graph, segments)
+
+
+def _own_form(backend, graph):
+    """The graph as a machine takes it that leaves every layer's result to the host, once it has refused what it cannot do."""
+    partition(graph, backend)
+    return backend.prepare(graph)
+
+
+def random_calibration(graph, count=32, seed=0):
+    """Inputs of no meaning, tensor name -> float64: a bell curve, or the whole range of a quantised input."""
+    rng, found = np.random.default_rng(seed), {}
+    for port in graph.inputs:
+        shape = (count, *graph.shape(port.tensor))
+        if port.scale is None:
+            found[port.tensor] = rng.normal(0, 1, shape)
+        else:
+            low = -(1 << port.bits - 1) if port.signed else 0
+            found[port.tensor] = (rng.integers(low, low + (1 << port.bits), shape) - port.zero_point) * port.scale
+    return found
+
+
+def compile_graph(graph, build, calibration=None, options=None, progress=None):
+    """The :class:`Plan` of a network.
+
+    Parameters
+    ----------
+    graph : Graph, as imported
+    build : TargetBuild
+    calibration : dict, tensor name -> float64 with the first axis of inputs; ``None``: random, with a note
+    options : Options
+    progress : callable(what, done, total), optional
+
+    Raises
+    ------
+    UnsupportedNetwork, LoweringError
+    """
+    options = options or Options()
+    made = outline(graph, build, options)
+    notes = []
+    if calibration is None:
+        if not made.backend.floating:
+            notes.append("quantised for RANDOM inputs, since no calibration was given: results may be useless; give --calibrate with some hundred real inputs")
+        calibration = random_calibration(graph)
+    values = {name: np.asarray(array[:MOST_CALIBRATION], np.float64) for name, array in calibration.items()}
+    steps, parts = [], []
+    for number, (machine, part) in enumerate(made.segments):
+        if progress is not None:
+            progress(f"quantise {number + 1} of {len(made.segments)}" if machine else "calibrate")
+        given = {port.tensor: values[port.tensor] for port in part.inputs}
+        if machine:
+            quantised = quantise(part, made.backend, given, bits=options.bits, equalise=options.equalise, percentile=options.percentile)
+            parts.append(quantised)
+            steps.append(quantised)
+        else:
+            steps.append(HostStep(part))
+        values.update(run_graph(part, given))
+    if progress is not None:
+        progress("write programs")
+    programs = dict(zip(map(id, parts), made.backend.lower_all(parts), strict=True))
+    steps = [step if isinstance(step, HostStep) else MachineStep(step, programs[id(step)]) for step in steps]
+    return Plan(network=graph.name, isa=build.isa, preset=build.preset, board=build.board, params=build.params, memory_size=build.memory_size,
+                inputs=list(made.graph.inputs), outputs=list(made.graph.outputs), steps=steps, choices=[c for part in parts for c in part.choices], notes=notes)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a plan is, for people and as an object: layers, cycles, memory, what runs where."""
+from .plan import MachineStep
+
+__all__ = ["plan_object", "plan_rows", "show_plan"]
+
+
+def plan_rows(plan):
+    """Rows of every layer: name, what, where, multiplications, cycles, bytes, of one input; cycles are estimates."""
+    rows = []
+    for step in plan.steps:
+        if not isinstance(step, MachineStep):
+            rows += [{"layer": node.name, "kind": node.kind, "where": "host", "macs": 0, "cycles": 0, "bytes": 0} for node in step.graph.nodes]
+            continue
+        kinds = {node.name: node.kind for node in step.part.graph.nodes}
+        for span in step.lowered.layers:
+            kind = "+".join(kinds.get(name, "?") for name in span.nodes) or kinds.get(span.name, "?")
+            rows.append({"layer": span.name, "kind": kind, "where": plan.isa, "macs": span.macs, "cycles": round(span.cycles / step.lowered.images),
+                         "bytes": round(span.bytes / step.lowered.images)})
+    return rows
+
+
+def plan_object(plan, clock_hz=None):
+    rows = plan_rows(plan)
+    return {"network": plan.network, "isa": plan.isa, "preset": plan.preset, "board": plan.board, "params": plan.params, "memory": plan.memory,
+            "memory_size": plan.memory_size, "cycles_estimated": round(plan.cycles), "clock_hz": clock_hz, "macs": sum(row["macs"] for row in rows),
+            "programs": [len(step.lowered.program) for step in plan.machine_steps], "layers": rows, "choices": plan.choices, "notes": plan.notes}
+
+
+def show_plan(console, plan, clock_hz=None):
+    """The plan as a table on a :class:`~quintet.tools.console.Console`."""
+    rows = plan_rows(plan)
+    for note in plan.notes:
+        console.note(f"quintet: {note}")
+    console.table(("layer", "what", "on", ">MACs", ">cycles", ">bytes"),
+                  [(_short(row["layer"]), row["kind"], row["where"], f"{row['macs']:,}", f"{row['cycles']:,}" if row["where"] != "host" else "",
+                    f"{row['bytes']:,}" if row["where"] != "host" else "") for row in rows])
+    where = f"{plan.board}, {plan.preset}" if plan.board else plan.preset or "sizes of its own"
+    time = f", {plan.cycles / clock_hz * 1e3:.3f} ms at {clock_hz / 1e6:g} MHz" if clock_hz else ""
+    console.out(f"{plan.network} for {plan.isa} ({where}): {sum(row['macs'] for row in rows):,} multiplications and some {plan.cycles:,.0f} cycles an input{time}")
+    console.out(f"main memory: {plan.memory:,} of {plan.memory_size:,} bytes, programs {sum(len(s.lowered.program) for s in plan.machine_steps):,}")
+    host = [row["layer"] for row in rows if row["where"] == "host"]
+    if host:
+        console.out(f"on the host: {', '.join(host)}")
+
+
+def _short(name, most=28):
+    return name if len(name) <= most else "..." + name[3 - most:]
