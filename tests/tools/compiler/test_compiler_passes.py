@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Passes: the same network in fewer nodes."""
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.passes import RULES, apply, simplify
+from quintet.tools.compiler.ports import from_graph, to_graph
+from quintet.tools.compiler.shapes import node_shape
+from tests.tools.compiler.networks import KINDS, NETWORKS, Builder, graphs
+
+
+def users_values(graph, count=2, seed=0):
+    """Random arrays as the user gives them, by the names of the inputs."""
+    random = np.random.default_rng(seed)
+    return {port.name: random.normal(0, 1, (count, *port.shape)) for port in graph.inputs}
+
+
+def users_results(graph, values):
+    out = run_graph(graph, {port.tensor: to_graph(port, values[port.name]) for port in graph.inputs}, keep=True)
+    return {port.name: from_graph(port, out[port.tensor]) for port in graph.outputs}, out
+
+
+def check_equal(before, after):
+    """The same results, tensors of one name and shape have the same values, and the new graph is whole."""
+    values = users_values(before)
+    expected, expected_all = users_results(before, values)
+    result, result_all = users_results(after, values)
+    assert result.keys() == expected.keys()
+    for name, value in expected.items():
+        size = np.abs(value).max(initial=1.0)
+        np.testing.assert_allclose(result[name], value, rtol=0, atol=1e-9 * size, err_msg=name)
+    for name, value in result_all.items():
+        if name in expected_all:
+            size = np.abs(expected_all[name]).max(initial=1.0)
+            np.testing.assert_allclose(value, expected_all[name], rtol=0, atol=1e-9 * size, err_msg=name)
+    made = {port.tensor for port in after.inputs} | {name for name, tensor in after.tensors.items() if tensor.data is not None}
+    for node in after.nodes:
+        assert set(node.inputs) <= made, node.name
+        assert node_shape(node, *(after.shape(name) for name in node.inputs)) == tuple(after.shape(node.output)), node.name
+        made.add(node.output)
+    assert len({node.name for node in after.nodes}) == len(after.nodes)
+
+
+@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(graphs(most=8))
+def test_random_graphs_stay_what_they_are(graph):
+    check_equal(graph, simplify(graph))
+
+
+_AFFINE = ("conv", "depthwise", "grouped", "dense", "affine", "add", "sub", "mul", "div", "pad", "relu", "clip", "leaky", "averagepool", "maxpool")
+_MOVING = ("transpose", "reshape", "dense", "add", "mul", "relu", "sigmoid", "softmax", "conv", "slice", "concat", "reduce")
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(graphs(_AFFINE, most=6))
+def test_graphs_of_layers_and_factors_stay_what_they_are(graph):
+    check_equal(graph, simplify(graph))
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(graphs(_MOVING, most=8))
+def test_graphs_that_move_elements_stay_what_they_are(graph):
+    check_equal(graph, simplify(graph))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_stay_what_they_are_and_lose_their_activations(name):
+    graph = NETWORKS[name][1]()
+    simple = simplify(graph)
+    check_equal(graph, simple)
+    assert not [node for node in simple.nodes if node.kind == "activation"]
+    assert simplify(simple).nodes and len(simplify(simple).nodes) == len(simple.nodes)
+
+
+def kinds(graph):
+    return [node.kind for node in graph.nodes]
+
+
+def test_the_graph_that_goes_in_is_not_changed():
+    graph = NETWORKS["resnet8"][1]()
+    before = [(node.name, list(node.inputs), node.output) for node in graph.nodes]
+    simplify(graph)
+    assert before == [(node.name, list(node.inputs), node.output) for node in graph.nodes]
+
+
+def test_normalisation_and_activation_go_into_the_convolution_in_front():
+    b = Builder("n", (5, 5, 3))
+    b.conv(4, (3, 3), bias=False)
+    b.add(g.Affine, scale=1 + b.normal(4), shift=b.normal(4))
+    b.act("relu")
+    graph = b.finish()
+    simple = simplify(graph)
+    check_equal(graph, simple)
+    node, = simple.nodes
+    assert (node.kind, node.activation.function, node.output, node.name) == ("conv", "relu", b.here, "conv_0")
+    assert node.origin == "Conv+Affine+Activation"
+
+
+@pytest.mark.parametrize("padding, kinds_left", [((0, 0, 0, 0), ["conv"]), ((1, 1, 1, 1), ["affine", "conv"])])
+def test_a_shift_before_a_convolution_does_not_reach_its_padding(padding, kinds_left):
+    b = Builder("n", (5, 5, 4))
+    b.add(g.Affine, scale=1 + b.normal(4), shift=1 + b.normal(4))
+    b.conv(6, (3, 3), padding=padding, groups=2)
+    graph = b.finish()
+    simple = simplify(graph)
+    check_equal(graph, simple)
+    assert [kind.replace("grouped", "conv") for kind in kinds(simple)] == kinds_left
+
+
+def test_a_factor_before_padding_goes_in():
+    b = Builder("n", (5, 5, 4))
+    b.add(g.Affine, scale=1 + b.normal(4), shift=np.zeros(4))
+    b.conv(6, (3, 3))
+    simple = simplify(b.finish())
+    check_equal(b.graph, simple)
+    assert kinds(simple) == ["conv"] and simple.nodes[0].bias is not None
+
+
+@pytest.mark.parametrize("kind, attributes, value, relu, folded", [
+    (g.Conv, {}, 0.0, False, True), (g.Conv, {}, 0.5, False, False),
+    (g.MaxPool, {}, 0.0, True, True), (g.MaxPool, {}, 0.0, False, False), (g.MaxPool, {}, 0.5, True, False),
+    (g.AveragePool, {"include_padding": False}, 0.0, False, True), (g.AveragePool, {"padding": (1, 0, 0, 0)}, 0.0, False, True),
+    (g.AveragePool, {"padding": (1, 0, 0, 0), "include_padding": False}, 0.0, False, False)])
+def test_borders_go_into_windows_that_make_the_same(kind, attributes, value, relu, folded):
+    b = Builder("n", (5, 5, 2))
+    b.act("relu" if relu else "tanh")
+    b.add(g.Pad, before=(1, 0, 0), after=(1, 1, 0), value=value)
+    if kind is g.Conv:
+        b.conv(3, (3, 2), padding=(0, 0, 0, 0))
+    else:
+        b.add(kind, window=(3, 2), stride=(1, 1), **attributes)
+    simple = simplify(b.finish())
+    check_equal(b.graph, simple)
+    assert ("pad" not in kinds(simple)) == folded
+
+
+def test_products_and_sums_with_constants_are_one_dense_layer():
+    b = Builder("n", (6,))
+    b.add(g.Binary, b.here, b.constant(np.arange(1.0, 7)), function="div")
+    b.dense(4, bias=False)
+    b.add(g.Binary, b.constant(b.normal(4)), b.here, function="add")
+    b.add(g.Binary, b.here, b.constant(2.0), function="mul")
+    b.add(g.Binary, b.constant(1.0), b.here, function="sub")
+    simple = simplify(b.finish())
+    check_equal(b.graph, simple)
+    assert kinds(simple) == ["dense"]
+
+
+def test_a_result_that_others_read_is_not_fused_away():
+    b = Builder("n", (6,))
+    first = b.dense(4)
+    b.act("relu")
+    b.finish(first, b.here)
+    simple = simplify(b.graph)
+    check_equal(b.graph, simple)
+    assert kinds(simple) == ["dense", "activation"]
+
+
+def test_limits_in_a_row_are_one():
+    b = Builder("n", (6,))
+    b.dense(4)
+    b.act("relu")
+    b.act("clip", high=6.0)
+    simple = simplify(b.finish())
+    check_equal(b.graph, simple)
+    node, = simple.nodes
+    assert (node.activation.function, node.activation.low, node.activation.high) == ("clip", 0.0, 6.0)
+
+
+def test_transposes_around_a_sum_go_into_ports_and_dense_weights():
+    """As a network in channels, rows, columns has it: nothing of its order is left."""
+    b = Builder("n", (4, 6, 5))
+    maps = b.add(g.Transpose, order=(1, 2, 0))
+    b.conv(4, (3, 3), maps)
+    first = b.add(g.Transpose, order=(2, 0, 1))
+    b.act("sigmoid")
+    shared = b.add(g.Binary, b.here, b.constant(b.normal(4, 1, 1)), function="add")
+    b.add(g.Reshape, shape=(120,))
+    b.dense(3)
+    simple = simplify(b.finish(b.here, shared))
+    check_equal(b.graph, simple)
+    assert kinds(simple) == ["conv", "activation", "affine", "dense"]
+    assert simple.inputs[0].order == (1, 2, 0) and simple.outputs[1].order == (1, 2, 0)
+    assert first not in simple.tensors
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("function, kind", [("mean", "averagepool"), ("max", "maxpool")])
+def test_reductions_over_a_map_are_pools(keep, function, kind):
+    b = Builder("n", (4, 6, 5))
+    b.add(g.Reduce, function=function, axes=(0, 1), keep=keep)
+    b.dense(3)
+    simple = simplify(b.finish())
+    check_equal(b.graph, simple)
+    assert kinds(simple) == [kind, "dense"]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_recurrent_layer_gives_its_last_state_alone(reverse):
+    b = Builder("n", (4, 6))
+    b.gru(3, reverse=reverse)
+    at = 0 if reverse else 3
+    b.add(g.Slice, start=(at, 0), stop=(at + 1, 3), step=(1, 1))
+    b.dense(2)
+    simple = simplify(b.finish())
+    check_equal(b.graph, simple)
+    assert kinds(simple) == ["gru", "dense"] and simple.nodes[0].last
+
+
+def test_a_spelled_normalisation_of_the_layer_is_one_node():
+    b = Builder("n", (4, 6))
+    x = b.here
+    d = b.add(g.Binary, x, b.add(g.Reduce, function="mean", axes=(-1,), keep=True), function="sub")
+    variance = b.add(g.Reduce, b.add(g.Binary, d, d, function="mul"), function="mean", axes=(-1,), keep=True)
+    root = b.act("sqrt", b.add(g.Binary, variance, b.constant(1e-3), function="add"))
+    b.add(g.Binary, d, root, function="div")
+    b.add(g.Binary, b.here, b.constant(b.normal(6)), function="mul")
+    b.add(g.Binary, b.here, b.constant(b.normal(6)), function="add")
+    simple = simplify(b.finish())
+    check_equal(b.graph, simple)
+    assert kinds(simple) == ["layernorm"] and simple.nodes[0].epsilon == 1e-3
+
+
+def test_a_gated_input_is_hard_swish():
+    b = Builder("n", (4, 6))
+    b.add(g.Binary, b.here, b.act("hard_sigmoid", alpha=0.2, beta=0.5), function="mul")
+    simple = simplify(b.finish())
+    check_equal(b.graph, simple)
+    assert simple.nodes[0].function == "hard_swish" and len(simple.nodes) == 1
+
+
+def test_scales_of_a_quantised_model_go_with_what_stays():
+    b = Builder("n", (5, 5, 3))
+    b.conv(4, (3, 3))
+    b.graph.nodes[0].weight_scale = np.full(4, 0.01)
+    b.add(g.Affine, scale=np.array([2.0, -4, 1, 1]), shift=np.zeros(4))
+    b.act("relu")
+    b.graph.tensors[b.here].scale = 0.125
+    b.add(g.Reshape, shape=(5, 5, 4))
+    simple = simplify(b.finish())
+    assert simple.tensors["activation_2:0"].scale == 0.125
+    np.testing.assert_allclose(simple.nodes[0].weight_scale, [0.02, 0.04, 0.01, 0.01])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_pass_by_itself_keeps_the_network(rule):
+    from hypothesis import seed
+
+    @seed(1)
+    @settings(max_examples=15, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(graphs(tuple(KINDS), most=6))
+    def alone(graph):
+        check_equal(graph, apply(graph, [RULES[rule]]))
+    alone()
+
+
+def test_what_depends_on_no_input_is_computed_once_and_what_nobody_reads_is_dropped():
+    b = Builder("n", (4, 6))
+    x = b.here
+    constant = b.add(g.Binary, b.constant(np.ones(6)), b.constant(b.normal(6)), function="mul")
+    constant = b.act("exp", constant)
+    b.act("tanh", x)
+    b.add(g.Binary, x, constant, function="add")
+    b.act("sigmoid")
+    simple = simplify(b.finish())
+    check_equal(b.graph, simple)
+    assert kinds(simple) == ["affine", "activation"]
+    assert {name for name, tensor in simple.tensors.items() if tensor.data is not None} == set()

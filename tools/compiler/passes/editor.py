@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Graph that passes change: who makes and who reads a tensor is known at every moment."""
+from dataclasses import replace
+
+from ..graph import Graph, Tensor
+from ..shapes import node_shape
+
+__all__ = ["Editor"]
+
+
+class Editor:
+    """A copy of a graph.
+
+    Attributes
+    ----------
+    nodes : dict, name -> node, each after those whose results it reads
+    tensors : dict, name -> Tensor
+    inputs, outputs : lists of ports
+    """
+    def __init__(self, graph):
+        self.name = graph.name
+        self.nodes, self.makers, self._readers = {}, {}, {}
+        self.tensors = {name: replace(tensor) for name, tensor in graph.tensors.items()}
+        self.inputs, self.outputs = list(graph.inputs), list(graph.outputs)
+        for node in graph.nodes:
+            self.put(replace(node, inputs=list(node.inputs)))
+
+    def graph(self):
+        """The graph as it is now, without tensors that nobody knows."""
+        nodes = list(self.nodes.values())
+        known = {name for node in nodes for name in (*node.inputs, node.output)} | {port.tensor for port in (*self.inputs, *self.outputs)}
+        return Graph(self.name, list(self.inputs), list(self.outputs), nodes, {name: tensor for name, tensor in self.tensors.items() if name in known})
+
+    def shape(self, tensor):
+        return self.tensors[tensor].shape
+
+    def data(self, tensor):
+        """Values of a constant, ``None`` of a tensor that flows."""
+        return self.tensors[tensor].data
+
+    def maker(self, tensor, kind=object):
+        """The node that makes a tensor, if it is one of class ``kind``, else ``None``."""
+        node = self.nodes.get(self.makers.get(tensor))
+        return node if isinstance(node, kind) else None
+
+    def kept(self, tensor):
+        """Whether it is an output of the network."""
+        return any(port.tensor == tensor for port in self.outputs)
+
+    def readers(self, tensor):
+        return [self.nodes[name] for name in self._readers.get(tensor, ())]
+
+    def sole_reader(self, tensor):
+        """The only node that reads it and reads it once, where it is no output; else ``None``."""
+        readers = self.readers(tensor)
+        if len(readers) != 1 or self.kept(tensor) or readers[0].inputs.count(tensor) != 1:
+            return None
+        return readers[0]
+
+    def sole_source(self, node, kind):
+        """The node of class ``kind`` that makes the first operand of ``node`` for it alone, else ``None``."""
+        made = self.maker(node.inputs[0], kind)
+        return made if made is not None and self.sole_reader(made.output) is node else None
+
+    # Changes
+
+    def put(self, node):
+        """Add a node, or put it in the place of the one that has its name."""
+        old = self.nodes.get(node.name)
+        if old is not None:
+            self._forget(old)
+        self.nodes[node.name] = node
+        self.makers[node.output] = node.name
+        for tensor in node.inputs:
+            self._readers.setdefault(tensor, {})[node.name] = None
+
+    def _forget(self, node):
+        if self.makers.get(node.output) == node.name:
+            del self.makers[node.output]
+        for tensor in set(node.inputs):
+            del self._readers[tensor][node.name]
+
+    def remove(self, node):
+        self._forget(node)
+        del self.nodes[node.name]
+
+    def join(self, first, second, **changes):
+        """``first`` does what ``second``, the reader of its result, did: it makes that node's tensor, with ``changes``."""
+        self.remove(second)
+        origin = first.origin if not second.origin or second.origin == first.origin else f"{first.origin}+{second.origin}"
+        self.put(replace(first, output=second.output, origin=origin, **changes))
+
+    def swallow(self, first, second, **changes):
+        """``second`` does what ``first``, the maker of its first operand, did: it reads that node's operand, with ``changes``."""
+        origin = second.origin if not first.origin or second.origin == first.origin else f"{first.origin}+{second.origin}"
+        self.put(replace(second, inputs=[first.inputs[0], *second.inputs[1:]], origin=origin, **changes))
+        if not self.readers(first.output) and not self.kept(first.output):
+            self.remove(first)
+
+    def bypass(self, node, tensor):
+        """Take a node away: who read its result reads ``tensor``, of the same shape."""
+        self.remove(node)
+        old, new = self.tensors[node.output], self.tensors[tensor]
+        if new.scale is None and new.data is None:
+            new.scale, new.zero_point, new.bits, new.signed = old.scale, old.zero_point, old.bits, old.signed
+        for reader in self.readers(node.output):
+            self.put(replace(reader, inputs=[tensor if name == node.output else name for name in reader.inputs]))
+        self.outputs = [replace(port, tensor=tensor) if port.tensor == node.output else port for port in self.outputs]
+
+    def put_before(self, node, added):
+        """Add the node ``added`` in front of ``node``; its result gets a tensor."""
+        self.tensors[added.output] = Tensor(added.output, node_shape(added, *(self.shape(name) for name in added.inputs)))
+        self._put_at(list(self.nodes).index(node.name), added)
+
+    def put_behind(self, node, added):
+        """Add the node ``added`` behind ``node``; its result has a tensor."""
+        self._put_at(list(self.nodes).index(node.name) + 1, added)
+
+    def _put_at(self, place, added):
+        behind = list(self.nodes)[place:]
+        self.put(added)
+        for name in behind:
+            self.nodes[name] = self.nodes.pop(name)
+
+    def unused(self, wanted, names):
+        """``wanted``, or with a number behind it where ``names`` has it."""
+        name, number = wanted, 1
+        while name in names:
+            name, number = f"{wanted}_{number}", number + 1
+        return name
+
+    def constant(self, wanted, data):
+        """Name of a new constant."""
+        name = self.unused(wanted, self.tensors)
+        self.tensors[name] = Tensor(name, data.shape, data)
+        return name
+
+    def drop_dead(self):
+        """Take away nodes whose results nobody reads."""
+        for node in reversed(list(self.nodes.values())):
+            if not self.readers(node.output) and not self.kept(node.output):
+                self.remove(node)
