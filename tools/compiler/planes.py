@@ -36,7 +36,7 @@ class BitPlanes:
     def write(self, memory, values, base=0):
         """Put whole numbers into ``memory`` (uint8, its first byte at address ``base``), which holds the program's words."""
         values = np.asarray(values, np.int64)
-        flat = values.reshape(-1, values.shape[-1])
+        flat = values.reshape(max(vector for vector, *_ in self.slots) + 1, -1)
         words = memory.view("<u2")
         bits = np.arange(self.width)[:, None]
         for vector, first, count, at in self.slots:

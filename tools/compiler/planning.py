@@ -43,26 +43,21 @@ def outline(graph, build, options=None):
 
     Raises
     ------
-    UnsupportedNetwork
+    PartitionError
         The machine cannot do some nodes; the message lists every one.
     """
     backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
-    graph = simplify(graph)
+    graph, host_steps = simplify(graph), (options or Options()).host_steps or backend.host_free
     if backend.host_free:
-        graph = _own_form(backend, graph)
+        partition(graph, backend, host_steps=True)      # refuses what neither may do
+        graph = backend.prepare(graph)
     segments = []
-    for segment in partition(graph, backend, host_steps=(options or Options()).host_steps):
-        if not segment.machine:
+    for segment in partition(graph, backend, host_steps=host_steps):
+        if segment.on_host:
             segments.append((False, segment.graph))
             continue
         segments += [(True, part) for part in backend.split(backend.prepare(segment.graph))]
     return Outline(backend, graph, segments)
-
-
-def _own_form(backend, graph):
-    """The graph as a machine takes it that leaves every layer's result to the host, once it has refused what it cannot do."""
-    partition(graph, backend)
-    return backend.prepare(graph)
 
 
 def random_calibration(graph, count=32, seed=0):
@@ -91,7 +86,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
 
     Raises
     ------
-    UnsupportedNetwork, LoweringError
+    PartitionError, LoweringError
     """
     options = options or Options()
     made = outline(graph, build, options)

@@ -164,12 +164,12 @@ def _name_writer(plan, difference, inputs, openers):
 
 
 def _instruction(plan, lowered, pc):
-    """The assembly text of the instruction at ``pc``."""
+    """The assembly text of the instruction at ``pc``, where a program is a row of words of one size."""
     from ...gateware.cores import open_room
     from ...gateware.isa.asm import disassemble
-    step = open_room(plan.isa).isa.ISA
-    try:
-        lines = disassemble(open_room(plan.isa).software.SOFTWARE, lowered.program).splitlines()
-        return lines[(pc - lowered.program_at) // step.word_bytes].strip()
-    except (AttributeError, IndexError, ValueError):
+    software = open_room(plan.isa).software.SOFTWARE
+    size, = {storage.size for storage in software.isa.storage} if len(software.isa.storage) == 1 else (0,)
+    at = pc - lowered.program_at
+    if software.listing is not None or not size or not 0 <= at <= len(lowered.program) - size:
         return None
+    return disassemble(software, lowered.program[at:at + size], plan.params).strip()

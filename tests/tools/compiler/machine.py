@@ -22,8 +22,9 @@ def random_quantised(graph, backend, seed, bits=None, most=None, shift=None):
             weights = rng.integers(-limit, limit, node.weights.shape)
             out = node.weights.shape[0]
             low, high = arithmetic.shifts
+            most_bias = min(limit << 4, 1 << arithmetic.bias_bits - 1)
             places = int(np.clip(np.log2(limit * np.sqrt(weights[0].size)) - 1, low, high)) if shift is None else shift
-            bias = None if node.bias is None else rng.integers(-(limit << 4), limit << 4, out)
+            bias = None if node.bias is None else rng.integers(-most_bias, most_bias, out)
             layers[node.name] = Integer(weights=weights, bias=bias, shift=np.full(out, places), bias_shift=np.zeros(out, np.int64))
     return Quantised(graph=graph, scales=scales, layers=layers)
 
