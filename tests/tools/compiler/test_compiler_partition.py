@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Networks cut between machine and host, and what is refused."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quintet.tools.compiler import graph as g
+from quintet.tools.compiler import partition as partition_module
+from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, Backend, Verdict
+from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.partition import PartitionError, partition, verdicts
+from tests.tools.compiler.networks import NETWORKS, Builder, graphs, inputs_of
+
+
+class Machine(Backend):
+    """Runs what ``answers`` says of a node's kind; nothing else."""
+    isa = "machine"
+
+    def __init__(self, answers):
+        super().__init__(params={}, memory_size=1 << 16)
+        self.answers = answers
+
+    def verdict(self, graph, node):
+        return self.answers.get(node.kind, Verdict(NO, f"no {node.kind}; conv is taken"))
+
+    def reference(self, quantised, inputs, keep=False):
+        raise NotImplementedError
+
+    def lower(self, quantised, *, keep=False):
+        raise NotImplementedError
+
+
+YES = Verdict(NATIVE)
+
+
+def run_segments(segments, values):
+    """All segments one after the other, each on what those before it gave."""
+    known = dict(values)
+    for segment in segments:
+        graph = segment.graph
+        known.update(run_graph(graph, {port.tensor: known[port.tensor] for port in graph.inputs}))
+    return known
+
+
+def test_a_last_softmax_is_the_hosts():
+    graph = NETWORKS["resnet8"][1]()
+    machine = Machine({kind: YES for kind in ("conv", "activation", "binary", "averagepool")} | {"dense": Verdict(DECOMPOSED, "as a convolution")})
+    segments = partition(graph, machine)
+    assert [(s.on_host, len(s.graph.nodes)) for s in segments] == [(False, len(graph.nodes) - 1), (True, 1)]
+    assert [port.tensor for port in segments[0].graph.outputs] == segments[1].graph.nodes[0].inputs
+    assert segments[1].graph.outputs == graph.outputs and segments[0].graph.inputs == graph.inputs
+
+
+def test_a_softmax_that_the_machine_runs_stays_there():
+    graph = NETWORKS["autoencoder"][1]()
+    assert [s.on_host for s in partition(graph, Machine({"dense": YES, "activation": YES}))] == [False]
+
+
+def test_orders_of_inputs_and_outputs_are_the_hosts_and_those_in_between_are_refused():
+    b = Builder("n", (4, 4, 4))
+    b.add(g.Transpose, order=(1, 2, 0))
+    b.conv(4, (1, 1))
+    b.add(g.Transpose, order=(2, 0, 1))
+    outer = b.here
+    b.add(g.Softmax)
+    graph = b.finish()
+    machine = Machine({"conv": YES})
+    assert [s.on_host for s in partition(graph, machine)] == [True, False, True]
+    b.graph.outputs.clear()
+    b.conv(3, (1, 1), outer)
+    with pytest.raises(PartitionError) as caught:
+        partition(b.finish(), machine)
+    assert [refusal.name for refusal in caught.value.refusals] == ["transpose_2"]
+
+
+def test_every_refused_node_is_listed_with_who_would_run_it(monkeypatch):
+    b = Builder("n", (4, 4, 2))
+    b.conv(2, (1, 1))
+    b.act("tanh")
+    b.add(g.Pad, before=(1, 1, 0), after=(0, 0, 0), value=1.0)
+    b.conv(2, (1, 1))
+    graph = b.finish()
+    monkeypatch.setattr(partition_module, "_neighbours", lambda isa: {"other": Machine({"activation": YES}), "third": Machine({"activation": YES, "pad": YES})})
+    machine = Machine({"conv": YES, "activation": Verdict(HOST, "tanh by a table is too coarse")})
+    with pytest.raises(PartitionError) as caught:
+        partition(graph, machine)
+    assert str(caught.value).splitlines() == [
+        "machine cannot run this network:",
+        "  activation_1 (Activation): tanh by a table is too coarse; the host does it with --host-steps; other, third would run it",
+        "  pad_2 (Pad): no pad; conv is taken; third would run it"]
+    with pytest.raises(PartitionError) as caught:
+        partition(graph, machine, host_steps=True)
+    assert [refusal.name for refusal in caught.value.refusals] == ["pad_2"]
+
+
+def test_the_others_are_asked_with_their_default_builds():
+    from quintet.tools.compiler.backends import backend_names
+    found = partition_module._neighbours("machine")
+    assert list(found) == backend_names()
+    assert all(backend.params for backend in found.values())
+
+
+def test_verdicts_are_one_a_node():
+    graph = NETWORKS["lstm_classifier"][1]()
+    assert [(node.kind, verdict.runs) for node, verdict in verdicts(graph, Machine({"dense": YES}))] == [
+        ("lstm", False), ("dense", True), ("softmax", False)]
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(graphs(most=8), st.integers(0, 2**32 - 1))
+def test_segments_together_are_the_network(graph, seed):
+    """Whatever runs where: each segment reads only what is there, and the results are the network's."""
+    random = np.random.default_rng(seed)
+    here = {kind: YES if random.random() < 0.5 else Verdict(HOST, "by the host") for kind in {node.kind for node in graph.nodes}}
+    segments = partition(graph, Machine(here), host_steps=True)
+    assert all(a.on_host != b.on_host for a, b in zip(segments, segments[1:], strict=False))
+    assert sorted(node.name for s in segments for node in s.graph.nodes) == sorted(node.name for node in graph.nodes)
+    values = inputs_of(graph)
+    known = run_segments(segments, values)
+    for name, value in run_graph(graph, values).items():
+        np.testing.assert_array_equal(known[name], value)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A network cut into segments: on the machine, or on the host. What neither may run is refused, every node at once."""
+from dataclasses import dataclass
+
+from ...gateware.cores import RoomError, open_room
+from ..errors import InputError
+from .backends import backend_class, backend_names
+from .backends.base import HOST, NO
+from .graph import Graph, Port, Reduce, Reshape, Softmax, Transpose
+
+__all__ = ["PartitionError", "Refusal", "Segment", "partition", "verdicts"]
+
+_LAYOUT = (Reshape, Transpose)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A node that the machine does not run and the host may not.
+
+    Attributes
+    ----------
+    name, kind : of the node; ``origin``: its operators in the model's file
+    answer : HOST or NO, as the back end's verdict has it
+    reason : str
+    others : names of the instruction sets that would run it
+    """
+    name: str
+    kind: str
+    origin: str
+    answer: str
+    reason: str
+    others: tuple = ()
+
+    def __str__(self):
+        host = "; the host does it with --host-steps" if self.answer == HOST else ""
+        others = f"; {', '.join(self.others)} would run it" if self.others else ""
+        return f"{self.name} ({self.origin or self.kind}): {self.reason}{host}{others}"
+
+
+class PartitionError(InputError):
+    """A network that a machine cannot run; ``refusals``: all nodes at fault."""
+    def __init__(self, isa, refusals):
+        super().__init__(f"{isa} cannot run this network:" + "".join(f"\n  {refusal}" for refusal in refusals))
+        self.refusals = refusals
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A part of a network that runs in one go.
+
+    Attributes
+    ----------
+    on_host : bool, by numpy on the host, else on the machine
+    graph : Graph with these nodes; its ports are the tensors that come from other segments and that go to them, and the network's own
+    """
+    on_host: bool
+    graph: Graph
+
+
+def verdicts(graph, backend):
+    """List of (node, Verdict), one for every node of the graph."""
+    return [(node, backend.verdict(graph, node)) for node in graph.nodes]
+
+
+def partition(graph, backend, *, host_steps=False, others=True):
+    """Segments of a network, in the order in which they run.
+
+    Parameters
+    ----------
+    graph : Graph, after the passes
+    backend : Backend of the machine
+    host_steps : bool, the host may run any node; without it only what stands last (softmax, argmax) or moves an input's or output's elements
+    others : bool, ask the other instruction sets about refused nodes
+
+    Raises
+    ------
+    PartitionError
+        The message lists every node that can run nowhere.
+    """
+    answers = {node.name: verdict for node, verdict in verdicts(graph, backend)}
+    at_edge = _edge(graph, {name for name, verdict in answers.items() if not verdict.runs})
+    places, refused = {}, []
+    for node in graph.nodes:
+        verdict = answers[node.name]
+        places[node.name] = not verdict.runs
+        if not verdict.runs and node.name not in at_edge and (verdict.answer == NO or not host_steps):
+            refused.append((node, verdict))
+    if refused:
+        neighbours = _neighbours(backend.isa) if others else {}
+        raise PartitionError(backend.isa, [
+            Refusal(node.name, node.kind, node.origin, verdict.answer, verdict.reason,
+                    tuple(isa for isa, other in neighbours.items() if other.verdict(graph, node).runs)) for node, verdict in refused])
+    return [Segment(on_host, _part(graph, nodes)) for on_host, nodes in _grouped(graph, places)]
+
+
+def _edge(graph, off):
+    """Names of the nodes out of ``off`` (those that the machine does not run) that the host runs without being asked: a softmax or argmax of
+    which the machine needs nothing more, changes of layout of inputs and of outputs."""
+    made = {node.output: node for node in graph.nodes}
+    readers = {}
+    for node in graph.nodes:
+        for name in node.inputs:
+            readers.setdefault(name, []).append(node)
+    last, first = set(), set()
+    for node in reversed(graph.nodes):
+        final = isinstance(node, (Softmax, *_LAYOUT)) or isinstance(node, Reduce) and node.function == "argmax"
+        if node.name in off and final and all(reader.name in last for reader in readers.get(node.output, ())):
+            last.add(node.name)
+    for node in graph.nodes:
+        if node.name in off and isinstance(node, _LAYOUT) and all(name not in made or made[name].name in first for name in node.inputs):
+            first.add(node.name)
+    return last | first
+
+
+def _neighbours(isa):
+    """Name -> back end of every other instruction set, as its default preset builds it."""
+    found = {}
+    for name in backend_names():
+        if name == isa:
+            continue
+        try:
+            space = open_room(name).params.SPACE
+        except RoomError:
+            continue
+        # Memory is no matter of a verdict.
+        found[name] = backend_class(name)(params=space.resolve(), memory_size=1 << 32)
+    return found
+
+
+def _grouped(graph, on_host):
+    """Nodes in turns of the machine and the host, as few turns as their order lets: (whether on the host, nodes)."""
+    made = {node.output for node in graph.nodes}
+    waiting, done, groups = list(graph.nodes), set(), []
+    # A network begins where its first node runs.
+    turn = on_host[waiting[0].name] if waiting else False
+    while waiting:
+        group, left = [], []
+        for node in waiting:
+            if on_host[node.name] == turn and all(name in done or name not in made for name in node.inputs):
+                group.append(node)
+                done.add(node.output)
+            else:
+                left.append(node)
+        if group:
+            groups.append((turn, group))
+        waiting, turn = left, not turn
+    return groups
+
+
+def _part(graph, nodes):
+    """The graph of ``nodes`` alone."""
+    made, read = {node.output for node in nodes}, {name for node in nodes for name in node.inputs}
+    mine = {node.name for node in nodes}
+    wanted = {port.tensor for port in graph.outputs} | {name for node in graph.nodes if node.name not in mine for name in node.inputs}
+    own = {port.tensor: port for port in graph.inputs}
+    inputs = [own.get(name) or _port(graph, name) for name in graph.tensors if name in read - made and graph.tensors[name].data is None]
+    outputs = [port for port in graph.outputs if port.tensor in made]
+    outputs += [_port(graph, name) for name in graph.tensors if name in made & wanted - {port.tensor for port in outputs}]
+    return Graph(graph.name, inputs, outputs, list(nodes), {name: tensor for name, tensor in graph.tensors.items() if name in made | read})
+
+
+def _port(graph, name):
+    shape = graph.shape(name)
+    return Port(name, name, tuple(range(len(shape))), tuple(shape))
