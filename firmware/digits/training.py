@@ -10,9 +10,11 @@ import numpy as np
 
 from . import FOLDER, IMAGES, with_bias
 
-__all__ = ["HIDDEN", "accuracy", "augment", "best_of", "load", "main", "margin", "split", "train"]
+__all__ = ["CALIBRATION", "HIDDEN", "accuracy", "augment", "best_of", "load", "main", "margin", "split", "train"]
 
 HIDDEN = 32
+#: Training images that are shipped, to calibrate a quantiser with.
+CALIBRATION = 128
 _SEED = 2026
 
 
@@ -143,7 +145,7 @@ def main(argv=None):
     print(f"float: held out {accuracy(np.maximum(with_bias(test) @ w1, 0) @ w2, answers):.4f}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(options.out, images=test.astype(np.uint8), labels=answers.astype(np.uint8), held_out=held.astype(np.uint16),
-                        float_w1=w1, float_w2=w2)
+                        calibration=images[:CALIBRATION].astype(np.uint8), float_w1=w1, float_w2=w2)
     print(f"wrote {options.out}")
 
 

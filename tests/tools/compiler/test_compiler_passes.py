@@ -269,3 +269,14 @@ def test_what_depends_on_no_input_is_computed_once_and_what_nobody_reads_is_drop
     check_equal(b.graph, simple)
     assert kinds(simple) == ["affine", "activation"]
     assert {name for name, tensor in simple.tensors.items() if tensor.data is not None} == set()
+
+
+def test_one_factor_for_all_elements_goes_through_a_reshape_into_the_layer():
+    made = Builder("scaled", (12,))
+    made.add(g.Affine, scale=np.full(12, 0.25), shift=np.zeros(12))
+    made.add(g.Reshape, shape=(3, 4, 1))
+    made.conv(2, (3, 3))
+    graph = made.finish()
+    after = simplify(graph)
+    assert [node.kind for node in after.nodes] == ["reshape", "conv"]
+    check_equal(graph, after)

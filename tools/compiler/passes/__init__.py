@@ -10,7 +10,7 @@ RULES = {rule.__name__: rule for rule in (
     constants.fold_constants, constants.remove_no_ops,
     windows.pool_reductions, recurrent.take_last_state, normal.recognise_layer_norm,
     moving.merge_reshapes, moving.merge_transposes, moving.sink_transposes, moving.move_into_dense, moving.move_into_ports,
-    affine.binary_to_affine, affine.merge_affines, affine.fold_behind, affine.fold_before,
+    affine.binary_to_affine, affine.merge_affines, affine.sink_affines, affine.fold_behind, affine.fold_before,
     padding.fold_padding, activations.plainer_activation, activations.recognise_hard_swish, activations.merge_limits, activations.fuse_activation,
 )}
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..graph import Affine, Binary, Conv, Dense, LayerNorm
+from ..graph import Affine, Binary, Conv, Dense, LayerNorm, Reshape, Tensor, Transpose
 
-__all__ = ["binary_to_affine", "fold_before", "fold_behind", "merge_affines"]
+__all__ = ["binary_to_affine", "fold_before", "fold_behind", "merge_affines", "sink_affines"]
 
 
 def binary_to_affine(editor, node):
@@ -51,6 +51,22 @@ def merge_affines(editor, node):
     if isinstance(first, Affine):
         changes["activation"] = node.activation
     editor.join(first, node, **changes)
+    return True
+
+
+def sink_affines(editor, node):
+    """One factor and one term for all elements may as well come behind a Reshape or Transpose, where a layer can take them."""
+    affine = editor.sole_source(node, Affine) if isinstance(node, Reshape | Transpose) else None
+    if affine is None or affine.activation is not None:
+        return False
+    scale, shift = _arrays(editor, affine)
+    if np.any(scale != scale[0]) or np.any(shift != shift[0]):
+        return False
+    before, ones = editor.unused(f"{node.output}_before", editor.tensors), np.ones(editor.shape(node.output)[-1])
+    editor.tensors[before] = Tensor(before, editor.shape(node.output))
+    editor.remove(affine)
+    editor.put(replace(node, inputs=[affine.inputs[0]], output=before))
+    editor.put_behind(editor.nodes[node.name], replace(affine, inputs=[before], output=node.output, scale=scale[0] * ones, shift=shift[0] * ones))
     return True
 
 
