@@ -1,9 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line of a package of jobs: writes all that ship, or one for a preset."""
+"""Command lines of this folder: errors of one line, exit codes as ``quintet`` has them, and the one that packages of jobs share."""
 import argparse
+import sys
 from pathlib import Path
 
-__all__ = ["image_count", "write_jobs"]
+from quintet.tools.errors import Exit, exit_code
+
+__all__ = ["Parser", "guarded", "image_count", "write_jobs"]
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+    def error(self, message):
+        self.exit(Exit.BAD_INPUT, f"{self.prog}: {message} (see --help)\n")
+
+
+def guarded(name, work):
+    """The exit code of ``work()``; what a user has caused is one line on standard error."""
+    try:
+        return work()
+    except Exception as error:
+        code = exit_code(error)
+        if code is None:
+            raise
+        print(f"{name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        return code
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return Exit.INTERRUPTED
 
 
 def image_count(text):

@@ -11,7 +11,7 @@ import numpy as np
 from quintet.tools.errors import InputError
 from quintet.tools.jobs.arrays import read_array
 
-from .commandline import Parser, guarded
+from ..commandline import Parser, guarded
 
 __all__ = ["compare", "main", "parser", "run"]
 

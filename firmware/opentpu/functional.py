@@ -19,7 +19,7 @@ from quintet.tools.errors import InputError
 from quintet.tools.jobs.arrays import encode, read_array
 from quintet.tools.outputs import place_below, write_places
 
-from .commandline import Parser, guarded
+from ..commandline import Parser, guarded
 
 __all__ = ["FunctionalError", "check_arrays", "grown", "main", "places", "simulate", "vectors_used"]
 

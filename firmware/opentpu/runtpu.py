@@ -17,7 +17,7 @@ from quintet.tools.jobs.job import Load, Save
 from quintet.tools.jobs.report import describe_outcome
 from quintet.tools.outputs import place_below, write_places
 
-from .commandline import Parser, guarded
+from ..commandline import Parser, guarded
 from .functional import check_arrays, grown, places
 
 __all__ = ["job_of", "main"]

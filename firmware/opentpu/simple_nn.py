@@ -18,7 +18,7 @@ from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.errors import InputError
 from quintet.tools.jobs.arrays import read_array
 
-from .commandline import Parser
+from ..commandline import Parser
 from .jobs import network_job
 from .layout import pack_weights
 from .network import Layer

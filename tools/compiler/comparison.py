@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One network on every core of a board, side by side."""
+import time
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -13,7 +14,7 @@ from .planning import Options, compile_graph, random_calibration
 from .report import plan_rows
 from .session import Session
 from .target_build import target_build
-from .verification import reference_tensors
+from .verification import reference_tensors, verify_plan
 
 __all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_rows"]
 
@@ -24,7 +25,7 @@ class Cell:
 
     ``cycles`` of one input, ``measured`` or estimated; ``clock_hz`` that the board is built for; ``agreement``: share of inputs whose first class is the
     float network's; ``snr``: dB against it; ``correct``: inputs of the label's class; ``memory``, ``moved``: bytes of main memory taken, and moved for an
-    input; ``refusal``: why there is none of this.
+    input; ``equal``: whether every tensor of every layer is that of the reference, on the virtual board; ``seconds`` that it took to compile; ``refusal``: why there is none of this.
     """
     isa: str
     preset: str | None = None
@@ -39,6 +40,8 @@ class Cell:
     memory: int | None = None
     moved: int | None = None
     macs: int | None = None
+    equal: bool | None = None
+    seconds: float | None = None
     layers: list = field(default_factory=list)
     counters: dict = field(default_factory=dict)
 
@@ -61,7 +64,7 @@ class NetworkComparison:
         return {**asdict(self), "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells]}
 
 
-def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, host_steps=False, estimate=False, progress=None):
+def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, host_steps=False, estimate=False, verify=False, progress=None):
     """The :class:`NetworkComparison` of a graph on a board.
 
     Parameters
@@ -80,7 +83,7 @@ def compare_network(graph, board, isas=None, calibration=None, inputs=None, labe
     for isa in isas or backend_names():
         name = isa.partition("?")[0]
         try:
-            cells.append(_cell(graph, f"sim:{board}/{isa}", calibration, inputs, labels, exact, host_steps, estimate, progress))
+            cells.append(_cell(graph, f"sim:{board}/{isa}", calibration, inputs, labels, exact, host_steps, estimate, verify, progress))
         except (QuintetError, LoweringError, ValueError) as error:
             if name not in backend_names():
                 raise
@@ -93,12 +96,14 @@ def _correct(values, graph, labels):
     return int((scores.reshape(len(scores), -1).argmax(1) == labels).sum())
 
 
-def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimate, progress):
+def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimate, verify, progress):
     build = target_build(target)
+    began = time.monotonic()
     plan = compile_graph(graph, build, calibration, Options(host_steps=host_steps), progress)
+    seconds = round(time.monotonic() - began, 2)
     rows = plan_rows(plan)
     cell = Cell(build.isa, build.preset, estimated=round(plan.cycles), cycles=round(plan.cycles), clock_hz=build.clock_hz, memory=plan.memory,
-                moved=sum(row["bytes"] for row in rows), macs=sum(row["macs"] for row in rows), layers=rows)
+                moved=sum(row["bytes"] for row in rows), macs=sum(row["macs"] for row in rows), layers=rows, seconds=seconds)
     if progress is not None:
         progress(f"{build.isa}: reference")
     values = reference_tensors(plan, inputs)[1]
@@ -107,9 +112,13 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
     if len(outputs) == 1 and exact[outputs[0]][0].size > 1:
         cell.agreement = agreement(exact[outputs[0]], values[outputs[0]])
         cell.correct = None if labels is None else _correct(values, graph, labels)
+    from ..targets import open_target
+    name = f"{build.target}&load=direct"
+    if verify:
+        one = {tensor: array[:1] for tensor, array in inputs.items()}
+        cell.equal = verify_plan(plan, one, name, lambda: open_target(name, progress), "reference", None, progress).equal
     if not estimate:
-        from ..targets import open_target
-        with Session(plan, open_target(f"{build.target}&load=direct", progress), progress) as session:
+        with Session(plan, open_target(name, progress), progress) as session:
             # The first input may find the core empty; the second is what every other one takes.
             for _ in range(2):
                 before = dict(session.report.counters)

@@ -32,16 +32,29 @@ def show_plan(console, plan, clock_hz=None):
     rows = plan_rows(plan)
     for note in plan.notes:
         console.note(f"quintet: {note}")
-    console.table(("layer", "what", "on", ">MACs", ">cycles", ">bytes"),
-                  [(_short(row["layer"]), row["kind"], row["where"], f"{row['macs']:,}", f"{row['cycles']:,}" if row["where"] != "host" else "",
-                    f"{row['bytes']:,}" if row["where"] != "host" else "") for row in rows])
+    console.table(("layer", "what", "on", ">MACs", ">cycles", ">bytes"), [_row(row) for row in _gathered(rows)])
     where = f"{plan.board}, {plan.preset}" if plan.board else plan.preset or "sizes of its own"
     time = f", {plan.cycles / clock_hz * 1e3:.3f} ms at {clock_hz / 1e6:g} MHz" if clock_hz else ""
     console.out(f"{plan.network} for {plan.isa} ({where}): {sum(row['macs'] for row in rows):,} multiplications and some {plan.cycles:,.0f} cycles an input{time}")
     console.out(f"main memory: {plan.memory:,} of {plan.memory_size:,} bytes, programs {sum(len(s.lowered.program) for s in plan.machine_steps):,}")
-    host = [row["layer"] for row in rows if row["where"] == "host"]
-    if host:
-        console.out(f"on the host: {', '.join(host)}")
+
+
+def _gathered(rows):
+    """The same with host steps in a row as one."""
+    found = []
+    for row in rows:
+        if row["where"] == "host" and found and found[-1]["where"] == "host":
+            found[-1] = {**found[-1], "count": found[-1].get("count", 1) + 1}
+        else:
+            found.append(row)
+    return found
+
+
+def _row(row):
+    if row["where"] == "host":
+        more = row.get("count", 1) - 1
+        return _short(row["layer"]), row["kind"] + (f" and {more} more" if more else ""), "host", "", "", ""
+    return _short(row["layer"]), row["kind"], row["where"], f"{row['macs']:,}", f"{row['cycles']:,}", f"{row['bytes']:,}"
 
 
 def _short(name, most=28):

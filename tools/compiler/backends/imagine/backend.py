@@ -49,7 +49,7 @@ class IMAGineBackend(Backend):
 
     def arithmetic(self, graph, node):
         width = self.params["reg_width"]
-        return Arithmetic(bits=width, out_bits=(width,), weight_bits=width, bias_bits=width, bias_shifts=(0, 0), shifts=(0, width), floors=True, wraps=True)
+        return Arithmetic(bits=width, out_bits=(width,), weight_bits=width, bias_bits=width, bias_shifts=(0, 0), shifts=(0, width), floors=True, bias_in_result=True, wraps=True)
 
     # Whole numbers
 

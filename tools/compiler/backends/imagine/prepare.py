@@ -16,10 +16,11 @@ class _Writer:
         self.old = graph
         self.graph = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
 
-    def add(self, kind, node, suffix, inputs, shape, output=None, **attributes):
+    def add(self, kind, node, suffix, inputs, result, output=None, /, **attributes):
+        """A node ``node.suffix`` whose tensor has the shape ``result``; its name is returned."""
         name = f"{node.name}.{suffix}"
         output = output or f"{node.output}.{suffix}"
-        self.graph.tensors[output] = self.graph.tensors.get(output) or Tensor(output, tuple(int(n) for n in shape))
+        self.graph.tensors[output] = self.graph.tensors.get(output) or Tensor(output, tuple(int(n) for n in result))
         self.graph.nodes.append(kind(name=name, inputs=list(inputs), output=output, origin=node.origin, **attributes))
         return output
 
@@ -93,8 +94,8 @@ def _lstm(writer, node):
     state, cell = (writer.constant(node, what, values) for what, values in (("h", node.initial), ("c", node.cell)))
     states = [None] * steps
     for number in reversed(range(steps)) if node.reverse else range(steps):
-        def add(kind, suffix, inputs, shape, number=number, **attributes):
-            return writer.add(kind, node, f"{number}.{suffix}", inputs, shape, **attributes)
+        def add(kind, suffix, inputs, result, /, number=number, **attributes):
+            return writer.add(kind, node, f"{number}.{suffix}", inputs, result, **attributes)
 
         def gate(place, function, sums, add=add):
             part = add(Slice, f"gate_{place}", [sums], (hidden,), start=(place * hidden,), stop=((place + 1) * hidden,), step=(1,))
