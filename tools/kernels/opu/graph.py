@@ -151,16 +151,18 @@ class Layer:
         width = self.source.each
         return range(first // out * each // width, -(-((last - 1) // out + 1) * each // width))
 
-    def block(self, piece, part, r, c):
-        """Weights [out, in] of tap (r, c) between piece ``part`` of the source and piece ``piece`` of the result."""
+    def block(self, piece, part, r, c, weights=None):
+        """Weights [out, in] of tap (r, c) between piece ``part`` of the source and piece ``piece`` of the result; out of ``weights``
+        in place of the layer's own."""
+        weights = self.weights if weights is None else weights
         (first, last), (low, high) = self.result.span(piece), self.source.span(part)
-        if self.groups == 1 and self.weights is not None:
-            return self.weights[first:last, low:high, r, c]
+        if self.groups == 1 and weights is not None:
+            return weights[first:last, low:high, r, c]
         out, each = self.result.channels // self.groups, self.source.channels // self.groups
         outs, ins = np.arange(first, last)[:, None], np.arange(low, high)
         index = ins - outs // out * each
-        weights = np.full((1, 1), self.identity) if self.weights is None else self.weights[first:last, :, r, c]
-        found = np.take_along_axis(np.broadcast_to(weights, (last - first, each)), np.clip(index, 0, each - 1), 1)
+        some = np.full((1, 1), self.identity) if weights is None else weights[first:last, :, r, c]
+        found = np.take_along_axis(np.broadcast_to(some, (last - first, each)), np.clip(index, 0, each - 1), 1)
         return np.where((index >= 0) & (index < each), found, 0)
 
     @property
@@ -289,8 +291,9 @@ class Network:
                          padding=padding, stride=stride, act=act, pool=pool, pool_stride=pool_stride, residual=residual, order=order,
                          groups=source.channels, split=source.split)
 
-    def dense(self, name, source, weights, *, bias=None, weight_fraction, bias_fraction=None, fraction, act=None):
-        """A fully connected layer: ``weights`` [out, in]. A map is flattened in the order height, width, channels."""
+    def dense(self, name, source, weights, *, bias=None, weight_fraction, bias_fraction=None, fraction, act=None, split=False):
+        """A fully connected layer: ``weights`` [out, in]. A map is flattened in the order height, width, channels. ``split`` as
+        :meth:`conv`'s."""
         say = self._say(name)
         if source not in self._known:
             raise say(f"source {getattr(source, 'name', source)!r} is no tensor of this network")
@@ -300,7 +303,7 @@ class Network:
             raise say(f"weights have {weights.shape[1]} inputs, source {source.name} has {height * width * channels} values")
         weights = weights.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
         return self._add(name, say, source, len(weights), (height, width), weights=weights, bias=bias,
-                         weight_fraction=weight_fraction, bias_fraction=bias_fraction, fraction=fraction, act=act)
+                         weight_fraction=weight_fraction, bias_fraction=bias_fraction, fraction=fraction, act=act, split=split)
 
     def average(self, name, source, window, *, stride=None, padding=0, fraction=None, act=None):
         """Average pooling over ``window`` (int or (rows, columns)), by identity taps; ``stride`` as the window if not given. Zeros of

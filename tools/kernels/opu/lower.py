@@ -118,6 +118,7 @@ class Lowering:
         self.batch = batch
         self._group = 0
         self._kernels = {}
+        self._used = {}
 
     def start_group(self, first):
         """Tensors that have room for a group hold the images from ``first`` on."""
@@ -161,6 +162,7 @@ class Lowering:
         taps = []
         for run in self._together(layer, out):
             taps += self._shared_taps(layer, source, self._image(source, n), run, out, top, left, ofm)
+        taps = self._without_zeros(layer, out, taps)
         residual = None
         if layer.residual is not None:
             residual = self._residual(layer, tiling, out, n, (row, column) if layer.order == 2 else (top, left),
@@ -172,6 +174,13 @@ class Lowering:
         return Job(layer, ofm, parts, self._bias(layer, out, ofm[2]), layer.b[out], residual,
                    result.at(self._image(result, n), out, row, column), (result.mem_h, result.row_slots), rows, columns,
                    self._borders(layer, n, 1, out))
+
+    def _without_zeros(self, layer, out, taps):
+        """``taps`` but for those of which all weights are zero; one stays."""
+        key = layer.name, out
+        if key not in self._used:
+            self._used[key] = {tap.weights for tap in taps if layer.block(out, *tap.weights).any()}
+        return [tap for tap in taps if tap.weights in self._used[key]] or taps[:1]
 
     @staticmethod
     def _together(layer, out):

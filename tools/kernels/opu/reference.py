@@ -8,7 +8,7 @@ import numpy as np
 
 from .graph import check_inputs
 
-__all__ = ["run_layer", "run_network", "tap_products"]
+__all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels"]
 
 _FAR = 34           # bits that no partial sum needs
 _CHUNK = 1 << 17    # partial sums that are worked on at a time
@@ -59,7 +59,7 @@ def _pool(values, window):
     return found
 
 
-def _runs(layer):
+def runs_of_channels(layer):
     """(first, last, piece) of output channels that have the same taps and the same shifts; ``piece``: one of theirs."""
     runs, single = [], layer.source.channels == layer.groups
     for piece in range(layer.result.pieces):
@@ -72,8 +72,8 @@ def _runs(layer):
     return [tuple(run) for _, run in runs]
 
 
-def tap_products(layer, padded, weights, first, last, piece):
-    """Products of one tap after the other, as the machine adds them up, for output channels ``first`` to ``last`` of :func:`_runs`.
+def products_of_taps(layer, padded, weights, first, last, piece):
+    """Products of one tap after the other, as the machine adds them up, for output channels ``first`` to ``last`` of :func:`runs_of_channels`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def tap_products(layer, padded, weights, first, last, piece):
             if layer.groups == 1:
                 matrix = weights[first:last, low:high, r, c]
             else:
-                matrix = layer.block(piece, part, r, c).astype(padded.dtype)
+                matrix = layer.block(piece, part, r, c, weights)
             yield window[..., low:high] @ matrix.T
 
 
@@ -111,9 +111,9 @@ def _sums(layer, types, padded, residual):
     padded = padded.astype(exact)
     weights = None if layer.weights is None else layer.weights.astype(exact)
     found = np.empty((len(padded), layer.rows, layer.columns, layer.result.channels), np.int64)
-    for first, last, piece in _runs(layer):
+    for first, last, piece in runs_of_channels(layer):
         sums, f, b = None, layer.f[piece], layer.b[piece]
-        for products in tap_products(layer, padded, weights, first, last, piece):
+        for products in products_of_taps(layer, padded, weights, first, last, piece):
             products = products.astype(np.int64)
             if sums is not None:
                 sums += _scaled(products, f)
