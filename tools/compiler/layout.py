@@ -23,10 +23,11 @@ class Layout:
 
     Attributes
     ----------
-    address : byte address of element (0, 0, ...)
+    address : byte address of the element whose index is 0 in every axis, counted from ``phase``
     shape : tuple of int; the first axis may count the inputs of a run
     dtype : numpy name of an element (int8, int16, int32, float32, uint16 for bfloat16, ...), little-endian
     digits : tuple of Digit, at least one for every axis that is longer than one
+    phase : tuple of int, an axis: what its index is counted from, so that a block of digits need not begin with the tensor; empty: 0
 
     Raises
     ------
@@ -37,20 +38,24 @@ class Layout:
     shape: tuple
     dtype: str
     digits: tuple
+    phase: tuple = ()
     #: Whether it lies among the words of the program, which are kept when a tensor is written.
     in_program = False
 
     def __post_init__(self):
         for axis, length in enumerate(self.shape):
-            reach = prod(d.size for d in self.digits if d.axis == axis)
-            if reach < length:
-                raise ValueError(f"axis {axis} has {length} elements, its digits reach {reach}")
+            reach, start = prod(d.size for d in self.digits if d.axis == axis), self._start(axis)
+            if reach < length + start:
+                raise ValueError(f"axis {axis} has {length} elements" + (f" from {start}" if start else "") + f", its digits reach {reach}")
+
+    def _start(self, axis):
+        return self.phase[axis] if self.phase else 0
 
     def offsets(self):
         """Byte offset of every element from ``address``, int64 of the tensor's shape."""
         total = np.zeros(self.shape, np.int64)
         for axis, length in enumerate(self.shape):
-            index, offset, below = np.arange(length), np.zeros(length, np.int64), 1
+            index, offset, below = np.arange(length) + self._start(axis), np.zeros(length, np.int64), 1
             for digit in reversed([d for d in self.digits if d.axis == axis]):
                 offset += index // below % digit.size * digit.stride
                 below *= digit.size
@@ -96,11 +101,13 @@ class Layout:
 
     def as_dict(self):
         """As a plan's file has it."""
-        return {"address": self.address, "shape": list(self.shape), "dtype": self.dtype, "digits": [list(asdict(d).values()) for d in self.digits]}
+        return {"address": self.address, "shape": list(self.shape), "dtype": self.dtype, "digits": [list(asdict(d).values()) for d in self.digits],
+                "phase": list(self.phase)}
 
     @classmethod
     def of_dict(cls, values):
-        return cls(int(values["address"]), tuple(values["shape"]), str(values["dtype"]), tuple(Digit(*map(int, d)) for d in values["digits"]))
+        return cls(int(values["address"]), tuple(values["shape"]), str(values["dtype"]), tuple(Digit(*map(int, d)) for d in values["digits"]),
+                   tuple(map(int, values.get("phase", ()))))
 
 
 def dense_layout(address, shape, dtype):

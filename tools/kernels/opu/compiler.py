@@ -4,7 +4,7 @@ from ....gateware.cores.opu.isa import ISA
 from ..inputs import KernelError
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
 from .estimate import Timing, estimate
-from .lower import Lowering
+from .lower import Lowering, border_pads
 from .memory import Constants, Maps
 from .program import Compiled, LayerSpan, Placed
 from .target import Target
@@ -22,7 +22,8 @@ def _align(value, step=64):
     return -(-value // step) * step
 
 
-def compile_network(network, params, *, schedule=True, group=None, program_at=0, memory=None, tilings=None, timing=None):
+def compile_network(network, params, *, schedule=True, group=None, program_at=0, memory=None, tilings=None, timing=None, apart=False,
+                    zeroed=False):
     """Make the program of a network.
 
     Parameters
@@ -43,6 +44,11 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
         Fixes how these layers are cut.
     timing : Timing, optional
         Speeds that tilings are chosen by.
+    apart : bool
+        Every tensor has memory of its own, so that all can be read after the run.
+    zeroed : bool
+        Memory of the maps is zero before the first run, and nobody else writes to it between runs: a scheduled program makes no border zero that
+        it leaves zero itself.
 
     Returns
     -------
@@ -66,8 +72,8 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
     for name in tilings or {}:
         if name not in {layer.name for layer in network.layers}:
             raise KernelError(f"tilings: no layer {name!r}")
-    maps = Maps(network, group, target.slot_units)
-    writer = _Writer(network, target, maps, group, schedule)
+    maps = Maps(network, group, target.slot_units, apart)
+    writer = _Writer(network, target, maps, group, schedule, zeroed)
     chosen = {layer.name: widest(target, layer, group, writer.flat(layer)) for layer in network.layers}
     for layer in network.layers:
         if layer.name in (tilings or {}):
@@ -77,6 +83,8 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
         free = [layer for layer in network.layers if layer.name not in (tilings or {})]
         chosen = _search(writer, free, chosen, timing or Timing())
     emitter, spans, constants = writer.write(chosen)
+    while not writer.clean_at_end(emitter):
+        emitter, spans, constants = writer.write(chosen)
     return _finish(network, target, maps, emitter, spans, constants, chosen, program_at, memory)
 
 
@@ -106,9 +114,12 @@ def _finish(network, target, maps, emitter, spans, constants, chosen, program_at
 
 class _Writer:
     """Writes the program of a network for given tilings, whole or for one group of images."""
-    def __init__(self, network, target, maps, group, schedule):
+    def __init__(self, network, target, maps, group, schedule, zeroed):
         self.network, self.target, self.maps = network, target, maps
         self.group, self.schedule = group, schedule
+        self._clean = [pad for buffer in maps.buffers.values() for image in range(buffer.images)
+                       for part in range(0, buffer.tensor.pieces, buffer.tensor.shares)
+                       for pad in border_pads(buffer, image, part)] if zeroed else []
         self._tries = self._lowering()
         self._jobs = {}
 
@@ -122,6 +133,12 @@ class _Writer:
         """(Emitter, list of LayerSpan, Constants) of the whole batch."""
         lowering = self._lowering()
         return *self._write(lowering, {}, tilings, self.network.batch), lowering.constants
+
+    def clean_at_end(self, emitter):
+        """Whether the borders that are taken to be zero at the start are so at the end; those that are not will not be taken to be."""
+        count = len(self._clean)
+        self._clean = [pad for pad in self._clean if emitter.clean.get(pad.at) == pad]
+        return len(self._clean) == count
 
     def attempt(self, tilings):
         """Words of the first group, to compare tilings by; constants lie anywhere."""
@@ -152,7 +169,7 @@ class _Writer:
         return lowering.sibling_jobs(layer, other, lowering.sibling(layer, other), tiling, first, count)
 
     def _write(self, lowering, known, tilings, images):
-        emitter = Emitter(self.target.types, self.target.slot_units)
+        emitter = Emitter(self.target.types, self.target.slot_units, self._clean)
         spans, pending = [], None
         for first in range(0, images, self.group):
             count = min(self.group, images - first)

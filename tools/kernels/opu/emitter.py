@@ -22,20 +22,22 @@ class Emitter:
     ----------
     types : TypeSet
     slot_units : units of 64 bytes in a slot
+    clean : Pads of the borders that are zero before the program runs
 
     Attributes
     ----------
     words : list of int
     extent : units of the region of maps that loads reach
+    clean : dict, units -> Pad of the borders that are zero now
     """
-    def __init__(self, types, slot_units):
+    def __init__(self, types, slot_units, clean=()):
         self.types = types
         self.slot_units = slot_units
         self.words = []
         self.extent = 0
         self._registers = {"@stride": (1, 1), "@shift": (0, 0), "@post": 0, "@pool": (1, 1, 1, 1)}
         self._ifm = self._ker = self._bias = None       # what the buffers hold
-        self._clean = {}                                # base of a map -> what :meth:`pad` made of it
+        self.clean = {pad.at: pad for pad in clean}
 
     def emit(self, mnemonic, **operands):
         self.words.append(_encode(mnemonic, tuple(operands.items())))
@@ -94,7 +96,6 @@ class Emitter:
 
     def start(self, job):
         """Loads and convolutions of ``job``."""
-        layer = job.layer
         self._shape_ofm(job.ofm)
         first = True
         for part in job.parts:
@@ -104,7 +105,7 @@ class Emitter:
                     self._load_bias(job.bias)
                 self._load_ker(part)
                 self._set("@stride", chunk.stride, h=chunk.stride[0], w=chunk.stride[1])
-                self._set("@shift", (chunk.f, layer.b), f=chunk.f, b=layer.b)
+                self._set("@shift", (chunk.f, job.b), f=chunk.f, b=job.b)
                 for h, w, n in chunk.taps:
                     kind = "conv.acc" if not first else "conv" if job.bias is None else "conv.bias"
                     self.emit(kind, h=h, w=w, n=n)
@@ -134,12 +135,12 @@ class Emitter:
     def pads(self, job, always):
         """The ``pad`` of the job; not of a map whose border still is zero, unless ``always``."""
         for pad in job.pads:
-            if not always and self._clean.get(pad.at) == pad:
+            if not always and self.clean.get(pad.at) == pad:
                 continue
             self._mem_ofm(pad.mem)
             self.emit("pad", addr=pad.at, p=pad.width)
             self._forget(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units, ())
-            self._clean[pad.at] = pad
+            self.clean[pad.at] = pad
 
     def load_residual(self, job):
         """What ``store`` will add, if anything."""
@@ -167,6 +168,6 @@ class Emitter:
             a, b = self._ifm.span(self.slot_units)
             if a < high and low < b:
                 self._ifm = None
-        for at, pad in list(self._clean.items()):
+        for at, pad in list(self.clean.items()):
             if at < high and low < at + pad.mem[0] * pad.mem[1] * self.slot_units and pad not in borders:
-                del self._clean[at]
+                del self.clean[at]

@@ -11,24 +11,30 @@ import numpy as np
 from ....gateware.cores.opu.types import SLOT, type_set
 from ..inputs import KernelError, check_name, check_names, integers
 
-__all__ = ["ACTIVATIONS", "BLOCK", "Layer", "Network", "Tensor", "check_inputs"]
+__all__ = ["ACTIVATIONS", "BLOCK", "NARROW", "Layer", "Network", "Tensor", "check_inputs"]
 
 #: Name of an activation -> its number in ``@post``.
 ACTIVATIONS = {None: 0, "relu": 1, "leaky": 2}
 #: Taps that one window offset of ``conv`` reaches, a side.
 BLOCK = 16
+#: Channels of a piece of a split tensor: the fewest that a tap multiplies.
+NARROW = 16
 _MOST_SIDE = 1023           # of a map in memory, borders included
 _MOST_BORDER = 15
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A feature map of every image of the batch, ``height`` x ``width`` x ``channels``, or a vector (height and width 1)."""
+    """A feature map of every image of the batch, ``height`` x ``width`` x ``channels``, or a vector (height and width 1).
+
+    It lies in memory in *pieces* of channels: 64 to a map, or, ``split``, 16, of which up to four share a map.
+    """
     name: str
     height: int
     width: int
     channels: int
     fraction: int
+    split: bool = False
 
     @property
     def shape(self):
@@ -38,6 +44,25 @@ class Tensor:
     def maps(self):
         """Maps of 64 channels that hold it."""
         return -(-self.channels // SLOT)
+
+    @property
+    def each(self):
+        """Channels of a piece; the last one may have fewer."""
+        return NARROW if self.split else SLOT
+
+    @property
+    def pieces(self):
+        """Pieces that it lies in."""
+        return -(-self.channels // self.each)
+
+    @property
+    def shares(self):
+        """Pieces of one map, which lie row by row in turn."""
+        return -(-min(self.channels, SLOT) // self.each)
+
+    def span(self, piece):
+        """First channel of a piece and the one behind its last."""
+        return piece * self.each, min(self.channels, (piece + 1) * self.each)
 
 
 def check_inputs(values, tensors, images, bits):
@@ -62,12 +87,12 @@ class Layer:
     ----------
     name, source, result : str, Tensor, Tensor
     taps : (rows, columns) of the kernel
-    weights : int64 [out, in, rows, columns], or ``None`` for an average
+    weights : int64 [out, in / groups, rows, columns], or ``None`` for an average
     identity : int
         Of an average: the weight on the diagonal of every tap.
     bias : int64 [out] or None
-    f, b : shifts of the dot products and of the bias
-    stride : (rows, columns)
+    f, b : shifts of the dot products and of the bias, one for each piece of the result
+    stride, dilation : (rows, columns)
     padding : (top, bottom, left, right)
     act, order : numbers of ``@post``; pool : (rows, columns, row stride, column stride)
     rows, columns : of the convolution, before pooling
@@ -79,8 +104,8 @@ class Layer:
     taps: tuple
     weights: np.ndarray | None
     bias: np.ndarray | None
-    f: int
-    b: int
+    f: tuple
+    b: tuple
     stride: tuple
     padding: tuple
     act: int
@@ -92,6 +117,8 @@ class Layer:
     residual: Tensor | None = None
     by_tap: bool = False
     residual_f: int = 0
+    groups: int = 1
+    dilation: tuple = (1, 1)
 
     @property
     def adds(self):
@@ -102,19 +129,46 @@ class Layer:
     def flat(self):
         """Whether the kernel covers the whole source, so that there is one result for each image."""
         return (self.taps == self.source.shape[:2] and not any(self.padding) and self.rows == self.columns == 1
-                and self.weights is not None and self.residual is None and self.pool == (1, 1, 1, 1))
+                and self.weights is not None and self.groups == 1 and self.dilation == (1, 1) and self.residual is None and self.pool == (1, 1, 1, 1))
 
     @property
     def positions(self):
-        """Taps (row, column) in the order in which a map's are added up: blocks of 16 x 16, in each row by row. The order is part of the
-        layer's meaning, since sums saturate."""
-        return [(r, c) for r0 in range(0, self.taps[0], BLOCK) for c0 in range(0, self.taps[1], BLOCK)
-                for r in range(r0, min(r0 + BLOCK, self.taps[0])) for c in range(c0, min(c0 + BLOCK, self.taps[1]))]
+        """Taps (row, column) in the order in which a piece's are added up: blocks of what one window offset reaches (16 x 16 without
+        dilation), in each row by row. The order is part of the layer's meaning, since sums saturate."""
+        return [(r, c) for r0, c0, high, wide in self.blocks for r in range(r0, r0 + high) for c in range(c0, c0 + wide)]
+
+    @property
+    def blocks(self):
+        """Blocks of taps that one load serves: (first row, first column, rows, columns)."""
+        high, wide = ((BLOCK - 1) // d + 1 for d in self.dilation)
+        return [(r, c, min(high, self.taps[0] - r), min(wide, self.taps[1] - c))
+                for r in range(0, self.taps[0], high) for c in range(0, self.taps[1], wide)]
+
+    def reads(self, piece):
+        """Pieces of the source that have weights in common with a piece of the result."""
+        first, last = self.result.span(piece)
+        out, each = self.result.channels // self.groups, self.source.channels // self.groups
+        width = self.source.each
+        return range(first // out * each // width, -(-((last - 1) // out + 1) * each // width))
+
+    def block(self, piece, part, r, c, weights=None):
+        """Weights [out, in] of tap (r, c) between piece ``part`` of the source and piece ``piece`` of the result; out of ``weights``
+        in place of the layer's own."""
+        weights = self.weights if weights is None else weights
+        (first, last), (low, high) = self.result.span(piece), self.source.span(part)
+        if self.groups == 1 and weights is not None:
+            return weights[first:last, low:high, r, c]
+        out, each = self.result.channels // self.groups, self.source.channels // self.groups
+        outs, ins = np.arange(first, last)[:, None], np.arange(low, high)
+        index = ins - outs // out * each
+        some = np.full((1, 1), self.identity) if weights is None else weights[first:last, :, r, c]
+        found = np.take_along_axis(np.broadcast_to(some, (last - first, each)), np.clip(index, 0, each - 1), 1)
+        return np.where((index >= 0) & (index < each), found, 0)
 
     @property
     def macs(self):
         """Multiplications of the layer on real channels, for one image."""
-        channels = self.source.channels if self.weights is not None else 1
+        channels = self.source.channels // self.groups
         return self.rows * self.columns * self.taps[0] * self.taps[1] * channels * self.result.channels
 
 
@@ -163,12 +217,12 @@ class Network:
         if type(self.batch) is not int or self.batch < 1:
             raise KernelError(f"batch must be a positive integer, not {self.batch!r}")
 
-    def input(self, name, shape, *, fraction):
-        """An input of ``shape`` (height, width, channels); a vector is (1, 1, channels)."""
+    def input(self, name, shape, *, fraction, split=False):
+        """An input of ``shape`` (height, width, channels); a vector is (1, 1, channels). ``split``: it lies in pieces of 16 channels."""
         sizes = _whole_numbers(shape)
         if len(sizes) != 3 or min(sizes) < 1:
             raise KernelError(f"input {name}: shape must be (height, width, channels), not {shape!r}")
-        tensor = self._tensor("input", name, sizes, fraction)
+        tensor = self._tensor("input", name, sizes, fraction, split)
         self.inputs.append(tensor)
         return tensor
 
@@ -189,15 +243,16 @@ class Network:
         return self.outputs or [self.layers[-1].result]
 
     def conv(self, name, source, weights, *, bias=None, weight_fraction, bias_fraction=None, fraction, stride=1, padding=0,
-             act=None, pool=None, pool_stride=None, residual=None, order=1, by_tap=False):
+             act=None, pool=None, pool_stride=None, residual=None, order=1, by_tap=False, groups=1, dilation=1, split=False):
         """A convolution.
 
         Parameters
         ----------
         source : Tensor
-        weights : integers of KTYPE [out, in, rows, columns]
+        weights : integers of KTYPE [out, in / groups, rows, columns]
         bias : integers of BTYPE [out], optional
-        weight_fraction, bias_fraction, fraction : fraction lengths of weights, bias and result
+        weight_fraction, bias_fraction, fraction : fraction lengths of weights, bias and result; of weights and bias one for all, or
+            one for each output channel, equal within a piece of the result
         stride : int or (rows, columns), 1 to 7
         padding : int, (rows, columns) or (top, bottom, left, right), zeros around the source, 0 to 15
         act : None, "relu" or "leaky" (slope 1/8)
@@ -208,20 +263,37 @@ class Network:
             Add the residual in the partial sums, as one more tap with an identity kernel (order 1, or no act and order 0).
             Its fraction length may then differ from ``fraction``, and the next tile can be loaded before this one is
             stored; it is added before requantisation instead of behind it, which differs only where that saturates.
+        groups : int
+            Output channels in ``groups`` equal parts, each of which sees one of as many parts of the input channels. Pieces that have no
+            weight in common are not multiplied.
+        dilation : int or (rows, columns), 1 to 15, distance of neighbouring taps
+        split : bool
+            The result lies in pieces of 16 channels: what a depthwise convolution works on without multiplying by zeros.
         """
         say = self._say(name)
         if source not in self._known:
             raise say(f"source {getattr(source, 'name', source)!r} is no tensor of this network")
         weights = integers(f"layer {name}: weights", weights, ("out", "in", "rows", "columns"), self.set.ker, floats=False)
         out, channels, *taps = weights.shape
-        if channels != source.channels:
-            raise say(f"weights have {channels} input channels, source {source.name} has {source.channels}")
+        if type(groups) is not int or groups < 1 or out % groups or source.channels % groups:
+            raise say(f"groups must divide {source.channels} input and {out} output channels, not {groups!r}")
+        if channels * groups != source.channels:
+            raise say(f"weights have {channels} input channels, source {source.name} has {source.channels}"
+                      + (f" in {groups} groups" if groups > 1 else ""))
         return self._add(name, say, source, out, tuple(taps), weights=weights, bias=bias, weight_fraction=weight_fraction,
                          bias_fraction=bias_fraction, fraction=fraction, stride=stride, padding=padding, act=act, pool=pool,
-                         pool_stride=pool_stride, residual=residual, order=order, by_tap=by_tap)
+                         pool_stride=pool_stride, residual=residual, order=order, by_tap=by_tap, groups=groups, dilation=dilation,
+                         split=split)
 
-    def dense(self, name, source, weights, *, bias=None, weight_fraction, bias_fraction=None, fraction, act=None):
-        """A fully connected layer: ``weights`` [out, in]. A map is flattened in the order height, width, channels."""
+    def identity(self, name, source, *, factor=1, padding=0, stride=1, act=None, pool=None, pool_stride=None, residual=None, order=1):
+        """Each channel by itself: ``factor`` (of KTYPE) times it, with what follows a convolution."""
+        return self._add(name, self._say(name), source, source.channels, (1, 1), identity=factor, weight_fraction=0, fraction=source.fraction,
+                         padding=padding, stride=stride, act=act, pool=pool, pool_stride=pool_stride, residual=residual, order=order,
+                         groups=source.channels, split=source.split)
+
+    def dense(self, name, source, weights, *, bias=None, weight_fraction, bias_fraction=None, fraction, act=None, split=False):
+        """A fully connected layer: ``weights`` [out, in]. A map is flattened in the order height, width, channels. ``split`` as
+        :meth:`conv`'s."""
         say = self._say(name)
         if source not in self._known:
             raise say(f"source {getattr(source, 'name', source)!r} is no tensor of this network")
@@ -231,10 +303,11 @@ class Network:
             raise say(f"weights have {weights.shape[1]} inputs, source {source.name} has {height * width * channels} values")
         weights = weights.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
         return self._add(name, say, source, len(weights), (height, width), weights=weights, bias=bias,
-                         weight_fraction=weight_fraction, bias_fraction=bias_fraction, fraction=fraction, act=act)
+                         weight_fraction=weight_fraction, bias_fraction=bias_fraction, fraction=fraction, act=act, split=split)
 
-    def average(self, name, source, window, *, stride=None, fraction=None, act=None):
-        """Average pooling over ``window`` (int or (rows, columns)), by identity taps; ``stride`` as the window if not given.
+    def average(self, name, source, window, *, stride=None, padding=0, fraction=None, act=None):
+        """Average pooling over ``window`` (int or (rows, columns)), by identity taps; ``stride`` as the window if not given. Zeros of
+        the padding count.
 
         A window of 2^k values is averaged exactly up to the rounding at the end; of another size the weight is the nearest of
         KTYPE's.
@@ -254,7 +327,8 @@ class Network:
         if stride is None:
             stride = (1, 1) if fits else window
         return self._add(name, say, source, source.channels, window, identity=weight, weight_fraction=places, stride=stride,
-                         fraction=source.fraction if fraction is None else fraction, act=act)
+                         padding=padding, fraction=source.fraction if fraction is None else fraction, act=act,
+                         groups=source.channels, split=source.split)
 
     # What the methods above share
 
@@ -266,7 +340,7 @@ class Network:
     def _of(say, what):
         return lambda text: say(f"{what} {text}")
 
-    def _tensor(self, what, name, shape, fraction):
+    def _tensor(self, what, name, shape, fraction, split=False):
         check_name(what, name)
         if name in self._names:
             raise KernelError(f"{what} {name}: the name is taken")
@@ -275,7 +349,7 @@ class Network:
         if shape[0] > _MOST_SIDE or shape[1] > _MOST_SIDE:
             raise KernelError(f"{what} {name}: {shape[0]} x {shape[1]} positions, at most {_MOST_SIDE} a side")
         self._names.add(name)
-        tensor = Tensor(name, *shape, fraction)
+        tensor = Tensor(name, *shape, fraction, bool(split) and shape[2] > NARROW)
         self._known.add(tensor)
         return tensor
 
@@ -287,6 +361,21 @@ class Network:
             raise say(f"padding must be 1, 2 or 4 integers from 0 to {_MOST_BORDER}, not {padding!r}")
         return sides
 
+    @staticmethod
+    def _fractions(say, what, value, out, each):
+        """One fraction length for each piece of ``each`` channels."""
+        if type(value) is int:
+            return (value,) * -(-out // each)
+        if not isinstance(value, np.ndarray):
+            raise say(f"{what} must be an integer, not {value!r}")
+        found = value
+        if found.shape != (out,) or found.dtype.kind not in "iu":
+            raise say(f"{what} must be an integer or integers [{out}], not {found.dtype} {list(found.shape)}")
+        pieces = [found[at:at + each] for at in range(0, out, each)]
+        if any(p.min() != p.max() for p in pieces):
+            raise say(f"{what} must be equal within a piece of {each} channels")
+        return tuple(int(p[0]) for p in pieces)
+
     def _shift(self, say, what, value):
         if not -128 <= value <= 127:
             raise say(f"the shift of {what} is {value}, legal are -128 to 127: the fraction lengths are too far apart")
@@ -294,28 +383,30 @@ class Network:
 
     def _add(self, name, say, source, out, taps, *, weight_fraction, fraction, weights=None, identity=0, bias=None,
              bias_fraction=None, stride=1, padding=0, act=None, pool=None, pool_stride=None, residual=None, order=1,
-             by_tap=False):
+             by_tap=False, groups=1, dilation=1, split=False):
         stride = _pair(stride, 1, 7, self._of(say, "stride"))
+        dilation = _pair(dilation, 1, BLOCK - 1, self._of(say, "dilation"))
         padding = self._padding(say, padding)
         if act is not None and act not in [*ACTIVATIONS][1:]:
             raise say(f"act must be None, 'relu' or 'leaky', not {act!r}")
         if order not in (0, 1, 2):
             raise say(f"order must be 0, 1 or 2, not {order!r}")
-        for what, value in (("weight_fraction", weight_fraction), ("fraction", fraction)):
-            if type(value) is not int:
-                raise say(f"{what} must be an integer, not {value!r}")
+        each = NARROW if split and out > NARROW else SLOT
+        weight_fraction = self._fractions(say, "weight_fraction", weight_fraction, out, each)
+        if type(fraction) is not int:
+            raise say(f"fraction must be an integer, not {fraction!r}")
         gain = fraction + self.set.store_shift
-        f = self._shift(say, "the dot products", gain - source.fraction - weight_fraction)
-        b = 0
+        f = tuple(self._shift(say, "the dot products", gain - source.fraction - value) for value in weight_fraction)
+        b = (0,) * len(f)
         if bias is not None:
             bias = integers(f"layer {name}: bias", bias, (out,), self.set.bias, floats=False)
-            if type(bias_fraction) is not int:
-                raise say(f"bias_fraction must be an integer, not {bias_fraction!r}")
-            b = self._shift(say, "the bias", gain - bias_fraction)
+            b = tuple(self._shift(say, "the bias", gain - value)
+                      for value in self._fractions(say, "bias_fraction", bias_fraction, out, each))
         if taps[0] > 127 or taps[1] > 127:
             raise say(f"a kernel of {taps[0]} x {taps[1]} taps, at most 127 a side")
-        rows = (source.height + padding[0] + padding[1] - taps[0]) // stride[0] + 1
-        columns = (source.width + padding[2] + padding[3] - taps[1]) // stride[1] + 1
+        reach = tuple((t - 1) * d + 1 for t, d in zip(taps, dilation, strict=True))
+        rows = (source.height + padding[0] + padding[1] - reach[0]) // stride[0] + 1
+        columns = (source.width + padding[2] + padding[3] - reach[1]) // stride[1] + 1
         if rows < 1 or columns < 1:
             raise say(f"a kernel of {taps[0]} x {taps[1]} taps does not fit a source of {source.height} x {source.width} "
                       f"with padding {padding}")
@@ -331,13 +422,15 @@ class Network:
         if residual is not None:
             residual_f = self._residual(say, residual, (height, width) if order == 2 else (rows, columns), out, fraction,
                                         ACTIVATIONS[act], order, by_tap, gain)
+            if residual.split != (split and out > NARROW):
+                raise say(f"residual {residual.name} lies in pieces of {residual.each} channels, the result in pieces of {each}")
         else:
             order = 0
         if not ACTIVATIONS[act] and order == 1:
             order = 0               # the same thing, and the only one of the two with an encoding
-        result = self._tensor("layer", name, (height, width, out), fraction)
+        result = self._tensor("layer", name, (height, width, out), fraction, split)
         self.layers.append(Layer(name, source, result, taps, weights, bias, f, b, stride, padding, ACTIVATIONS[act],
-                                 0 if by_tap else order, window, rows, columns, identity, residual, by_tap, residual_f))
+                                 0 if by_tap else order, window, rows, columns, identity, residual, by_tap, residual_f, groups, dilation))
         return result
 
     def _residual(self, say, residual, sides, out, fraction, act, order, by_tap, gain):

@@ -5,12 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....gateware.cores.opu.types import SLOT
-from .graph import BLOCK
+from .graph import BLOCK, NARROW
 from .target import ifm_channels, ofm_channels
 from .tiling import channels_of
 
-__all__ = ["Chunk", "Job", "Load", "Lowering", "Pad", "Part"]
+__all__ = ["Chunk", "Job", "Load", "Lowering", "Pad", "Part", "border_pads"]
+
+
+_MOST_BORDER = 15
 
 
 class Load(NamedTuple):
@@ -54,6 +56,7 @@ class Job:
     ofm: tuple
     parts: list
     bias: int | None
+    b: int                                              # shift of the bias
     residual: Load | None
     at: int
     mem: tuple
@@ -75,6 +78,22 @@ class _Tap(NamedTuple):
     h: int
     w: int
     weights: tuple          # what :meth:`Lowering._matrix` makes the weights of
+
+
+def border_pads(buffer, image, part):
+    """The Pads that make the border zero of the map in which piece ``part`` lies."""
+    p, shares = buffer.border, buffer.tensor.shares
+    if not p:
+        return []
+    first = part - part % shares
+    pads = [Pad(buffer.at(image, first, -p, -p), (buffer.mem_h * shares, buffer.mem_w), p)]
+    # That zeroes p rows at either end; of all pieces together there are more, which narrow arrays cover: all border.
+    begin, rows = pads[0].at, (shares - 1) * p
+    for start in (p, (buffer.mem_h * shares - p) - rows):
+        for row in range(0, rows, 2 * _MOST_BORDER):
+            size = min(2 * _MOST_BORDER, rows - row)
+            pads.append(Pad(begin + (start + row) * buffer.mem_w * buffer.slot_units, (size, buffer.mem_w), -(-size // 2)))
+    return pads
 
 
 def _starts(total, size):
@@ -99,6 +118,7 @@ class Lowering:
         self.batch = batch
         self._group = 0
         self._kernels = {}
+        self._used = {}
 
     def start_group(self, first):
         """Tensors that have room for a group hold the images from ``first`` on."""
@@ -120,19 +140,17 @@ class Lowering:
         rows, columns = min(tiling.rows, height), min(tiling.columns, width)
         tiles = [(n, r, c) for n in ([first] if flat else range(first, first + count))
                  for r in _starts(height, rows) for c in _starts(width, columns)]
-        outs = range(layer.result.maps)
+        outs = range(layer.result.pieces)
         order = [(o, t) for o in outs for t in tiles] if tiling.kernel_first else [(o, t) for t in tiles for o in outs]
         return [make(layer, tiling, o, *tile, rows, columns) for o, tile in order]
 
     def pads(self, layer, first, count):
         """What makes the border of the layer's result zero, for those images."""
-        return [pad for part in range(layer.result.maps) for pad in self._borders(layer, first, count, part)]
+        return [pad for part in range(0, layer.result.pieces, layer.result.shares) for pad in self._borders(layer, first, count, part)]
 
     def _borders(self, layer, first, count, part):
         buffer = self.maps.buffers[layer.result]
-        p = buffer.border
-        return tuple(Pad(buffer.at(self._image(buffer, n), part, -p, -p), (buffer.mem_h, buffer.mem_w), p)
-                     for n in range(first, first + count) if p)
+        return tuple(pad for n in range(first, first + count) for pad in border_pads(buffer, self._image(buffer, n), part))
 
     # A tile of a map
 
@@ -142,46 +160,75 @@ class Lowering:
         top, left = row * down, column * right                     # of the convolution
         ofm = (rows - 1) * down + high, (columns - 1) * right + wide, ofm_channels(channels_of(layer.result, out))
         taps = []
-        for part in range(layer.source.maps) if layer.weights is not None else [out]:
-            taps += self._map_taps(layer, source, self._image(source, n), part, out, top, left, ofm)
+        for run in self._together(layer, out):
+            taps += self._shared_taps(layer, source, self._image(source, n), run, out, top, left, ofm)
+        taps = self._without_zeros(layer, out, taps)
         residual = None
         if layer.residual is not None:
             residual = self._residual(layer, tiling, out, n, (row, column) if layer.order == 2 else (top, left),
                                       (rows, columns) if layer.order == 2 else ofm[:2], ofm[2], taps[-1].load.shape)
             if layer.by_tap:
-                taps.append(_Tap(residual, (1, 1), layer.residual_f, 0, 0, ("identity", 1)))
+                taps.append(_Tap(residual, (1, 1), layer.residual_f, 0, 0, None))
                 residual = None
         parts = self._parts(layer, tiling, out, taps, ofm[2])
-        return Job(layer, ofm, parts, self._bias(layer, out, ofm[2]), residual,
-                   result.at(self._image(result, n), out, row, column), (result.mem_h, result.mem_w), rows, columns,
+        return Job(layer, ofm, parts, self._bias(layer, out, ofm[2]), layer.b[out], residual,
+                   result.at(self._image(result, n), out, row, column), (result.mem_h, result.row_slots), rows, columns,
                    self._borders(layer, n, 1, out))
+
+    def _without_zeros(self, layer, out, taps):
+        """``taps`` but for those of which all weights are zero; one stays."""
+        key = layer.name, out
+        if key not in self._used:
+            self._used[key] = {tap.weights for tap in taps if layer.block(out, *tap.weights).any()}
+        return [tap for tap in taps if tap.weights in self._used[key]] or taps[:1]
+
+    @staticmethod
+    def _together(layer, out):
+        """Pieces that are read for piece ``out``, those that share a map together."""
+        shares, runs = layer.source.shares, {}
+        for part in layer.reads(out):
+            runs.setdefault(part // shares, []).append(part)
+        return list(runs.values())
+
+    def _shared_taps(self, layer, source, image, run, out, top, left, ofm):
+        """Taps of pieces ``run`` that share a map: with one load of all of them, each the rows of a stride, where that can be."""
+        shares = layer.source.shares
+        down, across = layer.stride
+        (high, wide), (far, apart) = layer.taps, layer.dilation
+        rows = (ofm[0] - 1) * down + (high - 1) * far + 1
+        shape = (rows - 1) * shares + len(run), (ofm[1] - 1) * across + (wide - 1) * apart + 1, NARROW
+        if (len(run) == 1 or (high - 1) * far * shares + len(run) > BLOCK or len(layer.blocks) > 1 or not self.target.holds_ifm(shape)
+                or (ofm[0] > 1 and down * shares > 7)):
+            return [tap for part in run for tap in self._map_taps(layer, source, image, part, out, top, left, ofm)]
+        at = source.at(image, run[0], top * down - layer.padding[0], left * across - layer.padding[2])
+        load, stride = Load(at, source.mem_w, shape), (down * shares if ofm[0] > 1 else 1, across)
+        return [_Tap(load, stride, layer.f[out], n + r * far * shares, c * apart, (part, r, c))
+                for n, part in enumerate(run) for r, c in layer.positions]
 
     def _map_taps(self, layer, source, image, part, out, top, left, ofm):
         ifm_c = ifm_channels(channels_of(layer.source, part))
         down, across = layer.stride
         row, column = top * down - layer.padding[0], left * across - layer.padding[2]
-        mem_w = source.mem_w
+        (far, apart), mem_w = layer.dilation, source.row_slots
         skip = layer.taps[0] == 1 and down > 1 and mem_w * down <= 1023
         if skip:                # rows that no tap reads are not loaded
             mem_w, down = mem_w * down, 1
         found = []
-        for r0 in range(0, layer.taps[0], BLOCK):
-            for c0 in range(0, layer.taps[1], BLOCK):
-                high, wide = min(BLOCK, layer.taps[0] - r0), min(BLOCK, layer.taps[1] - c0)
-                shape = (ofm[0] - 1) * down + high, (ofm[1] - 1) * across + wide, ifm_c
-                load = Load(source.at(image, part, row + r0, column + c0), mem_w, shape)
-                for r in range(high):
-                    for c in range(wide):
-                        weights = ("identity", layer.identity) if layer.weights is None else (part, r0 + r, c0 + c)
-                        found.append(_Tap(load, (down, across), layer.f, r, c, weights))
+        for r0, c0, high, wide in layer.blocks:
+            shape = (ofm[0] - 1) * down + (high - 1) * far + 1, (ofm[1] - 1) * across + (wide - 1) * apart + 1, ifm_c
+            load = Load(source.at(image, part, row + r0 * far, column + c0 * apart), mem_w, shape)
+            for r in range(high):
+                for c in range(wide):
+                    weights = (part, 0, 0) if layer.weights is None else (part, r0 + r, c0 + c)
+                    found.append(_Tap(load, (down, across), layer.f[out], r * far, c * apart, weights))
         return found
 
     def _residual(self, layer, tiling, out, n, start, sides, ofm_c, shape):
         buffer = self.maps.buffers[layer.residual]
         fits = shape[0] >= sides[0] and shape[1] >= sides[1] and shape[2] >= ofm_c
-        exact = not fits or (layer.adds and tiling.exact_residual)
+        exact = not fits or max(buffer.tensor.shares, layer.source.shares) > 1 or (layer.adds and tiling.exact_residual)
         wanted = (*sides, ifm_channels(ofm_c)) if exact else shape
-        return Load(buffer.at(self._image(buffer, n), out, *start), buffer.mem_w, wanted)
+        return Load(buffer.at(self._image(buffer, n), out, *start), buffer.row_slots, wanted)
 
     # Two layers on one feature map
 
@@ -189,13 +236,13 @@ class Lowering:
         """Where in the window of ``layer`` that of ``other`` lies, (row, column), if both can work on the same tiles with one kernel
         load (a shortcut beside the first layer of its block); else ``None``."""
         start = layer.padding[0] - other.padding[0], layer.padding[2] - other.padding[2]
-        if (other.source is not layer.source or layer.source.maps > 1 or (layer.rows, layer.columns) != (other.rows, other.columns)
+        if (other.source is not layer.source or layer.source.pieces > 1 or (layer.rows, layer.columns) != (other.rows, other.columns)
                 or layer.stride != other.stride or layer.taps[0] == 1 or max(layer.taps) > BLOCK or min(start) < 0
                 or any(a + d > b for a, d, b in zip(other.taps, start, layer.taps, strict=True))):
             return None
         for one in (layer, other):
-            if (one.weights is None or one.residual is not None or one.pool != (1, 1, 1, 1) or one.result.maps > 1
-                    or self.flat(one)):
+            if (one.weights is None or one.residual is not None or one.pool != (1, 1, 1, 1) or one.result.pieces > 1
+                    or self.flat(one) or one.dilation != (1, 1)):
                 return None
         ofm_c = ofm_channels(layer.result.channels)
         taps = layer.taps[0] * layer.taps[1] + other.taps[0] * other.taps[1]
@@ -226,34 +273,34 @@ class Lowering:
             result = self.maps.buffers[one.result]
             ops = tuple((h, w, n0 + k) for k, ((h, w), _) in enumerate(some))
             n0 += len(some)
-            part = Part(at, total, (Chunk(load, layer.stride, one.f, ops),))
-            jobs.append(Job(one, ofm, [part], self._bias(one, 0, ofm[2]), None, result.at(self._image(result, n), 0, row, column),
-                            (result.mem_h, result.mem_w), rows, columns, self._borders(one, n, 1, 0)))
+            part = Part(at, total, (Chunk(load, layer.stride, one.f[0], ops),))
+            jobs.append(Job(one, ofm, [part], self._bias(one, 0, ofm[2]), one.b[0], None, result.at(self._image(result, n), 0, row, column),
+                            (result.mem_h, result.row_slots), rows, columns, self._borders(one, n, 1, 0)))
         return jobs
 
     # Fully connected: images are rows, slots are columns
 
     def _flat_job(self, layer, tiling, out, n, row, column, rows, columns):
         source, result = self.maps.buffers[layer.source], self.maps.buffers[layer.result]
-        ifm_c = SLOT if layer.source.maps > 1 else ifm_channels(layer.source.channels)
+        ifm_c = ifm_channels(channels_of(layer.source, 0))
         ofm_c = ofm_channels(channels_of(layer.result, out))
         taps = []
         for some in self._slots(layer):
             part, r, c = some[0]
             load = Load(source.at(self._image(source, n) + row, part, r, c), source.image_slots, (rows, len(some), ifm_c))
-            taps += [_Tap(load, (1, 1), layer.f, 0, k, slot) for k, slot in enumerate(some)]
+            taps += [_Tap(load, (1, 1), layer.f[out], 0, k, slot) for k, slot in enumerate(some)]
         parts = self._parts(layer, tiling, out, taps, ofm_c)
-        return Job(layer, (rows, 1, ofm_c), parts, self._bias(layer, out, ofm_c), None,
+        return Job(layer, (rows, 1, ofm_c), parts, self._bias(layer, out, ofm_c), layer.b[out], None,
                    result.at(self._image(result, n) + row, out), (rows, result.image_slots), rows, 1,
                    self._borders(layer, n + row, rows, out))
 
     @staticmethod
     def _slots(layer):
-        """(map, row, column) of a flat layer's slots in their order, cut into runs that lie one after another in memory."""
-        runs, before = [], None
-        for part in range(layer.source.maps):
+        """(piece, row, column) of a flat layer's slots in their order, cut into runs that lie one after another in memory."""
+        runs, before, shares = [], None, layer.source.shares
+        for part in range(layer.source.pieces):
             for r, c in layer.positions:
-                at = (part * layer.taps[0] + r) * layer.taps[1] + c
+                at = ((part // shares * layer.taps[0] + r) * shares + part % shares) * layer.taps[1] + c
                 if before is None or at != before + 1 or len(runs[-1]) == BLOCK:
                     runs.append([])
                 runs[-1].append((part, r, c))
@@ -303,10 +350,9 @@ class Lowering:
 
     def _matrix(self, layer, out, weights, ofm_c, ifm_c):
         """Weights [ofm_c, ifm_c] of one tap, missing channels zero."""
-        if weights[0] == "identity":
-            return weights[1] * np.eye(ofm_c, ifm_c, dtype=np.int64)
-        part, r, c = weights
-        piece = layer.weights[out * SLOT:(out + 1) * SLOT, part * SLOT:(part + 1) * SLOT, r, c]
+        if weights is None:                             # a residual's tap
+            return np.eye(ofm_c, ifm_c, dtype=np.int64)
+        piece = layer.block(out, *weights)
         return np.pad(piece, ((0, ofm_c - piece.shape[0]), (0, ifm_c - piece.shape[1])))
 
     def _bias(self, layer, out, ofm_c):
@@ -314,6 +360,6 @@ class Lowering:
             return None
         key = layer.name, out, "bias", ofm_c
         if key not in self._kernels:
-            piece = layer.bias[out * SLOT:(out + 1) * SLOT]
+            piece = layer.bias[slice(*layer.result.span(out))]
             self._kernels[key] = self.constants.bias(np.pad(piece, (0, ofm_c - len(piece))))
         return self._kernels[key]

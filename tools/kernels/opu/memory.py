@@ -21,7 +21,7 @@ def dtype(bits):
 @dataclass(frozen=True)
 class Buffer:
     """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w`` slots with a border of
-    ``border`` slots, one after the other.
+    ``border`` slots, one after the other. The pieces that share a map lie row by row in turn: row 0 of each, row 1 of each.
 
     Attributes
     ----------
@@ -46,8 +46,13 @@ class Buffer:
         return self.tensor.width + 2 * self.border
 
     @property
+    def row_slots(self):
+        """Slots from a row of a piece to its next."""
+        return self.tensor.shares * self.mem_w
+
+    @property
     def image_slots(self):
-        return self.tensor.maps * self.mem_h * self.mem_w
+        return self.tensor.maps * self.mem_h * self.row_slots
 
     @property
     def units(self):
@@ -55,30 +60,39 @@ class Buffer:
 
     @property
     def geometry(self):
-        return self.images, self.tensor.maps, self.mem_h, self.mem_w, self.border
+        return self.images, self.tensor.maps, self.tensor.shares, self.mem_h, self.mem_w, self.border
 
     def at(self, image, part=0, row=0, column=0):
-        """Units of a slot: ``part`` is the map, ``row`` and ``column`` may lie in the border (from ``-border``)."""
-        slot = image * self.image_slots + (part * self.mem_h + row + self.border) * self.mem_w + column + self.border
+        """Units of a slot: ``part`` is the piece, ``row`` and ``column`` may lie in the border (from ``-border``)."""
+        place, share = divmod(part, self.tensor.shares)
+        rows = (place * self.mem_h + row + self.border) * self.tensor.shares + share
+        slot = image * self.image_slots + rows * self.mem_w + column + self.border
         return self.base + slot * self.slot_units
+
+    @property
+    def array_shape(self):
+        """Shape of the whole as elements: images, maps, rows (of the pieces in turn), columns, 64."""
+        return self.images, self.tensor.maps, self.mem_h * self.tensor.shares, self.mem_w, SLOT
+
+    def _pieces(self, array):
+        """(first channel, last, view [images, height, width, 64]) of each piece of ``array``, as :attr:`array_shape` has it."""
+        tensor, p = self.tensor, self.border
+        for piece in range(tensor.pieces):
+            place, share = divmod(piece, tensor.shares)
+            yield *tensor.span(piece), array[:, place, share::tensor.shares][:, p:p + tensor.height, p:p + tensor.width]
 
     def pack(self, values, bits):
         """The bytes of ``values`` [images, height, width, channels], borders and unused channels zero."""
-        tensor = self.tensor
-        values = check_values(tensor, values, self.images, bits)
-        array = np.zeros((self.images, tensor.maps, self.mem_h, self.mem_w, SLOT), dtype(bits))
-        p = self.border
-        for part in range(tensor.maps):
-            piece = values[..., part * SLOT:(part + 1) * SLOT]
-            array[:, part, p:p + tensor.height, p:p + tensor.width, :piece.shape[3]] = piece
+        values = check_values(self.tensor, values, self.images, bits)
+        array = np.zeros(self.array_shape, dtype(bits))
+        for first, last, view in self._pieces(array):
+            view[..., :last - first] = values[..., first:last]
         return array
 
     def unpack(self, data, bits):
         """Values [images, height, width, channels] from the bytes of the buffer."""
-        p, tensor = self.border, self.tensor
-        array = np.frombuffer(bytes(data), dtype(bits)).reshape(self.images, tensor.maps, self.mem_h, self.mem_w, SLOT)
-        inside = array[:, :, p:p + tensor.height, p:p + tensor.width]
-        return inside.transpose(0, 2, 3, 1, 4).reshape(self.images, *tensor.shape[:2], -1)[..., :tensor.channels].copy()
+        array = np.frombuffer(bytes(data), dtype(bits)).reshape(self.array_shape)
+        return np.concatenate([view[..., :last - first] for first, last, view in self._pieces(array)], axis=3)
 
 
 class Constants:
@@ -119,13 +133,14 @@ class Maps:
     network : Network
     group : images that are worked on together; inputs and results have room for the whole batch
     slot_units : units in a slot
+    apart : every tensor keeps its place
 
     Attributes
     ----------
     buffers : dict, Tensor -> Buffer
     units : size of the whole
     """
-    def __init__(self, network, group, slot_units):
+    def __init__(self, network, group, slot_units, apart=False):
         self._slot_units = slot_units
         self.buffers = {}
         self.units = 0
@@ -148,6 +163,8 @@ class Maps:
         for index, layer in enumerate(network.layers):
             if layer.result not in self.buffers:
                 self._place(layer.result, group, borders[layer.result])
+            if apart:
+                continue
             for tensor, at in last.items():
                 if at == index and tensor not in kept and tensor not in network.inputs:
                     self._release(self.buffers[tensor])
@@ -165,9 +182,9 @@ class Maps:
         if base is None:
             base = next(start for start, end in self._free if end - start >= buffer.units)
         buffer = Buffer(tensor, base, images, border, self._slot_units)
-        if buffer.mem_h > 1023 or buffer.mem_w > 1023:
+        if buffer.mem_h * tensor.shares > 1023 or buffer.row_slots > 1023:
             raise KernelError(f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} slots, at most "
-                              f"1023 a side")
+                              f"1023 a side" + (f" of {tensor.shares} pieces together" if tensor.shares > 1 else ""))
         self._take(base, base + buffer.units)
         self._shapes = {s: g for s, g in self._shapes.items() if s != base}
         self._shapes[base] = buffer.geometry

@@ -26,8 +26,7 @@ class Placed:
     @property
     def array_shape(self):
         """Shape of the whole as an array of elements: images, maps, rows, columns, 64."""
-        buffer = self.buffer
-        return buffer.images, buffer.tensor.maps, buffer.mem_h, buffer.mem_w, 64
+        return self.buffer.array_shape
 
     def pack(self, values):
         """``values`` [images, height, width, channels] as they lie in memory, borders zero."""

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Networks in plain numpy: what a program of this library must give, on every target, bit by bit.
 
-Independent of the golden model and of tiling. Taps follow one another as in the programs: maps of 64 input channels one after the
-other, in each the taps in blocks of 16 x 16 and there row by row, the residual's last; partial sums are rounded and saturated at
-every tap.
+Independent of the golden model and of tiling. Taps follow one another as in the programs: pieces of the source's channels one after the
+other, in each the taps in blocks and there row by row, the residual's last; partial sums are rounded and saturated at every tap.
 """
 import numpy as np
 
-from ....gateware.cores.opu.types import SLOT
 from .graph import check_inputs
 
-__all__ = ["run_layer", "run_network"]
+__all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels"]
 
 _FAR = 34           # bits that no partial sum needs
+_CHUNK = 1 << 17    # partial sums that are worked on at a time
 
 
 def _clamp(values, bits):
@@ -33,6 +32,9 @@ def _scaled(sums, places):
 def _first(sums, bias, f, b):
     """``bias * 2^b + sums * 2^f`` in exact integers, rounded once."""
     low = min(f, b, 0)
+    if max(f, b) - low < 20 and low > -40:          # 64 bits hold it
+        exact = (sums << f - low) + (bias << b - low)
+        return (exact + (1 << -low - 1)) >> -low if low else exact
     exact = sums.astype(object) * (1 << f - low) + bias.astype(object) * (1 << b - low)
     if low:
         exact = (exact + (1 << -low - 1)) // (1 << -low)
@@ -49,9 +51,81 @@ def _act(values, act):
 def _pool(values, window):
     high, wide, down, right = window
     rows, columns = (values.shape[1] - high) // down + 1, (values.shape[2] - wide) // right + 1
-    parts = [values[:, a:a + (rows - 1) * down + 1:down, c:c + (columns - 1) * right + 1:right]
-             for a in range(high) for c in range(wide)]
-    return np.max(parts, axis=0)
+    found = None
+    for a in range(high):
+        for c in range(wide):
+            part = values[:, a:a + (rows - 1) * down + 1:down, c:c + (columns - 1) * right + 1:right]
+            found = part.copy() if found is None else np.maximum(found, part, out=found)
+    return found
+
+
+def runs_of_channels(layer):
+    """(first, last, piece) of output channels that have the same taps and the same shifts; ``piece``: one of theirs."""
+    runs, single = [], layer.source.channels == layer.groups
+    for piece in range(layer.result.pieces):
+        first, last = layer.result.span(piece)
+        key = layer.f[piece], layer.b[piece], piece if layer.groups > 1 and not single else None
+        if runs and runs[-1][0] == key:
+            runs[-1][1][1] = last
+        else:
+            runs.append((key, [first, last, piece]))
+    return [tuple(run) for _, run in runs]
+
+
+def products_of_taps(layer, padded, weights, first, last, piece):
+    """Products of one tap after the other, as the machine adds them up, for output channels ``first`` to ``last`` of :func:`runs_of_channels`.
+
+    Parameters
+    ----------
+    layer : Layer
+    padded : floating point [images, rows, columns, channels], the source with its zeros around
+    weights : floating point, of the layer's; ``None`` for an average
+    """
+    down, across = layer.stride
+    out, each = layer.result.channels // layer.groups, layer.source.channels // layer.groups
+
+    def windows():
+        for r, c in layer.positions:
+            y, x = r * layer.dilation[0], c * layer.dilation[1]
+            yield r, c, padded[:, y:y + (layer.rows - 1) * down + 1:down, x:x + (layer.columns - 1) * across + 1:across]
+
+    if each == 1 and layer.groups > 1 or layer.weights is None:
+        channels = np.arange(first, last) // out
+        for r, c, window in windows():
+            some = window[..., first:last] if out == 1 else window[..., channels]
+            yield some * (layer.identity if layer.weights is None else weights[first:last, 0, r, c])
+        return
+    for part in layer.reads(piece):
+        low, high = layer.source.span(part)
+        for r, c, window in windows():
+            if layer.groups == 1:
+                matrix = weights[first:last, low:high, r, c]
+            else:
+                matrix = layer.block(piece, part, r, c, weights)
+            yield window[..., low:high] @ matrix.T
+
+
+def _sums(layer, types, padded, residual):
+    """Partial sums at the end, int64."""
+    exact = np.float32 if types.dot_bits <= 24 else np.float64
+    padded = padded.astype(exact)
+    weights = None if layer.weights is None else layer.weights.astype(exact)
+    found = np.empty((len(padded), layer.rows, layer.columns, layer.result.channels), np.int64)
+    for first, last, piece in runs_of_channels(layer):
+        sums, f, b = None, layer.f[piece], layer.b[piece]
+        for products in products_of_taps(layer, padded, weights, first, last, piece):
+            products = products.astype(np.int64)
+            if sums is not None:
+                sums += _scaled(products, f)
+            elif layer.bias is None:
+                sums = _scaled(products, f)
+            else:
+                sums = _first(products, layer.bias[first:last], f, b)
+            sums = _clamp(sums, types.ofm)
+        found[..., first:last] = sums
+    if layer.by_tap:
+        found = _clamp(found + _scaled(residual, layer.residual_f), types.ofm)
+    return found
 
 
 def run_layer(layer, types, source, residual=None):
@@ -67,28 +141,15 @@ def run_layer(layer, types, source, residual=None):
     -------
     int64 [images, height, width, channels]
     """
+    step = max(1, _CHUNK // (layer.rows * layer.columns * layer.result.channels))
+    return np.concatenate([_run(layer, types, source[at:at + step], None if residual is None else residual[at:at + step])
+                           for at in range(0, len(source), step)])
+
+
+def _run(layer, types, source, residual):
     top, bottom, left, right = layer.padding
     padded = np.pad(source, ((0, 0), (top, bottom), (left, right), (0, 0)))
-    down, across = layer.stride
-    sums, channels = None, padded.shape[3]
-    for at in range(0, channels, SLOT):
-        for r, c in layer.positions:
-            window = padded[:, r:r + (layer.rows - 1) * down + 1:down, c:c + (layer.columns - 1) * across + 1:across]
-            if layer.weights is None:
-                products = window * layer.identity
-            else:
-                products = window[..., at:at + SLOT] @ layer.weights[:, at:at + SLOT, r, c].T
-            if sums is not None:
-                sums = sums + _scaled(products, layer.f)
-            elif layer.bias is None:
-                sums = _scaled(products, layer.f)
-            else:
-                sums = _first(products, layer.bias, layer.f, layer.b)
-            sums = _clamp(sums, types.ofm)
-        if layer.weights is None:
-            break
-    if layer.by_tap:
-        sums = _clamp(sums + _scaled(residual, layer.residual_f), types.ofm)
+    sums = _sums(layer, types, padded, residual)
     values = _clamp(_scaled(sums, -types.store_shift), types.ifm)
 
     def added(x):

@@ -2,7 +2,6 @@
 """How a layer is cut: into tiles that fit the buffers, and kernels into loads that fit the kernel memory."""
 from dataclasses import dataclass, replace
 
-from ....gateware.cores.opu.types import SLOT
 from ..inputs import KernelError, check_whole
 from .graph import BLOCK
 from .target import ifm_channels, ofm_channels
@@ -32,8 +31,9 @@ class Tiling:
 
 
 def channels_of(tensor, part):
-    """Channels of map ``part`` of ``tensor``."""
-    return min(SLOT, tensor.channels - part * SLOT)
+    """Channels of piece ``part`` of ``tensor``."""
+    first, last = tensor.span(part)
+    return last - first
 
 
 def _most_channels(tensor):
@@ -49,7 +49,8 @@ def ifm_shapes(layer, rows, columns):
         before = (count - 1) * layer.pool[2 + axis] + layer.pool[axis]
         if axis == 0 and taps == 1:
             stride = 1                  # rows in between are left out by the width of the map in memory
-        sides.append((before - 1) * stride + min(taps, BLOCK))
+        wide = max(block[2 + axis] for block in layer.blocks)
+        sides.append((before - 1) * stride + (wide - 1) * layer.dilation[axis] + 1)
     return (*sides, ifm_c)
 
 
@@ -67,8 +68,8 @@ def _residual_fits(target, layer, rows, columns):
 
 def _fits(target, layer, rows, columns, flat):
     if flat:
-        channels = SLOT if layer.source.maps > 1 else ifm_channels(layer.source.channels)
-        slots = min(BLOCK, layer.source.maps * layer.taps[0] * layer.taps[1])
+        channels = ifm_channels(_most_channels(layer.source))
+        slots = min(BLOCK, layer.source.pieces * layer.taps[0] * layer.taps[1])
         return (target.holds_ifm((rows, slots, channels))
                 and target.holds_ofm((rows, 1, ofm_channels(_most_channels(layer.result)))))
     return (target.holds_ifm(ifm_shapes(layer, rows, columns)) and target.holds_ofm(_ofm_shape(layer, rows, columns))
@@ -139,7 +140,7 @@ def candidates(target, layer, images, flat, start, sibling=False):
     layer can share the tiles."""
     height = images if flat else layer.result.height
     rows = sorted({_even(height, r) for r in range(1, start.rows + 1) if -(-height // r) <= 8}, reverse=True)
-    total = layer.taps[0] * layer.taps[1] * layer.source.maps + layer.by_tap
+    total = layer.taps[0] * layer.taps[1] * len(layer.reads(0)) + layer.by_tap
     sizes = {start.taps}
     per = target.tap_rows(ofm_channels(_most_channels(layer.result)), ifm_channels(_most_channels(layer.source)))
     half = target.params["ker_rows"] // (2 * per)
@@ -152,6 +153,6 @@ def candidates(target, layer, images, flat, start, sibling=False):
         found += [replace(t, exact_residual=False) for t in found]
     if sibling:
         found += [replace(t, with_next=True) for t in found]
-    if layer.result.maps > 1 and not flat:
+    if layer.result.pieces > 1 and not flat:
         found += [replace(t, kernel_first=False) for t in found]
     return found

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Graphs in whole numbers for the OPU's back end, and runs of what it makes on the golden model."""
+from dataclasses import replace
+
+import numpy as np
+
+from quintet.gateware.cores.opu.model.model import Model
+from quintet.gateware.cores.opu.params import SPACE
+from quintet.tools.compiler.backends.opu import OpuBackend
+from quintet.tools.compiler.graph import Conv, Dense, Graph, Port
+from quintet.tools.compiler.quantised import Integer, Quantised, Scale
+
+__all__ = ["backend", "check", "random_inputs", "running_part", "whole_numbers"]
+
+
+def backend(preset="85f", memory=1 << 25, **overrides):
+    return OpuBackend(params=SPACE.resolve(preset, overrides), memory_size=memory)
+
+
+def running_part(graph, machine):
+    """The nodes before the first one that does not run, each result without a reader an output; ``None`` if there are none."""
+    nodes = []
+    for node in graph.nodes:
+        if not machine.verdict(graph, node).runs:
+            break
+        nodes.append(node)
+    read = {name for node in nodes for name in node.inputs}
+    names = [node.output for node in nodes if node.output not in read or node.output in graph.kept()]
+    part = Graph(graph.name, graph.inputs, [Port(n, n, tuple(range(len(graph.shape(n)))), graph.shape(n)) for n in names], nodes, graph.tensors)
+    return part if nodes and all(machine.verdict(part, node).runs for node in nodes) else None
+
+
+def whole_numbers(graph, machine, seed=0):
+    """Quantised of a graph: random weights, shifts and biases within what the machine's arithmetic allows; prepared first."""
+    random, graph = np.random.default_rng(seed), machine.prepare(graph)
+    layers = {}
+    for node in graph.nodes:
+        if not isinstance(node, Conv | Dense):
+            continue
+        numbers = machine.arithmetic(graph, node)
+        out, most = len(node.weights), 1 << numbers.weight_bits - 1
+        of = np.arange(out) // numbers.shift_group
+        products = np.sqrt(node.weights[0].size) * most * 64
+        shift = (np.log2(products / 64).round().astype(int) + random.integers(-1, 2, of[-1] + 1))[of]
+        bias_shift = random.integers(0, 7, of[-1] + 1)[of]
+        bias = None if node.bias is None else random.integers(-(1 << 9), 1 << 9, out)
+        layers[node.name] = Integer(weights=random.integers(-most, most, node.weights.shape), bias=bias, shift=shift, bias_shift=bias_shift)
+    scales = {name: Scale(1.0, machine.types.ifm) for name, tensor in graph.tensors.items() if tensor.data is None}
+    return Quantised(graph=graph, scales=scales, layers=layers)
+
+
+def random_inputs(graph, count=1, seed=0, bits=8):
+    random = np.random.default_rng(seed)
+    return {port.tensor: random.integers(-(1 << bits - 1), 1 << bits - 1, (count, *graph.shape(port.tensor))) for port in graph.inputs}
+
+
+def _memory(lowered, size):
+    """Main memory as a session leaves it before the first input: rubbish but for what it writes once."""
+    memory = np.random.default_rng(1).integers(0, 256, size, np.uint8)
+    for address, count in lowered.zeros:
+        memory[address:address + count] = 0
+    for address, data, _ in lowered.constants:
+        memory[address:address + data.size] = data
+    memory[lowered.program_at:lowered.program_at + len(lowered.program)] = np.frombuffer(lowered.program, np.uint8)
+    return memory
+
+
+def check(quantised, machine, inputs, *, keep=False):
+    """Lowered program on the golden model, input after input in one memory, against the reference; the Lowered."""
+    lowered = machine.lower(quantised, keep=keep)
+    expected = machine.reference(quantised, inputs, keep=True)
+    assert lowered.memory <= machine.memory_size
+    assert set(lowered.outputs) == quantised.graph.kept() and (not keep or {n.output for n in quantised.graph.nodes} <= set(lowered.tensors))
+    memory = _memory(lowered, -(-lowered.memory // 64) * 64)
+    model = Model(machine.params, memory)
+    for index in range(len(next(iter(inputs.values())))):
+        for name, placed in lowered.inputs.items():
+            placed.layout.write(memory, inputs[name][index:index + 1])
+        outcome = model.run(lowered.registers)
+        assert outcome.status == "done", outcome.fault
+        for name, placed in {**lowered.outputs, **lowered.tensors}.items():
+            got = placed.layout.read(memory)[0]
+            assert np.array_equal(got, expected[name][index]), f"{name}, input {index}: {(got != expected[name][index]).sum()} of {got.size} differ"
+    return lowered
+
+
+def with_activations(graph, functions):
+    """``graph`` with an activation on its layers in turn: each of ``functions`` an Activation or ``None``."""
+    nodes = [replace(node, activation=functions[i % len(functions)]) if hasattr(node, "activation") else node for i, node in enumerate(graph.nodes)]
+    return Graph(graph.name, graph.inputs, graph.outputs, nodes, graph.tensors)

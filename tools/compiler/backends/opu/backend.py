@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""OPU: convolutions with 8-bit weights, sums of 16 bits that saturate at every tap."""
+import numpy as np
+
+from .....gateware.cores.opu.types import type_set
+from ....kernels.opu import KernelError
+from ....kernels.opu.reference import run_layer
+from ...graph import AveragePool, Binary, Concat, Conv, Dense, Reduce
+from ...quantised import Arithmetic
+from ..base import Backend, LoweringError
+from .form import Form
+from .lowering import lower_network
+from .network import Builder
+from .prepare import prepare
+from .sums import partial_sums
+from .verdicts import verdict
+
+__all__ = ["OpuBackend"]
+
+#: Shifts behind a sum of products, and of a bias' unit above that of the products: what ``@shift`` holds and numbers ask for.
+_SHIFTS, _BIAS_SHIFTS = (-24, 40), (-24, 40)
+
+
+class OpuBackend(Backend):
+    """Back end of the OPU, for every build with its pipelined or its small engine."""
+    isa = "opu"
+
+    def __init__(self, *, params, memory_size):
+        super().__init__(params=params, memory_size=memory_size)
+        self.types = type_set(params)
+
+    def verdict(self, graph, node):
+        return verdict(graph, node)
+
+    def prepare(self, graph):
+        return prepare(graph)
+
+    def form(self, graph):
+        """The :class:`Form` of a prepared graph on this build."""
+        return Form(graph, self.memory_size)
+
+    def arithmetic(self, graph, node):
+        types = self.types
+        common = {"bits": types.ifm, "out_bits": (types.ifm,)}
+        if isinstance(node, Conv | Dense):
+            each = 16 if node.output in self.form(graph).split else 64
+            return Arithmetic(weight_bits=types.ker, bias_bits=types.bias, shifts=_SHIFTS, bias_shifts=_BIAS_SHIFTS, shift_group=each,
+                              partial_bits=types.ofm, partial_shifted=types.store_shift, equal_scales=len(node.inputs) > 1, **common)
+        several = isinstance(node, Binary | Concat)
+        return Arithmetic(weight_bits=None, equal_scales=several, same_scale=not several, power_of_two=isinstance(node, AveragePool | Reduce),
+                          **common)
+
+    def partial_sums(self, graph, node, values):
+        if isinstance(node, Conv | Dense):
+            yield from partial_sums(graph, self.form(graph), node, values)
+
+    def _built(self, quantised, fuse):
+        try:
+            form = self.form(quantised.graph)
+            return form, Builder(quantised, form, self.types.name, fuse)
+        except KernelError as error:
+            raise LoweringError(str(error)) from None
+
+    def reference(self, quantised, inputs, keep=False):
+        graph = quantised.graph
+        form, built = self._built(quantised, fuse=False)
+        values = {}
+        for name, found in inputs.items():
+            found = np.asarray(found, np.int64)
+            fold, tensor = form.folds.get(name), built.values[name]
+            values[tensor] = fold.input(found) if fold is not None else found.reshape(len(found), *tensor.shape)
+        wanted = {name: tensor for name, tensor in built.values.items() if keep or name in graph.kept()}
+        last = {tensor: index for index, layer in enumerate(built.network.layers) for tensor in (layer.source, layer.residual)}
+        for index, layer in enumerate(built.network.layers):
+            values[layer.result] = run_layer(layer, self.types, values[layer.source], values.get(layer.residual))
+            for tensor in (layer.source, layer.residual):
+                if last.get(tensor) == index and tensor not in wanted.values():
+                    values.pop(tensor, None)
+        return {name: np.asarray(inputs[name]) if name in inputs else values[tensor].reshape(-1, *graph.shape(name))
+                for name, tensor in wanted.items()}
+
+    def lower(self, quantised, *, keep=False):
+        form, built = self._built(quantised, fuse=not keep)
+        return lower_network(quantised.graph, form, built, self.params, self.memory_size)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A network of the kernel library as a program of the compiler, with its memory and what each node takes."""
+from itertools import pairwise
+
+from .....gateware.cores.opu.model.sequence import Sequence
+from ....kernels.opu import KernelError, compile_network, estimate
+from ..base import LayerSpan, Lowered, LoweringError, Placed
+from .placing import folded_layout, layout_of
+
+__all__ = ["lower_network"]
+
+#: Most bytes of maps with a border or a fold that are kept apart so that they stay zero, a share of main memory.
+_APART = 0.75
+
+
+def lower_network(graph, form, built, params, memory_size):
+    """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`."""
+    compiled, apart = _compiled(built.network, params, memory_size)
+
+    def placed(name):
+        tensor = built.values[name]
+        found = compiled.tensors[tensor.name]
+        fold = form.folds.get(name)
+        layout = layout_of(found, graph.shape(name)) if fold is None else folded_layout(found, graph.shape(name), fold)
+        return None if layout is None else Placed(name, layout)
+
+    def all_placed(names):
+        return {name: place for name in names if (place := placed(name)) is not None}
+
+    inputs, outputs = (all_placed([port.tensor for port in ports]) for ports in (graph.inputs, graph.outputs))
+    missing = [port.tensor for port in graph.outputs if port.tensor not in outputs]
+    if missing:
+        raise LoweringError(f"output {missing[0]}: a flattened map of channels that do not fill their pieces has no layout")
+    stay = built.values if apart else [*inputs, *outputs]
+    zeros = [(found.address, found.size) for name, found in compiled.tensors.items()
+             if found.buffer.border or any(name == built.values[fold].name for fold in form.folds)]
+    return Lowered(
+        program=compiled.data, text=compiled.text, program_at=compiled.program_at, registers=compiled.all_registers,
+        constants=[(compiled.constants_at, compiled.constants, "kernels and biases")] if compiled.constants.size else [],
+        zeros=sorted(set(zeros)), inputs=inputs, outputs=outputs, tensors=all_placed(stay), images=1, memory=compiled.memory_size,
+        layers=_spans(compiled, built, params), params=dict(params))
+
+
+def _compiled(network, params, memory_size):
+    """(Compiled, whether every tensor has memory of its own): where that fits."""
+    if not network.layers:
+        raise LoweringError("no node of the network runs on the machine")
+    try:
+        return compile_network(network, params, apart=True, zeroed=True, memory=memory_size * _APART), True
+    except KernelError:
+        pass
+    try:
+        return compile_network(network, params, zeroed=True, memory=memory_size), False
+    except KernelError as error:
+        raise LoweringError(str(error)) from None
+
+
+def _spans(compiled, built, params):
+    ends = [span.end for span in compiled.layers]
+    marks = estimate(compiled.words, params, marks=ends).marks
+    machine, moved, at = Sequence(params), [0], 0
+    for end in ends:
+        total = moved[-1]
+        for word in compiled.words[at:end]:
+            step = machine.step(word)
+            total += step.bytes_read + step.bytes_written
+        moved.append(total)
+        at = end
+    found, layers = [], {layer.name: layer for layer in built.network.layers}
+    for span, (before, after), (first, last) in zip(compiled.layers, pairwise([0, *marks]), pairwise(moved), strict=True):
+        names = span.name.split(" and ")
+        nodes = tuple(dict.fromkeys(node for name in names for node in built.nodes[name]))
+        found.append(LayerSpan(nodes[-1], nodes, compiled.program_at + 4 * span.begin, compiled.program_at + 4 * span.end,
+                               sum(layers[name].macs for name in names), after - before, last - first))
+    return found

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A quantised graph as a network of the kernel library: one layer a node, or, ``fuse``, a sum and a pooling with the convolution before."""
+import re
+from functools import singledispatchmethod
+
+import numpy as np
+
+from ....kernels.opu import Network
+from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Node, Pad, Reduce, Reshape, Slice
+from ..base import LoweringError
+from .fusing import Fusing
+from .verdicts import slice_kernel
+
+__all__ = ["Builder"]
+
+
+def _act(node):
+    """What ``@post`` does of an activation: ``None`` or a name of the kernel library's."""
+    if node is None or (node.function == "clip" and node.low < 0):
+        return None
+    return "leaky" if node.function == "leaky" else "relu"
+
+
+class Builder:
+    """Builds the network of a quantised graph.
+
+    Parameters
+    ----------
+    quantised : Quantised
+    form : Form of its graph
+    types : str, type set
+    fuse : whether a sum or a pooling may be one layer with the convolution before it, whose own result then has no place
+
+    Attributes
+    ----------
+    network : Network of the kernel library
+    values : dict, name of a tensor -> the library's Tensor
+    nodes : dict, name of a layer -> names of the nodes that it does
+
+    Raises
+    ------
+    LoweringError
+        Scales that differ where the machine wants one.
+    """
+    def __init__(self, quantised, form, types, fuse):
+        self.graph, self.form, self.quantised = quantised.graph, form, quantised
+        self.network = Network(types=types)
+        self.values, self.nodes = {}, {}
+        self._fusing = Fusing(self.graph) if fuse else None
+        for index, port in enumerate(self.graph.inputs):
+            self._input(port.tensor, index)
+        for node in self.graph.nodes:
+            if self._fusing is None or node.name not in self._fusing.within:
+                self.values[node.output] = self._make(node)
+        kept = dict.fromkeys(self.values if not fuse else [port.tensor for port in self.graph.outputs])
+        self.network.output(*dict.fromkeys(self.values[name] for name in kept))
+
+    def _input(self, name, index):
+        fold = self.form.folds.get(name)
+        shape = self.form.place(name)[1] if fold is None else fold.shape
+        self.values[name] = self.network.input(f"input_{index}", shape, fraction=0, split=name in self.form.split)
+
+    def _name(self, node, nodes=()):
+        """Name of a layer."""
+        name = re.sub(r"[^\w.+-]", "_", node.name)
+        name = name if re.match(r"\w", name) else f"_{name}"
+        while name in self.nodes or name == "constants" or re.fullmatch(r"input_\d+", name):
+            name += "_"
+        self.nodes[name] = tuple(nodes) or (node.name,)
+        return name
+
+    def _equal(self, node):
+        """Refuses a node whose tensors must have one scale and have not."""
+        names = [name for name in (*node.inputs, node.output) if self.graph.tensors[name].data is None]
+        steps = [self.quantised.scales[name].step for name in names]
+        if not np.allclose(steps, steps[0], rtol=1e-9, atol=0):
+            raise LoweringError(f"{node.name}: {', '.join(f'{n} has steps of {s:g}' for n, s in zip(names, steps, strict=True))}; this machine wants "
+                                "one step for all")
+
+    @singledispatchmethod
+    def _make(self, node: Node):
+        raise LoweringError(f"{node.name}: {node.kind} does not run on this machine")
+
+    # Layers with weights
+
+    def _shifts(self, node):
+        integer = self.quantised.layers[node.name]
+        shift = np.asarray(integer.shift, np.int64)
+        found = {"weight_fraction": shift, "fraction": 0, "split": node.output in self.form.split}
+        if integer.bias is not None:
+            found.update(bias=integer.bias, bias_fraction=shift - np.asarray(integer.bias_shift, np.int64))
+        return integer.weights, found
+
+    def _convolve(self, node, name, **post):
+        """A convolution with what follows it, ``post``."""
+        weights, options = self._shifts(node)
+        options.update(post)
+        top, left, bottom, right = node.padding
+        fold = self.form.folds.get(node.inputs[0])
+        if fold is not None:
+            weights = fold.weights(weights)
+        else:
+            weights = weights.transpose(0, 3, 1, 2)
+            options.update(stride=node.stride, padding=(top, bottom, left, right), groups=node.groups, dilation=node.dilation)
+        return self.network.conv(name, self.values[node.inputs[0]], weights, **options)
+
+    @_make.register
+    def _(self, node: Conv):
+        post = {"act": _act(node.activation)}
+        if len(node.inputs) > 1:
+            post.update(residual=self.values[node.inputs[1]], order=1)
+        return self._convolve(node, self._name(node), **post)
+
+    @_make.register
+    def _(self, node: Dense):
+        weights, options = self._shifts(node)
+        source, options["act"] = self.values[node.inputs[0]], _act(node.activation)
+        if node.steps:
+            return self.network.conv(self._name(node), source, weights[:, :, None, None], **options)
+        return self.network.dense(self._name(node), source, weights, **options)
+
+    # Element by element
+
+    @_make.register
+    def _(self, node: Activation):
+        self._equal(node)
+        source = self.values[node.inputs[0]]
+        if node.function == "neg":
+            return self.network.identity(self._name(node), source, factor=-1)
+        if node.function == "abs":
+            minus = self.network.identity(self._name(node), source, factor=-1, act="relu")
+            return self.network.identity(self._name(node), source, act="relu", residual=minus, order=0)
+        return self.network.identity(self._name(node), source, act=_act(node))
+
+    @_make.register
+    def _(self, node: Binary):
+        self._equal(node)
+        return self._sum(node)
+
+    def _sum(self, node, nodes=(), **pool):
+        joined = None if self._fusing is None else self._fusing.sums.get(node.name)
+        if joined is not None:
+            act = _act(joined.main.activation if joined.order == 0 else node.activation)
+            return self._convolve(joined.main, self._name(node, (joined.main.name, node.name, *nodes)), act=act, order=joined.order,
+                                  residual=self.values[joined.other], **pool)
+        first, second = (self.values[name] for name in node.inputs)
+        if node.function == "sub":
+            first, second = second, first
+        return self.network.identity(self._name(node, (node.name, *nodes)), first, factor=-1 if node.function == "sub" else 1, residual=second,
+                                     act=_act(node.activation), **pool)
+
+    # Windows
+
+    @_make.register
+    def _(self, node: MaxPool):
+        self._equal(node)
+        results = self.graph.shape(node.output)[:2]
+        pool = {"pool": node.window, "pool_stride": tuple(s if n > 1 else 1 for s, n in zip(node.stride, results, strict=True))}
+        maker = None if self._fusing is None else self._fusing.pools.get(node.name)
+        if isinstance(maker, Conv):
+            return self._convolve(maker, self._name(node, (maker.name, node.name)), act=_act(maker.activation), **pool)
+        if maker is not None:
+            self._equal(maker)
+            return self._sum(maker, (node.name,), **pool)
+        top, left, bottom, right = node.padding
+        return self.network.identity(self._name(node), self.values[node.inputs[0]], padding=(top, bottom, left, right), **pool)
+
+    @_make.register
+    def _(self, node: AveragePool):
+        self._equal(node)
+        top, left, bottom, right = node.padding
+        stride = tuple(s if n > 1 else 1 for s, n in zip(node.stride, self.graph.shape(node.output)[:2], strict=True))
+        return self.network.average(self._name(node), self.values[node.inputs[0]], tuple(node.window), stride=stride,
+                                    padding=(top, bottom, left, right))
+
+    @_make.register
+    def _(self, node: Reduce):
+        self._equal(node)
+        source = self.values[node.inputs[0]]
+        return self.network.average(self._name(node), source, source.shape[:2])
+
+    # By address, and channels put elsewhere
+
+    @_make.register
+    def _(self, node: Reshape):
+        self._equal(node)
+        return self.values[node.inputs[0]]
+
+    def _ones(self, node, places, taps=(1, 1), tap=(0, 0), **options):
+        """A convolution of which each result channel is a source channel, or zero: ``places`` (of the result, of the source)."""
+        source = options.pop("source", None) or self.values[node.inputs[0]]
+        weights = np.zeros((self.form.map_shape(node.output)[2], source.channels, *taps), np.int64)
+        weights[(*places, *tap)] = 1
+        return self.network.conv(self._name(node), source, weights, weight_fraction=0, fraction=0, split=node.output in self.form.split, **options)
+
+    @_make.register
+    def _(self, node: Concat):
+        self._equal(node)
+        at, result = 0, None
+        for name in node.inputs:
+            each = np.arange(self.values[name].channels)
+            options = {} if result is None else {"residual": result, "order": 0}
+            result = self._ones(node, (at + each, each), source=self.values[name], **options)
+            at += len(each)
+        return result
+
+    @_make.register
+    def _(self, node: Pad):
+        self._equal(node)
+        axes = len(node.before)
+        sides = [(node.before[a], node.after[a]) for a in range(axes - 1)] + [(0, 0)] * (3 - axes)
+        each = np.arange(self.values[node.inputs[0]].channels)
+        return self._ones(node, ((node.before[-1] if axes else 0) + each, each), padding=(*sides[0], *sides[1]))
+
+    @_make.register
+    def _(self, node: Slice):
+        self._equal(node)
+        taps, tap, stride = slice_kernel(self.graph, node)
+        each = np.arange(self.form.map_shape(node.output)[2])
+        return self._ones(node, (each, node.start[-1] + each * node.step[-1]), taps, tap, stride=stride)

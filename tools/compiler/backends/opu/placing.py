@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where the tensors of a compiled network lie, as layouts of the graph's tensors."""
+from math import prod
+
+from .....gateware.cores.opu.types import SLOT
+from ...layout import Digit, Layout
+
+__all__ = ["folded_layout", "layout_of"]
+
+
+def layout_of(placed, shape):
+    """Layout of a graph's tensor of ``shape`` at a Placed of the kernel library, the first axis counting inputs; ``None`` where digits
+    cannot say it: a flattened map whose pieces are not full."""
+    buffer, size = placed.buffer, placed.bits // 8
+    tensor, slot = buffer.tensor, SLOT * size
+    rows = [(tensor.height, buffer.row_slots * slot)]
+    columns = [(tensor.width, slot)]
+    channels = _channels(buffer, slot, size, tensor.each if tensor.pieces > 1 else tensor.channels)
+    start = placed.address + (buffer.at(0) - buffer.base) * 64
+    parts = {0: [], 1: [channels], 2: [rows, channels], 3: [rows, columns, channels]}[len(shape)]
+    if prod(shape) != prod(shape[len(shape) - len(parts):]) or _sizes(tensor, len(shape)) != tuple(shape):
+        # Another shape of the same elements: digits of one axis count all of them.
+        if len(shape) != 1 or (tensor.pieces > 1 and tensor.channels % tensor.each):
+            return None
+        parts = [rows + columns + channels]
+    digits = [Digit(0, buffer.images, buffer.image_slots * slot)]
+    digits += [Digit(axis, *digit) for axis, part in enumerate(parts, 1) for digit in part]
+    return Layout(start, (buffer.images, *shape), f"int{placed.bits}", tuple(digits))
+
+
+def _sizes(tensor, axes):
+    return {0: (), 1: (tensor.channels,) if tensor.height == tensor.width == 1 else None,
+            2: (tensor.height, tensor.channels) if tensor.width == 1 else None, 3: tensor.shape}[axes]
+
+
+def _channels(buffer, slot, size, each):
+    """Digits of the channels: maps, pieces that share one, channels of a piece."""
+    tensor, digits = buffer.tensor, []
+    if tensor.maps > 1:
+        digits.append((tensor.maps, buffer.mem_h * buffer.row_slots * slot))
+    if tensor.shares > 1:
+        digits.append((tensor.shares, buffer.mem_w * slot))
+    return [*digits, (each, size)]
+
+
+def folded_layout(placed, shape, fold):
+    """Layout of an input of ``shape`` (rows, columns, channels) that lies folded."""
+    buffer, size = placed.buffer, placed.bits // 8
+    slot, (rows, columns, _), (down, across) = SLOT * size, fold.shape, fold.stride
+    start = placed.address + (buffer.at(0) - buffer.base) * 64
+    digits = (Digit(0, buffer.images, buffer.image_slots * slot), Digit(1, rows, buffer.row_slots * slot), Digit(1, down, across * shape[2] * size),
+              Digit(2, columns, slot), Digit(2, across, shape[2] * size), Digit(3, shape[2], size))
+    return Layout(start, (buffer.images, *shape), f"int{placed.bits}", digits, (0, *fold.phase, 0))

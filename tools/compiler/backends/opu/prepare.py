@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A graph in the machine's own form: what works channel by channel with constants becomes a layer with weights."""
+from dataclasses import replace
+
+import numpy as np
+
+from ...graph import Affine, Binary, Conv, Dense, Graph
+from .verdicts import constant_of
+
+__all__ = ["prepare"]
+
+
+def prepare(graph):
+    """A new graph; tensors keep their names."""
+    return Graph(graph.name, list(graph.inputs), list(graph.outputs), [_node(graph, node) for node in graph.nodes], dict(graph.tensors))
+
+
+def _node(graph, node):
+    if isinstance(node, Affine):
+        return _each_channel(graph, node, node.inputs[0], node.scale, node.shift)
+    found = constant_of(graph, node) if isinstance(node, Binary) else None
+    if found is None:
+        return replace(node, inputs=list(node.inputs))
+    flowing, values = found
+    scale, shift = {
+        "add": (1.0, values), "sub": (1.0, -values) if flowing == 0 else (-1.0, values), "mul": (values, 0.0), "div": (1 / values, 0.0),
+    }[node.function]
+    return _each_channel(graph, node, node.inputs[flowing], scale, shift)
+
+
+def _each_channel(graph, node, source, scale, shift):
+    """``scale`` * x + ``shift`` as a depthwise convolution, of a vector or a sequence as a dense layer."""
+    shape = graph.shape(source)
+    channels = shape[-1] if shape else 1
+    scale, shift = (np.broadcast_to(np.asarray(values, np.float64).reshape(-1), (channels,)).copy() for values in (scale, shift))
+    common = {"name": node.name, "inputs": [source], "output": node.output, "origin": node.origin, "bias": shift, "activation": node.activation}
+    if len(shape) == 3:
+        return Conv(weights=scale.reshape(-1, 1, 1, 1), groups=channels, **common)
+    return Dense(weights=np.diag(scale), steps=len(shape) == 2, **common)
