@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 
+from ....gateware.cores.cherry.isa import LOOPS
 from .views import View
 
 __all__ = ["Costs", "Products", "chain", "products", "reduce"]
@@ -215,18 +216,48 @@ def _products_walk(walk, operation, views, operands, parts, height, width):
                 walk.move("load", "ACC", start, beside, height=height, width=width)
         else:
             walk.move("load", "ACC", start, None, height=height, width=width)
-        with ExitStack() as stack:
-            taps = [(stack.enter_context(walk.nests.ordered(number)), of_one, of_other) for number, of_one, of_other in operands.taps]
+        def step(loops, of_one, of_other):
+            """All summed elements at a tap; ``loops``: (loop, elements of the source, of the weights) of taps, the others are ``of_one`` and
+            ``of_other`` elements away."""
             for at, turns, deep in operands.steps(operation):
                 with walk.nests.ordered(turns) as turn, walk.beside() as beside:
                     # The weights first: they have a second place to go to while the product before is at work, the pixels have not.
-                    walk.move("load", "WEIGHTS", weights, beside, each=of_weights, walk=[*((loop, n) for loop, _, n in taps), (turn, operands.deep)],
-                              height=deep, width=width, offset=at // TILE * operands.deep)
+                    walk.move("load", "WEIGHTS", weights, beside, each=of_weights, walk=[*((loop, n) for loop, _, n in loops), (turn, operands.deep)],
+                              height=deep, width=width, offset=of_other + at // TILE * operands.deep)
                     walk.move("load", "INPUT", source, beside, each=of_source,
-                              walk=[*((loop, n) for loop, n, _ in taps), (turn, TILE * source.strides[2])],
-                              height=height, width=deep if operation == "matmul" else width, offset=at * source.strides[2])
+                              walk=[*((loop, n) for loop, n, _ in loops), (turn, TILE * source.strides[2])],
+                              height=height, width=deep if operation == "matmul" else width, offset=of_one + at * source.strides[2])
                     walk.nests(operation)
+        _taps(walk, operands, _loops(walk, operation, operands, start), step)
         walk.finish(parts, [out, *loaded], height, width, "ACC")
+
+
+def _loops(walk, operation, operands, start):
+    """How many loop records are left for taps."""
+    steps = operands.steps(operation)
+    others = [count for axis, count in enumerate(walk.counts) if axis != walk.along] + [walk.number]
+    beside = 0 if walk.size == 1 else 2 + bool(start.strides[walk.along])
+    return LOOPS - beside - sum(count > 1 for count in others) - any(turns > 1 for _, turns, _ in steps)
+
+
+def _taps(walk, operands, left, step):
+    """``step`` at every tap in order, by loops; by copies of the code where loop records are too few."""
+    looped = [number > 1 for number, *_ in operands.taps]
+    while sum(looped) > left:
+        looped[min((number, -axis) for axis, (number, *_) in enumerate(operands.taps) if looped[axis])[1] * -1] = False
+
+    def nested(axis, loops, of_one, of_other):
+        if axis == len(operands.taps):
+            step(loops, of_one, of_other)
+            return
+        number, one, other = operands.taps[axis]
+        if looped[axis]:
+            with walk.nests.ordered(number) as loop:
+                nested(axis + 1, [*loops, (loop, one, other)], of_one, of_other)
+        else:
+            for k in range(number):
+                nested(axis + 1, loops, of_one + k * one, of_other + k * other)
+    nested(0, [], 0, 0)
 
 
 # Reduces

@@ -23,13 +23,13 @@ class Cherry(Backend):
         graph = quantised.graph
         machine = machine_of(graph, self.params, keep=keep)
         held = run_machine(machine, inputs, 18 if self.params["acc_frac"] == 17 else 10)
-        names = [name for name, ref in machine.values.items() if ref.value in held] if keep else list(machine.outputs)
+        names = machine.values if keep else machine.outputs
         return {name: np.asarray(inputs[name], np.float32) if name in machine.inputs else self._array(machine.values[name], held, graph.shape(name))
                 for name in names}
 
     @staticmethod
     def _array(ref, held, shape):
-        array = ref.value.data[None] if ref.value.data is not None else held[ref.value]
+        array = held[ref.value] if ref.value.data is None else np.repeat(ref.value.data[None], len(next(iter(held.values()))), 0)
         return np.ascontiguousarray(ref.read(array)).reshape(-1, *shape).astype(np.float32)
 
     def lower(self, quantised, *, keep=False):

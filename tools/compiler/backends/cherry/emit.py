@@ -162,7 +162,9 @@ def _(operation: Chain, emitter):
 @_emit.register
 def _(operation: PairProduct, emitter):
     left, right = emitter.view(operation.left), emitter.view(operation.right)
-    operands = Products(left.over((operation.out.shape[0], *left.shape[1:])), right, TILE * right.strides[2], (), left.shape[2], TILE * right.strides[1])
+    count = operation.out.shape[0]
+    left, right = (v.over((count, *v.shape[1:])) for v in (left, right))
+    operands = Products(left, right, TILE * right.strides[2], (), left.shape[2], TILE * right.strides[1])
     ends = operation.out.axes == (0, 1, 2) and operation.out.shape == operation.out.value.shape
     products(emitter.nests, emitter.costs, "matmul", emitter.view(operation.out), operands, emitter.view(operation.start),
              emitter.parts(operation.parts), whole=ends and operation.right.shape[2] % TILE == 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Works to a program list: packed into steps, placed in the scratchpad, assembled."""
 from dataclasses import dataclass, field
+from itertools import product
 
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
@@ -30,20 +31,19 @@ class _Step:
 def lower_machine(machine, graph, params, memory_size, keep):
     """:class:`Lowered` of a machine; raises LoweringError where nothing fits."""
     failed = None
-    for most in _PARTS:
-        for ahead in (True, False):
-            try:
-                return _Lowering(machine, graph, params, memory_size, keep, most, ahead).lowered()
-            except LoweringError as error:
-                failed = failed or error
+    for spread, most, ahead in product((True, False) if params["banks"] > 4 else (False,), _PARTS, (True, False)):
+        try:
+            return _Lowering(machine, graph, params, memory_size, keep, most, ahead, spread).lowered()
+        except LoweringError as error:
+            failed = failed or error
     raise failed
 
 
 class _Lowering:
-    def __init__(self, machine, graph, params, memory_size, keep, most, ahead):
+    def __init__(self, machine, graph, params, memory_size, keep, most, ahead, spread):
         self.machine, self.graph, self.params, self.memory_size, self.keep, self.ahead = machine, graph, params, memory_size, keep, ahead
         self.main = Main()
-        self.made = Works(machine, params, keep=keep, most=most, main=self.main)
+        self.made = Works(machine, params, keep=keep, most=most, spread=spread, main=self.main)
         self.costs = Costs(params["macs"], params["banks"])
         self.elements = 1 << params["log_mem"]
         self.program = {"imem": params["imem"], "acc_frac": params["acc_frac"]}

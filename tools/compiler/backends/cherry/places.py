@@ -40,19 +40,19 @@ class Place:
         """The elements that a Ref means."""
         at = self.buffer.address + self.lead + sum(n * s for n, s in zip(ref.start, self.strides, strict=True))
         strides = tuple(step * self.strides[axis] for axis, step in zip(ref.axes, ref.step, strict=True))
-        return View(at, ref.shape, tuple(0 if n == 1 else s for n, s in zip(ref.shape, strides, strict=True)))
+        return View(at, ref.shape, strides)
 
 
-def geometry(value: Value):
-    """(strides, elements before element (0, 0, 0), elements in all) of a value: pixels after pixels, at a pitch that is an odd multiple of four,
-    so that tiles lie in different banks; a row's right border is the next one's left."""
+def geometry(value: Value, spread=True):
+    """(strides, elements before element (0, 0, 0), elements in all) of a value: pixels after pixels; a row's right border is the next one's left.
+    ``spread``: their pitch is an odd multiple of four, so that tiles lie in different banks."""
     rows, columns, channels = value.shape
     top, left, bottom, right = value.border
     if value.tight or value.data is not None:
         pitch = channels
     else:
         tiles = -(-channels // TILE)
-        pitch = TILE * (tiles if rows * columns == 1 else tiles | 1)
+        pitch = TILE * (tiles | (spread and rows * columns > 1))
     row = (columns + max(left, right)) * pitch
     lead = top * row + left * pitch
     return (row, pitch, 1), lead, lead + (rows - 1 + bottom) * row + (columns + right) * pitch

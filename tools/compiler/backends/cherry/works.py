@@ -7,7 +7,7 @@ import numpy as np
 from ....kernels.cherry.stored import from_array
 from .decompose import streamed
 from .emit import cuts, packed_weights
-from .machine import Chain, Product, Ref, Regroup
+from .machine import Chain, Product, Ref, Regroup, Value
 from .places import Buffer, Place, geometry
 
 __all__ = ["Main", "Transfer", "Work", "Works"]
@@ -80,6 +80,11 @@ class Work:
     macs: int = 0
 
 
+def _whole(ref):
+    """Whether a Ref is its value as it lies."""
+    return (ref.axes, ref.start, ref.step, ref.shape) == ((0, 1, 2), (0, 0, 0), (1, 1, 1), ref.value.shape)
+
+
 def moved(op, place, shape, main, rows=None):
     """Transfers of a value whose array lies at ``main`` in fp32, C order; ``rows``: (first, number) of its rows."""
     height, width, depth = shape
@@ -103,6 +108,7 @@ class Works:
     machine, params : as they are
     keep : bool, every tensor of the graph goes to main memory
     most : elements of a part of weights
+    spread : pixels lie at pitches that spread tiles over the banks, though that takes room
     main : Main
 
     Attributes
@@ -111,8 +117,8 @@ class Works:
     fills : list of Transfer: constants of one element, brought first
     arrays : dict, tensor name -> address of its array in main memory, fp32, C order
     """
-    def __init__(self, machine, params, *, keep, most, main):
-        self.machine, self.params, self.keep, self.most, self.main = machine, params, keep, most, main
+    def __init__(self, machine, params, *, keep, most, spread, main):
+        self.machine, self.params, self.keep, self.most, self.spread, self.main = machine, params, keep, most, spread, main
         self.works, self.places, self.buffers, self.fills, self.arrays = [], {}, [], [], {}
         self._weights, self._waiting = {}, []
         for name, value in machine.inputs.items():
@@ -120,21 +126,24 @@ class Works:
         self._remaining = {}
         for operation in machine.operations:
             self._remaining[operation.out.value] = self._remaining.get(operation.out.value, 0) + 1
-        for operation in machine.operations:
+        self._uses = {}
+        for number, operation in enumerate(machine.operations):
+            for ref in operation.refs():
+                self._uses[ref.value] = number
+        for self._number, operation in enumerate(machine.operations):
             self._operation(operation)
         self._leave_unmade()
 
     def buffer(self, size, what):
-        found = Buffer(size + -size % 4, what)
+        # The last tile of a narrow view may reach three elements further.
+        found = Buffer(size + 3 + -(size + 3) % 4, what)
         self.buffers.append(found)
         return found
 
     def place(self, value, work):
         """Where a value lies; the first that asks brings or surrounds it."""
         if value not in self.places:
-            strides, lead, size = geometry(value)
-            buffer = self.buffer(size, value.name or "intermediate result")
-            self.places[value] = Place(buffer, value.shape, strides, lead)
+            self._lay(value)
             if value.data is not None:
                 self._constant(value, work)
             elif value.name in self.machine.inputs and self.machine.inputs[value.name] is value:
@@ -145,8 +154,11 @@ class Works:
                 work.emit = lambda emitter: (emitter.around(value, filler), before(emitter))
         work.buffers.add(self.places[value].buffer)
 
+    def _lay(self, value):
+        strides, lead, size = geometry(value, self.spread)
+        self.places[value] = Place(self.buffer(size, value.name or "intermediate result"), value.shape, strides, lead)
+
     def _filler(self, number, work):
-        from .machine import Value
         for value in self.places:
             if value.data is not None and value.size == 1 and value.data.item() == number:
                 work.buffers.add(self.places[value].buffer)
@@ -175,8 +187,28 @@ class Works:
         elif isinstance(operation, Product):
             self._product(operation)
         else:
+            if isinstance(operation, Chain):
+                self._in_place(operation)
             work = self._work(operation, lambda emitter: emitter.operation(operation))
             self._outgoing(operation, work)
+
+    def _in_place(self, operation):
+        """Lets the result lie where an operand does that nothing reads any more."""
+        out = operation.out
+        if out.value in self.places or not _whole(out) or self.keep:
+            return
+        # What leaves for main memory does so after the step, in which the result may be made already.
+        lasting = [*self.machine.inputs.values(), *(ref.value for ref in self.machine.outputs.values())]
+        for ref in [part[1] for part in operation.parts if not isinstance(part, str)]:
+            value = ref.value
+            others = [r for r in operation.refs() if r.value is value and r is not ref]
+            if value not in self.places or value.data is not None or self._uses[value] > self._number or value in lasting:
+                continue
+            if _whole(ref) and ref.shape == out.shape and all(_whole(r) and r.shape == ref.shape for r in others) \
+                    and all(mine <= there for mine, there in zip(out.value.border, value.border, strict=True)) \
+                    and (not any(out.value.border) or out.value.around == value.around):
+                self.places[out.value] = self.places[value]
+                return
 
     def _work(self, operation, emit):
         work = Work(getattr(operation, "nodes", (operation.node,)), emit)
@@ -189,6 +221,8 @@ class Works:
         total = operation.weights.size
         results = operation.out.shape[0] * operation.out.shape[1]
         parts = cuts(operation, self.most, self.params["contexts"], self.params["acc_frac"] == 9)
+        if all(cut.first and cut.last for cut in parts) and operation.source.value not in {part[1].value for part in operation.parts if not isinstance(part, str)}:
+            self._in_place(operation)
         for number, cut in enumerate(parts):
             weights, incoming = self._stream(operation, cut, number, results)
             work = self._work(operation, lambda emitter, cut=cut, weights=weights: emitter.operation(operation, cut, weights))
@@ -216,8 +250,7 @@ class Works:
     def _regroup(self, operation):
         """By way of main memory: out under one shape, in under the other."""
         source, out = operation.source, operation.out
-        if (source.axes, source.start, source.step, source.shape) != ((0, 1, 2), (0, 0, 0), (1, 1, 1), source.value.shape):
-            from .machine import Value
+        if not _whole(source):
             whole = Ref.of(Value(source.shape))
             self._work(Chain(node=operation.node, out=whole, parts=[("OUTPUT", source)]),
                        lambda emitter: emitter.operation(Chain(node=operation.node, out=whole, parts=[("OUTPUT", source)])))
@@ -233,38 +266,30 @@ class Works:
         self.works.append(coming)
         self._outgoing(operation, coming)
 
+    def _wanted(self, value):
+        """(tensor, Ref) of what goes to main memory of a value."""
+        names = self.machine.values if self.keep else self.machine.outputs
+        return [(name, self.machine.values[name]) for name in names if self.machine.values[name].value is value and name not in self.arrays]
+
     def _outgoing(self, operation, work):
         """Takes the value that is complete now to main memory, if it is wanted there."""
         value = operation.out.value
         self._remaining[value] -= 1
-        if self._remaining[value]:
-            return
-        for name, ref in self.machine.values.items():
-            if ref.value is value and name not in self.machine.inputs and (name in self.machine.outputs or (self.keep and name == value.name)):
+        if not self._remaining[value]:
+            for name, ref in self._wanted(value):
                 self._leave(name, ref, work)
 
-    def _leave(self, name, ref, work):
-        if name in self.arrays:
-            return
-        view = self.places[ref.value]
-        if (ref.axes, ref.start, ref.step, ref.shape) != ((0, 1, 2), (0, 0, 0), (1, 1, 1), ref.value.shape):
-            from .machine import Value
+    def _leave(self, name, ref, work=None):
+        """Takes a tensor to main memory: with the work that made it, or copied first where it is seen otherwise than it lies."""
+        if work is None or not _whole(ref):
             whole = Ref.of(Value(ref.shape))
-            operation = Chain(node=work.nodes[-1], out=whole, parts=[("OUTPUT", ref)])
-            work = self._work(operation, lambda emitter: emitter.operation(operation))
-            view = self.places[whole.value]
+            operation = Chain(node=work.nodes[-1] if work else name, out=whole, parts=[("OUTPUT", ref)])
+            work, ref = self._work(operation, lambda emitter: emitter.operation(operation)), whole
         self.arrays[name] = self.main.take(4 * ref.value.size)
-        shape = ref.shape
-        work.outgoing += moved("out", view, shape, self.arrays[name])
+        work.outgoing += moved("out", self.places[ref.value], ref.shape, self.arrays[name])
 
     def _leave_unmade(self):
-        """Outputs that are inputs, or parts of them, seen otherwise."""
-        for name in self.machine.outputs:
-            if name not in self.arrays:
-                from .machine import Value
-                ref = self.machine.values[name]
-                whole = Ref.of(Value(ref.shape))
-                operation = Chain(node=name, out=whole, parts=[("OUTPUT", ref)])
-                work = self._work(operation, lambda emitter, operation=operation: emitter.operation(operation))
-                self.arrays[name] = self.main.take(4 * whole.value.size)
-                work.outgoing += moved("out", self.places[whole.value], ref.shape, self.arrays[name])
+        """Tensors that are inputs or constants, or parts of them, seen otherwise."""
+        for value in list(dict.fromkeys(ref.value for ref in self.machine.values.values())):
+            for name, ref in self._wanted(value):
+                self._leave(name, ref)
