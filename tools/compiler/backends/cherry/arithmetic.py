@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cherry's arithmetic on float64 arrays that hold its numbers (specification, section 4): written apart from the golden model, for the reference.
+
+A float64 holds every element, its zeros' signs, infinities and NaN; products of two are exact, and a sum of five rounds as the machine's
+window does unless it lies near a tie: those few are worked out in whole numbers.
+"""
+import numpy as np
+
+__all__ = ["DIGITS", "accumulate", "add", "bits", "divide", "exp", "from_bf16", "gtz", "log2", "maximum", "multiply", "nearest", "power", "relu",
+           "subtract", "to_element"]
+
+#: Significant bits of an element.
+DIGITS = 10
+_MANTISSA, _ALL = 52, 53
+_LARGEST, _SMALLEST = 2.0 ** 128, 2.0 ** -126
+#: Bits below the largest term's exponent that a sum keeps.
+_WINDOW = 22
+
+
+def nearest(x, digits=DIGITS):
+    """float64 rounded to ``digits`` significant bits, ties to even; beyond the range infinity, below it zero."""
+    x = np.ascontiguousarray(x, np.float64)
+    cut = _ALL - digits
+    pattern = x.view(np.int64)
+    pattern = pattern + ((1 << cut - 1) - 1) + (pattern >> cut & 1) & -(1 << cut)
+    return _ranged(np.where(np.isfinite(x), pattern.view(np.float64), x))
+
+
+def _ranged(x):
+    size = np.abs(x)
+    x = np.where(size >= _LARGEST, np.copysign(np.inf, x), x)
+    return np.where(size < _SMALLEST, np.copysign(0.0, x), x)
+
+
+def to_element(x):
+    """Real numbers as float32 has them, rounded to elements as DMA does: what float32 calls subnormal is zero."""
+    with np.errstate(over="ignore"):
+        single = np.asarray(x, np.float32).astype(np.float64)
+    return nearest(np.where(np.abs(single) < _SMALLEST, np.copysign(0.0, single), single))
+
+
+def from_bf16(x):
+    """Real numbers rounded to bfloat16, as float64."""
+    return nearest(to_element(x), 8)
+
+
+def bits(x):
+    """Patterns of 18 bits; every NaN is the one that arithmetic makes."""
+    single = np.asarray(x, np.float64).astype(np.float32).view(np.uint32).astype(np.int64)
+    return np.where(np.isnan(x), 0x1FF00, single >> 14)
+
+
+# Sums of products
+
+def _exponents(x):
+    """Exponents of float64 numbers; far below all others for zeros."""
+    return (x.view(np.int64) >> _MANTISSA & 0x7FF) - 1023
+
+
+def accumulate(acc, a, b, digits=DIGITS):
+    """``acc`` and the sum over the last axis of ``a * b``, rounded once (section 4.1).
+
+    Parameters
+    ----------
+    acc : float64 array of the result's shape, or ``None``: no addend
+    a, b : arrays that broadcast against each other, last axis 1 to 4
+    digits : of ``acc`` and the result
+    """
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = a[..., 0] * b[..., 0]
+        for k in range(1, max(a.shape[-1], b.shape[-1])):
+            total = total + a[..., k] * b[..., k]
+        if acc is not None:
+            total = total + acc
+    total = np.ascontiguousarray(total)
+    ea, eb = _exponents(np.ascontiguousarray(a)).max(-1), _exponents(np.ascontiguousarray(b)).max(-1)
+    top = ea + eb
+    if acc is not None:
+        acc = np.broadcast_to(np.asarray(acc, np.float64), total.shape)
+        top = np.maximum(top, _exponents(np.ascontiguousarray(acc)))
+    cut = _ALL - digits
+    pattern = total.view(np.int64)
+    # How far it may be off in units of its last place, and how far it is from a tie.
+    slack = np.left_shift(np.int64(5), np.clip(top - _exponents(total) + (_MANTISSA - _WINDOW), 0, _ALL))
+    near = np.abs((pattern & (1 << cut) - 1) - (1 << cut - 1)) <= slack
+    rounded = (pattern + ((1 << cut - 1) - 1) + (pattern >> cut & 1) & -(1 << cut)).view(np.float64)
+    finite = np.isfinite(total)
+    result = np.where(finite, rounded, total)
+    near &= finite
+    if near.any():
+        at = np.nonzero(near)
+        shape = (*total.shape, max(a.shape[-1], b.shape[-1]))
+        result[at] = _window(None if acc is None else acc[at], np.broadcast_to(a, shape)[at], np.broadcast_to(b, shape)[at], total[at], digits)
+    return _ranged(result)
+
+
+def _window(acc, a, b, total, digits):
+    """Sums in the machine's window of 24 bits, term by term; of finite terms."""
+    products, exponents = a * b, _exponents(a.copy()) + _exponents(b.copy())
+    if acc is not None:
+        products = np.concatenate([products, acc[..., None]], -1)
+        exponents = np.concatenate([exponents, _exponents(acc.copy())[..., None]], -1)
+    there = products != 0
+    top = np.where(there, exponents, -5000).max(-1)
+    top = np.where(there.any(-1), top, 0)
+    scaled = np.ldexp(np.abs(products), _WINDOW - top[..., None])
+    whole = np.floor(scaled)
+    whole = whole.astype(np.int64) | (whole != scaled)
+    found = np.where(products < 0, -whole, whole).sum(-1)
+    exact = nearest_unlimited(np.ldexp(found.astype(np.float64), top - _WINDOW), digits)
+    # A sum of zeros has the sign that IEEE gives it; one that cancels is +0.
+    return np.where(there.any(-1), exact, total)
+
+
+def nearest_unlimited(x, digits):
+    """As :func:`nearest`, whatever the exponent."""
+    cut = _ALL - digits
+    pattern = np.ascontiguousarray(x).view(np.int64)
+    return (pattern + ((1 << cut - 1) - 1) + (pattern >> cut & 1) & -(1 << cut)).view(np.float64)
+
+
+# Element by element
+
+def add(x, y):
+    with np.errstate(invalid="ignore"):
+        return nearest(np.add(x, y))
+
+
+def subtract(x, y):
+    with np.errstate(invalid="ignore"):
+        return nearest(np.subtract(x, y))
+
+
+def multiply(x, y):
+    with np.errstate(invalid="ignore"):
+        return nearest(np.multiply(x, y))
+
+
+def divide(x, y):
+    """Correctly rounded: a quotient of ten bits by ten bits is never so near a tie that float64 misses it."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return nearest(np.divide(x, y))
+
+
+def relu(x):
+    """The number where it is positive, else +0; NaN stays."""
+    return np.where(np.isnan(x) | (np.asarray(x) > 0), x, 0.0)
+
+
+def gtz(x):
+    """1 where it is positive, else +0."""
+    return np.where(np.asarray(x) > 0, 1.0, 0.0)
+
+
+def exp(x):
+    """Correctly rounded: no element's power of e is so near a tie that float64 misses it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return nearest(np.exp(x))
+
+
+def log2(x):
+    """Correctly rounded logarithm to base 2; of zero minus infinity, below it NaN."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return nearest(np.log2(x))
+
+
+def maximum(x, axis):
+    """IEEE maximum: NaN wins, +0 is above -0."""
+    x = np.asarray(x)
+    largest = x.max(axis)
+    return np.where(largest == 0, np.where(((x == 0) & ~np.signbit(x)).any(axis), 0.0, -0.0), largest)
+
+
+def power(x, y):
+    """|x|^y by the specification's whole-number algorithm (section 4.4), for finite x > 0 and finite y; specials of x as in C.
+
+    ``y`` is one number: 0.5 and -0.5 are what the decompositions need.
+    """
+    x = np.asarray(x, np.float64)
+    result = np.full(x.shape, np.nan)
+    usual = np.isfinite(x) & (x > 0) & (x != 1)
+    result[usual] = _finite_power(x[usual], float(y))
+    result[x == 1] = 1
+    result[x == 0] = np.inf if y < 0 else 0
+    result[x == np.inf] = 0 if y < 0 else np.inf
+    result[x == -np.inf] = 0 if y < 0 else np.inf
+    return result
+
+
+def _finite_power(x, y):
+    fraction, exponent = np.frexp(x)
+    table = np.array([round(float(v)) for v in np.log2(1 + np.arange(512, dtype=np.longdouble) / 512) * 2 ** 32], np.int64)
+    v = (exponent.astype(np.int64) - 1 << 32) + table[(fraction * 1024).astype(np.int64) - 512]
+    # |log2 x| to 20 bits, nearest even: q * 2^d.
+    q, d = np.frexp(nearest_unlimited(np.abs(v).astype(np.float64), 20))
+    q, d = (q * 2 ** 20).astype(np.int64), d.astype(np.int64) - 20
+    fy, ey = np.frexp(abs(y))
+    product, shift = q * int(fy * 1024), 32 - d - (int(ey) - 1) + 9 - 24
+    right = np.clip(shift, 1, 62)
+    t = np.where(shift > 0, (product >> right) + (product >> right - 1 & 1), product << np.clip(-shift, 0, 12))
+    over = (shift < -12) | (t >= 1 << 32)
+    negative = (v < 0) ^ (y < 0)
+    return np.where(over, np.where(negative, 0.0, np.inf), _two_to(np.where(negative, -t, t)))
+
+
+def _two_to(t):
+    """2^(t * 2^-24) by the specification's table and series."""
+    low, index = t & 0x7FFF, t >> 15 & 0x1FF
+    table = np.array([round(float(v)) for v in np.exp2(np.arange(512, dtype=np.longdouble) / 512) * 2 ** 26], np.int64)[index]
+    c = low * 0xB172 >> 16
+    c = c + (c * c >> 25)
+    return nearest(np.ldexp(((table << 24) + table * c).astype(np.float64), (t >> 24) - 50))

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Graph to operations of Cherry's kernels."""
+from functools import singledispatchmethod
+
+import numpy as np
+
+from ...graph import (
+    Activation,
+    Affine,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    Gru,
+    LayerNorm,
+    Lstm,
+    MatMul,
+    MaxPool,
+    Node,
+    Pad,
+    Reduce,
+    Reshape,
+    Slice,
+    Softmax,
+    Transpose,
+)
+from . import recurrent
+from .arithmetic import from_bf16, to_element
+from .chains import Constants, affine, function
+from .fuse import fuse
+from .machine import Chain, Machine, PairProduct, Product, Ref, Regroup, Value, Window, three
+
+__all__ = ["Decomposer", "machine_of", "streamed"]
+
+#: Results that a weight must serve for its products to take as long as bringing it as packed element.
+_BUSY = 40
+
+
+def machine_of(graph, params, *, keep=False):
+    """The operations of a graph; ``keep``: every tensor of the graph is a value."""
+    maker = Decomposer(graph, params)
+    for node in graph.nodes:
+        maker.node = node.name
+        maker.lower(node)
+    return fuse(maker.machine, keep)
+
+
+def streamed(weights, results, params):
+    """Whether weights come as bfloat16: where each serves so few results that bringing them takes longer than their products."""
+    return results * 32 // params["macs"] < _BUSY and weights.size >= 4096
+
+
+class Decomposer:
+    """Makes a :class:`~.machine.Machine` node by node.
+
+    Attributes
+    ----------
+    machine : Machine; ``node``: name of the node at work
+    """
+    def __init__(self, graph, params):
+        self.graph, self.params = graph, params
+        self.machine, self.constant, self.node = Machine(), Constants(), ""
+        for port in graph.inputs:
+            shape = three(graph.shape(port.tensor))
+            value = Value(shape, port.tensor, tight=self._tight(port.tensor))
+            self.machine.inputs[port.tensor] = value
+            self.machine.values[port.tensor] = Ref.of(value)
+        for port in graph.outputs:
+            self.machine.outputs[port.tensor] = None
+
+    def _tight(self, tensor):
+        """Whether all that read a tensor sum over whole rows of a window, which then need no tile for each tap."""
+        readers = self.graph.readers(tensor)
+        shape = self.graph.shape(tensor)
+        return len(shape) == 3 and shape[2] < 4 and tensor not in self.graph.kept() and bool(readers) and all(
+            isinstance(node, Conv) and node.groups == 1 and node.dilation[1] == 1 for node in readers)
+
+    # What nodes read and make
+
+    def ref(self, tensor):
+        """What a tensor of the graph is, three axes."""
+        data = self.graph.tensors[tensor].data
+        if data is not None:
+            return self.held(data)
+        return self.machine.values[tensor]
+
+    @staticmethod
+    def held(data):
+        """A constant array."""
+        data = to_element(np.asarray(data, np.float64))
+        return Ref.of(Value(three(data.shape), data=data.reshape(three(data.shape))))
+
+    def fresh(self, shape, name=None):
+        """A new value, of a tensor of the graph where it has a name."""
+        return Ref.of(Value(three(shape), name))
+
+    def result(self, node):
+        """A new value for the node's output."""
+        found = self.fresh(self.graph.shape(node.output), node.output)
+        self.machine.values[node.output] = found
+        return found
+
+    def add(self, kind, **fields):
+        self.machine.operations.append(kind(node=self.node, **fields))
+
+    def chain(self, out, parts):
+        self.add(Chain, out=out, parts=parts)
+        return out
+
+    def binary(self, name, x, y, out):
+        return self.chain(out, [("INPUT", x), ("WEIGHTS", y), name])
+
+    def copy(self, source, out):
+        return self.chain(out, [("OUTPUT", source)])
+
+    def activated(self, node, make):
+        """``make(out)`` and what follows it (``node.activation``)."""
+        out = self.result(node)
+        if getattr(node, "activation", None) is None:
+            make(out)
+            return
+        between = self.fresh(out.shape)
+        make(between)
+        self.chain(out, function(node.activation, between, self.constant))
+
+    def plain(self, ref, border=(0, 0, 0, 0), around=0.0):
+        """``ref`` as a whole value in its own order, with room around it; copied where it is none."""
+        value = ref.value
+        whole = ref.axes == (0, 1, 2) and ref.start == (0, 0, 0) and ref.step == (1, 1, 1) and ref.shape == value.shape and value.data is None
+        wanted = any(border)
+        if not whole or (wanted and any(value.border) and value.around != around) or (wanted and around and len(self._readers(value)) > 1):
+            value = self.copy(ref, self.fresh(ref.shape)).value
+        if wanted:
+            value.border = [max(old, new) for old, new in zip(value.border, border, strict=True)]
+            value.around = around
+        return value
+
+    def _readers(self, value):
+        return self.graph.readers(value.name) if value.name is not None else []
+
+    def reduced(self, name, source, axes, parts=(), out=None):
+        """Sum or maximum over ``axes`` (of three), which stay as ones; ``parts`` read ACC."""
+        begin = self.constant(-np.inf if name == "max" else 0.0)
+        axes = sorted(axes, reverse=True)
+        value = self.plain(source)
+        while len(axes) > 2:
+            shape = tuple(1 if axis == axes[0] else n for axis, n in enumerate(value.shape))
+            value = self._windowed(name, value, (axes[0], axes[0]), self.fresh(shape), begin, []).value
+            axes = axes[1:]
+        shape = tuple(1 if axis in axes else n for axis, n in enumerate(value.shape))
+        return self._windowed(name, value, (axes[0], axes[-1]), self.fresh(shape) if out is None else out, begin, list(parts))
+
+    def _windowed(self, name, value, axes, out, begin, parts):
+        inner, outer = axes
+        self.add(Window, out=out, function=name, source=value, axes=(0, 1, 2), step=(1, 1, 1), start=begin, parts=parts,
+                 outer=(outer, value.shape[outer] if outer != inner else 1, 1), inner=(inner, value.shape[inner], 1))
+        return out
+
+    def rounded(self, weights, results):
+        """Weights as elements, or as bfloat16 where they are streamed."""
+        return from_bf16(weights) if streamed(weights, results, self.params) else to_element(weights)
+
+    def bias(self, bias, channels):
+        return self.constant(0.0) if bias is None else self.held(np.asarray(bias).reshape(1, 1, channels) + 0.0)
+
+    # Nodes
+
+    @singledispatchmethod
+    def lower(self, node: Node):
+        raise TypeError(f"no back end's node: {node.kind}")
+
+    @lower.register
+    def _(self, node: Activation):
+        self.chain(self.result(node), function(node, self.ref(node.inputs[0]), self.constant))
+
+    @lower.register
+    def _(self, node: Affine):
+        x = self.ref(node.inputs[0])
+        self.activated(node, lambda out: self.chain(out, affine(lambda register: (register, x), self.held(node.scale), self.held(node.shift))))
+
+    @lower.register
+    def _(self, node: Binary):
+        x, y = (self.ref(name) for name in node.inputs)
+        self.activated(node, lambda out: self.binary(node.function, x, y, out))
+
+    @lower.register
+    def _(self, node: Conv):
+        residual = [self.ref(name) for name in node.inputs[1:]]
+
+        def make(out):
+            sums = self.fresh(out.shape) if residual else out
+            self._convolve(node, sums)
+            if residual:
+                self.binary("add", sums, residual[0], out)
+        self.activated(node, make)
+
+    def _convolve(self, node, out):
+        rows, columns, channels = self.graph.shape(node.inputs[0])
+        filters = node.weights.shape[0]
+        source = Ref.of(self.plain(self.ref(node.inputs[0]), node.padding))
+        weights = node.weights.transpose(1, 2, 3, 0)
+        results = out.shape[0] * out.shape[1]
+        common = {"stride": tuple(node.stride), "dilation": tuple(node.dilation), "padding": tuple(node.padding[:2])}
+        bias = np.zeros(filters) if node.bias is None else np.asarray(node.bias, np.float64) + 0.0
+        each, among = channels // node.groups, filters // node.groups
+        if node.groups > 1 and each == 1:
+            # Result number k of every channel is a depthwise convolution of its own.
+            for k in range(among):
+                some = slice(k, None, among)
+                self.add(Product, source=source, weights=to_element(weights[:, :, :, some]), each=True, parts=[], **common,
+                         start=self.held(bias[some].reshape(1, 1, -1)), out=out.part((0, 0, k), (*out.shape[:2], channels), (1, 1, among)))
+            return
+        if node.groups > 1 and (each % 4 or among % 4):
+            # Groups that do not begin with tiles: one convolution with zeros between them.
+            spread = np.zeros((*weights.shape[:2], channels, filters))
+            for group in range(node.groups):
+                there = slice(group * among, (group + 1) * among)
+                spread[:, :, group * each:(group + 1) * each, there] = weights[:, :, :, there]
+            weights, each, among = spread, channels, filters
+        for group in range(channels // each):
+            there = slice(group * among, (group + 1) * among)
+            self.add(Product, source=source.part((0, 0, group * each), (rows, columns, each)), weights=self.rounded(weights[..., there], results),
+                     start=self.held(bias[there].reshape(1, 1, -1)), parts=[], **common,
+                     out=out.part((0, 0, group * among), (*out.shape[:2], among)))
+
+    @lower.register
+    def _(self, node: Dense):
+        source = self.ref(node.inputs[0])
+        filters = node.weights.shape[0]
+
+        def make(out):
+            if node.steps:
+                self.dense(source, node.weights, node.bias, out)
+                return
+            # A map is flattened by a window of its size.
+            whole = Ref.of(self.plain(source)) if source.shape[0] * source.shape[1] > 1 else source
+            weights = np.asarray(node.weights, np.float64).T.reshape(*whole.shape, filters)
+            self.add(Product, source=whole, weights=self.rounded(weights, 1), start=self.bias(node.bias, filters), parts=[],
+                     out=Ref.of(out.value))
+        self.activated(node, make)
+
+    def dense(self, source, weights, bias, out, start=None):
+        """``source`` (1, steps, features) by ``weights`` [out, in]; ``start``: what the sums begin with, instead of a bias."""
+        weights = self.rounded(np.asarray(weights, np.float64).T[None, None], source.shape[0] * source.shape[1])
+        self.add(Product, source=source, weights=weights, parts=[], out=out,
+                 start=self.bias(bias, weights.shape[3]) if start is None else start)
+        return out
+
+    @lower.register
+    def _(self, node: MatMul):
+        left, right = (self.ref(name) for name in node.inputs)
+        rank = len(self.graph.shape(node.output))
+        ranks = [len(self.graph.shape(name)) for name in node.inputs]
+        out = self.result(node)
+        if ranks[1] == 1:
+            # A vector on the right is a column: the result's last axis is the left one's rows.
+            right, out = right.ordered((0, 2, 1)), out.ordered((0, 2, 1) if rank < 2 else (1, 2, 0))
+        elif ranks[0] == 1 and rank == 2:
+            out = out.ordered((1, 0, 2))
+        self.add(PairProduct, left=left, right=right, start=self.constant(0.0), parts=[], out=out)
+
+    @lower.register
+    def _(self, node: MaxPool):
+        top, left, bottom, right = node.padding
+        value = self.plain(self.ref(node.inputs[0]), node.padding, -np.inf)
+        self.add(Window, out=self.result(node), function="max", source=value, axes=(0, 1, 2), step=(*node.stride, 1), padding=(top, left, 0),
+                 outer=(0, node.window[0], node.dilation[0]), inner=(1, node.window[1], node.dilation[1]), start=self.constant(-np.inf), parts=[])
+
+    @lower.register
+    def _(self, node: AveragePool):
+        source, out = self.ref(node.inputs[0]), self.result(node)
+        if node.include_padding or not any(node.padding):
+            share = self.constant(1 / (node.window[0] * node.window[1]))
+        else:
+            share = self.held(1 / self._counts(node, source.shape, out.shape))
+        value = self.plain(source, node.padding)
+        self.add(Window, out=out, function="sum", source=value, axes=(0, 1, 2), step=(*node.stride, 1), padding=(*node.padding[:2], 0),
+                 outer=(0, node.window[0], 1), inner=(1, node.window[1], 1), start=self.constant(0.0),
+                 parts=["copy INPUT, ACC", ("WEIGHTS", share), "mul"])
+
+    @staticmethod
+    def _counts(node, source, shape):
+        """Elements of the map in each window, [rows, columns, 1]."""
+        found = []
+        for axis in range(2):
+            begin = np.arange(shape[axis]) * node.stride[axis] - node.padding[axis]
+            found.append(np.minimum(begin + node.window[axis], source[axis]) - np.maximum(begin, 0))
+        return np.maximum(found[0][:, None, None] * found[1][None, :, None], 1)
+
+    def _axes(self, node, axes):
+        """Axes of the graph's tensor among three."""
+        rank = len(self.graph.shape(node.inputs[0]))
+        return [axis % rank + 3 - rank for axis in axes]
+
+    @lower.register
+    def _(self, node: Reduce):
+        source, axes = self.ref(node.inputs[0]), self._axes(node, node.axes)
+        out = self.result(node)
+        kept = tuple(1 if axis in axes else n for axis, n in enumerate(source.shape))
+        count = int(np.prod([source.shape[axis] for axis in axes]))
+        parts = ["copy INPUT, ACC", ("WEIGHTS", self.constant(1 / count)), "mul"] if node.function == "mean" else []
+        self.reduced("max" if node.function == "max" else "sum", source, axes, parts, ones_moved(out, kept))
+
+    @lower.register
+    def _(self, node: Softmax):
+        x, (axis,) = self.ref(node.inputs[0]), self._axes(node, (node.axis,))
+        out = self.result(node)
+        top = self.reduced("max", x, [axis])
+        if node.log:
+            centred = self.binary("sub", x, top, self.fresh(x.shape))
+            powers = self.chain(self.fresh(x.shape), [("INPUT", centred), "exp"])
+            total = self.reduced("sum", powers, [axis], ["copy INPUT, ACC", "log", "copy INPUT, OUTPUT", ("WEIGHTS", self.constant(np.log(2))), "mul"])
+            self.binary("sub", centred, total, out)
+            return
+        powers = self.chain(self.fresh(x.shape), [("INPUT", x), ("WEIGHTS", top), "sub", "copy INPUT, OUTPUT", "exp"])
+        self.binary("div", powers, self.reduced("sum", powers, [axis]), out)
+
+    @lower.register
+    def _(self, node: LayerNorm):
+        x, out = self.ref(node.inputs[0]), self.result(node)
+        share = ["copy INPUT, ACC", ("WEIGHTS", self.constant(1 / x.shape[2])), "mul"]
+        centred = self.binary("sub", x, self.reduced("sum", x, [2], share), self.fresh(x.shape))
+        squares = self.binary("mul", centred, centred, self.fresh(x.shape))
+        scale = self.reduced("sum", squares, [2], [*share, "copy INPUT, OUTPUT", ("WEIGHTS", self.constant(node.epsilon)), "add",
+                                                   "copy INPUT, OUTPUT", ("WEIGHTS", self.constant(-0.5)), "pow"])
+        self.chain(out, [("INPUT", centred), ("WEIGHTS", scale), "mul", "copy INPUT, OUTPUT", ("ACC", self.held(node.shift)),
+                         ("WEIGHTS", self.held(node.scale)), "mulacc", "copy OUTPUT, ACC"])
+
+    # The same elements elsewhere
+
+    @lower.register
+    def _(self, node: Reshape):
+        source, shape = self.ref(node.inputs[0]), three(self.graph.shape(node.output))
+        if [n for n in source.shape if n > 1] == [n for n in shape if n > 1]:
+            self.machine.values[node.output] = ones_moved(source, shape)
+        else:
+            self.add(Regroup, out=self.result(node), source=source)
+
+    @lower.register
+    def _(self, node: Transpose):
+        rank = len(node.order)
+        order = (*range(3 - rank), *(axis + 3 - rank for axis in node.order))
+        self.machine.values[node.output] = self.ref(node.inputs[0]).ordered(order)
+
+    @lower.register
+    def _(self, node: Slice):
+        source, shape = self.ref(node.inputs[0]), three(self.graph.shape(node.output))
+        ones = (0,) * (3 - len(node.start)), (1,) * (3 - len(node.step))
+        self.machine.values[node.output] = source.part((*ones[0], *node.start), shape, (*ones[1], *node.step))
+
+    @lower.register
+    def _(self, node: Concat):
+        out, (axis,) = self.result(node), self._axes(node, (node.axis,))
+        begin = 0
+        for name in node.inputs:
+            source = self.ref(name)
+            start = tuple(begin if a == axis else 0 for a in range(3))
+            self.copy(source, out.part(start, source.shape))
+            begin += source.shape[axis]
+
+    @lower.register
+    def _(self, node: Pad):
+        source, out = self.ref(node.inputs[0]), self.result(node)
+        before = (*(0,) * (3 - len(node.before)), *node.before)
+        self.copy(self.constant(node.value), out)
+        self.copy(source, out.part(before, source.shape))
+
+    @lower.register
+    def _(self, node: Lstm):
+        recurrent.lstm(self, node)
+
+    @lower.register
+    def _(self, node: Gru):
+        recurrent.gru(self, node)
+
+
+def ones_moved(ref, shape):
+    """``ref`` with its axes of one element moved so that it has ``shape``."""
+    longer = [axis for axis in range(3) if ref.shape[axis] > 1]
+    ones = [axis for axis in range(3) if ref.shape[axis] == 1]
+    return ref.ordered(tuple(longer.pop(0) if n > 1 else ones.pop(0) for n in shape))

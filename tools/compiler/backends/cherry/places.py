@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where values lie in the scratchpad: buffers with the steps in which they are needed, and their addresses."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....kernels.cherry.views import View
+from ..base import LoweringError
+from .machine import Ref, Value
+
+__all__ = ["Buffer", "Place", "allocate", "geometry"]
+
+TILE = 4
+
+
+@dataclass(eq=False)
+class Buffer:
+    """``size`` elements that are needed from step ``first`` to step ``last``; ``what``: for messages."""
+    size: int
+    what: str
+    first: int | None = None
+    last: int | None = None
+    address: int = 0
+
+    def use(self, first, last):
+        """Needed in these steps, too."""
+        self.first = first if self.first is None else min(self.first, first)
+        self.last = last if self.last is None else max(self.last, last)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value in a buffer: element (0, 0, 0) lies ``lead`` elements behind its begin."""
+    buffer: Buffer
+    shape: tuple
+    strides: tuple
+    lead: int = 0
+
+    def view(self, ref: Ref):
+        """The elements that a Ref means."""
+        at = self.buffer.address + self.lead + sum(n * s for n, s in zip(ref.start, self.strides, strict=True))
+        strides = tuple(step * self.strides[axis] for axis, step in zip(ref.axes, ref.step, strict=True))
+        return View(at, ref.shape, strides)
+
+
+def geometry(value: Value, spread=True):
+    """(strides, elements before element (0, 0, 0), elements in all) of a value: pixels after pixels; a row's right border is the next one's left.
+    ``spread``: their pitch is an odd multiple of four, so that tiles lie in different banks."""
+    rows, columns, channels = value.shape
+    top, left, bottom, right = value.border
+    if value.tight or value.data is not None:
+        pitch = channels
+    else:
+        tiles = -(-channels // TILE)
+        pitch = TILE * (tiles | (spread and rows * columns > 1))
+    row = (columns + max(left, right)) * pitch
+    lead = top * row + left * pitch
+    return (row, pitch, 1), lead, lead + (rows - 1 + bottom) * row + (columns + right) * pitch
+
+
+def borders(value: Value, place: Place):
+    """Views of what lies around a value, as (1, pixels, channels)."""
+    rows, columns, _ = value.shape
+    top, left, bottom, right = value.border
+    row, pitch, _ = place.strides
+    begin = place.buffer.address + place.lead
+    width = row // pitch
+    found = []
+    if top * width + left:
+        found.append(View(begin - place.lead, (1, top * width + left, pitch), (0, pitch, 1)))
+    if rows > 1 and width > columns:
+        found.append(View(begin + columns * pitch, (rows - 1, width - columns, pitch), (row, pitch, 1)))
+    if bottom * width + right:
+        found.append(View(begin + (rows - 1) * row + columns * pitch, (1, bottom * width + right, pitch), (0, pitch, 1)))
+    return found
+
+
+def allocate(buffers, elements):
+    """Gives addresses, so that buffers needed in the same step lie apart; raises LoweringError where they do not fit."""
+    for key in (lambda b: (-b.size, b.first), lambda b: (b.first, -b.size), lambda b: (b.first - b.last, -b.size)):
+        if _first_fit(sorted(buffers, key=key), elements):
+            return
+    step, needed, most = _peak(buffers)
+    names = ", ".join(f"{b.what} {b.size:,}" for b in most[:4])
+    raise LoweringError(f"step {step} needs {needed:,} elements of the scratchpad at a time, there are {elements:,}: {names}")
+
+
+def _first_fit(buffers, elements):
+    placed = []
+    for buffer in buffers:
+        beside = sorted((b.address, b.address + b.size) for b in placed if b.first <= buffer.last and buffer.first <= b.last)
+        at = 0
+        for low, high in beside:
+            if at + buffer.size <= low:
+                break
+            at = max(at, high)
+        if at + buffer.size > elements:
+            return False
+        buffer.address = at
+        placed.append(buffer)
+    return True
+
+
+def _peak(buffers):
+    """(step, elements, buffers by size) where most is needed at a time."""
+    steps = np.arange(max(b.last for b in buffers) + 1)
+    needed = sum(b.size * ((steps >= b.first) & (steps <= b.last)) for b in buffers)
+    step = int(needed.argmax())
+    there = sorted((b for b in buffers if b.first <= step <= b.last), key=lambda b: -b.size)
+    return step, int(needed[step]), there

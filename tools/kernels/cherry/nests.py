@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Loop nests as trees, which become programs when they are complete: nests that follow each other share loop records and address units."""
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ....gateware.cores.cherry.isa import LOOPS, SPECIAL, UNITS
+from ....gateware.cores.cherry.tables import FRAC
+from ..inputs import KernelError
+
+__all__ = ["Loop", "Nests", "ProgramSource", "TooLarge"]
+
+
+class TooLarge(KernelError):
+    """Nests that no program of the build holds together."""
+
+
+@dataclass(eq=False)
+class Loop:
+    """A loop of ``count`` iterations; ``body``: instructions (text, access or ``None``) and loops."""
+    independent: bool
+    count: int
+    body: list = field(default_factory=list)
+
+    @property
+    def length(self):
+        """Instructions between its start and its end."""
+        return sum(item.length + 2 if isinstance(item, Loop) else 1 for item in self.body)
+
+
+@dataclass(frozen=True)
+class _Access:
+    """What an address unit gives: coefficients are pairs (Loop, elements)."""
+    address: int
+    stride_x: int
+    stride_y: int
+    walk: tuple
+
+
+class Nests:
+    """Instructions in loops.
+
+    Parameters
+    ----------
+    contexts : int, of the build; no independent loop has more iterations
+
+    Attributes
+    ----------
+    bodies : list of lists, as :class:`ProgramSource` takes them; each may be the last of a program, the next one the first of another
+    """
+    def __init__(self, contexts):
+        self.contexts = contexts
+        self.bodies = []
+        self._open = []
+
+    def begin(self):
+        """Begins a body that can stand in a program of its own."""
+        self.bodies.append([])
+        self._open = [self.bodies[-1]]
+
+    def __call__(self, *lines):
+        """Appends instructions without an address."""
+        self._open[-1] += [(line, None) for line in lines]
+
+    def move(self, mnemonic, register, address, stride_y, stride_x, walk=(), height=4, width=4):
+        """Appends a ``load`` or ``store`` of ``height`` x ``width`` elements of a tile; what a load leaves out is 0.
+
+        ``walk``: pairs (loop or ``None``, elements an iteration).
+        """
+        lengths = "" if height == width == 4 else f", {height}, {width}" + ", 1, 0" * (mnemonic == "load")
+        terms = {}
+        for loop, elements in walk:
+            if loop is not None and elements:
+                terms[loop] = terms.get(loop, 0) + elements
+        access = _Access(address, stride_x if width > 1 else 0, stride_y if height > 1 else 0, tuple(terms.items()))
+        self._open[-1].append((f"{mnemonic} {{}}, {register}{lengths}", access))
+
+    @contextmanager
+    def _loop(self, independent, count):
+        if count == 1:
+            yield None
+            return
+        loop = Loop(independent, count)
+        self._open[-1].append(loop)
+        self._open.append(loop.body)
+        yield loop
+        self._open.pop()
+
+    def ordered(self, count):
+        """Iterations one after the other; of a single one no loop is made."""
+        return self._loop(False, count)
+
+    def independent(self, count):
+        """Iterations side by side, at most one a context."""
+        if count > self.contexts:
+            raise KernelError(f"{count} iterations side by side, there are {self.contexts} contexts")
+        return self._loop(True, count)
+
+    def groups(self, count):
+        """How ``count`` iterations are cut into groups: [(first, groups, size)], as equal as can be."""
+        parts = -(-count // self.contexts)
+        size = -(-count // parts)
+        full = count // size
+        rest = count - full * size
+        return [(0, full, size)] + ([(full * size, 1, rest)] if rest else [])
+
+
+class ProgramSource:
+    """Text of a program made of the bodies of :class:`Nests`, with what it needs.
+
+    Attributes
+    ----------
+    loops, units, instructions : how many it has
+
+    Raises
+    ------
+    TooLarge
+        More than the machine's loop records or address units, or than ``imem`` instructions.
+    """
+    def __init__(self, bodies, *, imem, acc_frac=FRAC):
+        self._records, self._units, self._lines, self._widest = {}, {}, [], 1
+        self._acc_frac = acc_frac
+        for body in bodies:
+            self._emit(body, {})
+        self.loops, self.units, self.instructions = sum(map(len, self._records.values())), len(self._units), len(self._lines)
+        for what, number, most in (("loop records", self.loops, LOOPS), ("address units", self.units, UNITS), ("instructions", self.instructions, imem)):
+            if number > most:
+                raise TooLarge(f"a program takes {number} {what}, there are {most}")
+
+    def _emit(self, body, active):
+        """``active``: Loop -> record, of the loops around."""
+        for item in body:
+            if isinstance(item, Loop):
+                record = self._record(item, active)
+                self._widest = max(self._widest, item.count if item.independent else 1)
+                start = "start_independent_loop" if item.independent else "start_loop"
+                self._lines.append(f"{start} l{record}")
+                self._emit(item.body, {**active, item: record})
+                self._lines.append(f"end_loop l{record}")
+            else:
+                text, access = item
+                self._lines.append(text if access is None else text.format(f"a{self._unit(access, active)}"))
+
+    def _record(self, loop, active):
+        """A record of this count and length that no loop around uses."""
+        found = self._records.setdefault((loop.count, loop.length), [])
+        free = [record for record in found if record not in active.values()]
+        if not free:
+            free = [sum(map(len, self._records.values()))]
+            found.append(free[0])
+        return free[0]
+
+    def _unit(self, access, active):
+        walk = sorted((active[loop], elements) for loop, elements in access.walk)
+        key = f"{access.address} {access.stride_x} {access.stride_y}" + "".join(f" l{k}:{v}" for k, v in walk)
+        return self._units.setdefault(key, len(self._units))
+
+    @property
+    def special(self):
+        """Whether it has instructions of the special-function unit."""
+        return any(line.split()[0] in SPECIAL for line in self._lines)
+
+    def text(self, name):
+        """The source lines of a program of this name."""
+        head = [f".program {name}"]
+        head += [f".needs contexts={self._widest}"] if self._widest > 1 else []
+        head += [f".needs acc_frac={self._acc_frac}"] if self._acc_frac != FRAC else []
+        records = sorted((record, key) for key, found in self._records.items() for record in found)
+        head += [f".loop l{record} {count}" for record, (count, _) in records]
+        head += [f".apu a{number} {key}" for key, number in self._units.items()]
+        return head + self._lines
