@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from quintet.tools.job import Job, Load, Save, Source
+from quintet.tools.kernels.opentpu.layout import blocks
+from quintet.tools.kernels.opentpu.network import Network
 from quintet.tools.recognition import Recognition
-
-from .layout import blocks
-from .network import Network
 
 __all__ = ["network_job", "write_job"]
 
