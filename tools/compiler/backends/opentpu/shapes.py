@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""In which shape of rows, columns and channels a tensor is stored: reshaping is a matter of addresses."""
+from ...graph import Reshape
+
+__all__ = ["StoredError", "as_map", "axes_of", "stored_shapes"]
+
+
+class StoredError(ValueError):
+    """A tensor whose elements would have to move; the text says why."""
+
+
+def as_map(shape):
+    """A tensor's shape as (rows, columns, channels): a vector is one position, a sequence one row."""
+    if not 1 <= len(shape) <= 3:
+        raise StoredError(f"a tensor of {len(shape)} axes, expected a vector, a sequence or a map")
+    return (1,) * (3 - len(shape)) + tuple(shape)
+
+
+def _reshaped(source, shape):
+    """The stored shape of ``shape``, that the elements of stored shape ``source`` get."""
+    wanted = as_map(shape)
+    if wanted == source or len(shape) == 1:
+        return source
+    # Positions may be counted differently, channels stay together.
+    if wanted[2] == source[2]:
+        return wanted if 1 in source[:2] and 1 in wanted[:2] else source
+    if wanted[:2] == (1, 1):
+        return source
+    raise StoredError(f"elements of {' x '.join(map(str, source))} would change their channels to become {' x '.join(map(str, shape))}; a reshape "
+                      "that keeps the channels together or makes a vector costs nothing")
+
+
+def stored_shapes(graph, nodes=None):
+    """Tensor -> (rows, columns, channels) as it is stored, of all inputs and the results of ``nodes`` (all of the graph's).
+
+    Raises
+    ------
+    StoredError
+        A reshape that no addresses can do.
+    """
+    stored = {}
+    for port in graph.inputs:
+        shape, readers = graph.shape(port.tensor), graph.readers(port.tensor)
+        # An input is stored as its only reader wants it.
+        while len(readers) == 1 and isinstance(readers[0], Reshape) and readers[0].output not in graph.kept() and len(readers[0].shape) > 1:
+            shape, readers = readers[0].shape, graph.readers(readers[0].output)
+        stored[port.tensor] = as_map(shape)
+    for node in graph.nodes if nodes is None else nodes:
+        source = stored.get(node.inputs[0])
+        shape = graph.shape(node.output)
+        if isinstance(node, Reshape) and source is not None:
+            stored[node.output] = _reshaped(source, shape)
+        else:
+            stored[node.output] = _elementwise(graph, node, source) or as_map(shape)
+    return stored
+
+
+def _elementwise(graph, node, source):
+    """The stored shape of a result whose positions are its source's, where the source is stored in another shape than its own."""
+    before, after = graph.shape(node.inputs[0]), graph.shape(node.output)
+    if source is None or as_map(before) == source:
+        return None
+    if before == after:
+        return source
+    if len(before) == 2 and len(after) == 2 and before[0] == after[0]:
+        return *source[:2], after[1]
+    return None
+
+
+def axes_of(shape, parts):
+    """For every axis of ``shape``, the digits that count it.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    parts : for rows, columns and channels (length, list of (size, stride), most significant first)
+
+    Returns
+    -------
+    list (axis) of list of (size, stride)
+
+    Raises
+    ------
+    StoredError
+        Elements whose places no digits describe: channels that do not fill their blocks, counted on together with positions.
+    """
+    digits = []         # (size, stride, whether the axis' length ends exactly here)
+    for length, part in parts:
+        reach = 1
+        for size, _ in part:
+            reach *= size
+        digits.append((length, list(part), reach == length))
+    axes, left = [], [d for d in digits if d[0] != 1]
+    for length in reversed(shape):
+        mine, count = [], 1
+        while count < length:
+            if not left:
+                raise StoredError("more elements than are stored")
+            size, part, exact = left.pop()
+            if count * size <= length and length % (count * size) == 0 and (exact or count == 1):
+                if not exact and count * size != length:
+                    raise StoredError(f"{size} channels do not fill blocks of whole vectors, so that positions and channels cannot be counted as one")
+                mine, count = [*part, *mine], count * size
+                continue
+            rest = length // count
+            if len(part) != 1 or length % count or size % rest:
+                raise StoredError("an axis that ends inside a block")
+            stride = part[0][1]
+            mine, count = [(rest, stride), *mine], length
+            left.append((size // rest, [(size // rest, stride * rest)], True))
+        axes.append(mine)
+    return axes[::-1]
