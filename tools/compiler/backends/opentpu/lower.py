@@ -6,7 +6,7 @@ from quintet.tools.kernels.opentpu.timing import word_times
 
 from ...layout import Digit, Layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed
-from .shapes import StoredError, axes_of
+from .shapes import StoredError, axes_of, stored_shapes
 from .steps import Steps
 
 __all__ = ["lower"]
@@ -20,7 +20,7 @@ def _align(address, step=64):
 
 def lower(quantised, params, memory_size, keep=False):
     """The shorter of two programs: lines along the maps' rows, or along their columns."""
-    flat = all(shape[0] == shape[1] or 1 in shape[:2] for shape in Steps(quantised, params["n"], swap=False).stored.values())
+    flat = all(shape[0] == shape[1] or 1 in shape[:2] for shape in stored_shapes(quantised.graph, params["n"]).values())
     candidates = [_lower(quantised, params, memory_size, keep, swap) for swap in ((False,) if flat else (False, True))]
     return min(candidates, key=lambda lowered: sum(layer.cycles for layer in lowered.layers))
 

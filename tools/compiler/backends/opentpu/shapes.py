@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """In which shape of rows, columns and channels a tensor is stored: reshaping is a matter of addresses."""
-from ...graph import Reshape
+from ...graph import Activation, Affine, Binary, Dense, Reshape
 
-__all__ = ["StoredError", "as_map", "axes_of", "stored_shapes"]
+__all__ = ["StoredError", "as_map", "axes_of", "dense_parts", "stored_shapes"]
 
 
 class StoredError(ValueError):
@@ -30,8 +30,28 @@ def _reshaped(source, shape):
                       "that keeps the channels together or makes a vector costs nothing")
 
 
-def stored_shapes(graph, nodes=None):
-    """Tensor -> (rows, columns, channels) as it is stored, of all inputs and the results of ``nodes`` (all of the graph's).
+def dense_parts(shape, n):
+    """What :func:`axes_of` takes, for a map without gaps."""
+    rows, columns, channels = shape
+    whole = [(channels, 1)] if channels <= n else [(-(-channels // n), n), (n, 1)]
+    return [(rows, [(rows, 1)]), (columns, [(columns, 1)]), (channels, whole)]
+
+
+def _input_shape(graph, name, n):
+    """An input is stored as its only reader wants it, if its own axes can be counted so."""
+    shape, readers = graph.shape(name), graph.readers(name)
+    wanted = shape
+    while len(readers) == 1 and isinstance(readers[0], Reshape) and readers[0].output not in graph.kept() and len(readers[0].shape) > 1:
+        wanted, readers = readers[0].shape, graph.readers(readers[0].output)
+    try:
+        axes_of(shape, dense_parts(as_map(wanted), n))
+        return as_map(wanted)
+    except StoredError:
+        return as_map(shape)
+
+
+def stored_shapes(graph, n):
+    """Tensor -> (rows, columns, channels) as it is stored in vectors of ``n``.
 
     Raises
     ------
@@ -40,12 +60,8 @@ def stored_shapes(graph, nodes=None):
     """
     stored = {}
     for port in graph.inputs:
-        shape, readers = graph.shape(port.tensor), graph.readers(port.tensor)
-        # An input is stored as its only reader wants it.
-        while len(readers) == 1 and isinstance(readers[0], Reshape) and readers[0].output not in graph.kept() and len(readers[0].shape) > 1:
-            shape, readers = readers[0].shape, graph.readers(readers[0].output)
-        stored[port.tensor] = as_map(shape)
-    for node in graph.nodes if nodes is None else nodes:
+        stored[port.tensor] = _input_shape(graph, port.tensor, n)
+    for node in graph.nodes:
         source = stored.get(node.inputs[0])
         shape = graph.shape(node.output)
         if isinstance(node, Reshape) and source is not None:
@@ -58,11 +74,13 @@ def stored_shapes(graph, nodes=None):
 def _elementwise(graph, node, source):
     """The stored shape of a result whose positions are its source's, where the source is stored in another shape than its own."""
     before, after = graph.shape(node.inputs[0]), graph.shape(node.output)
-    if source is None or as_map(before) == source:
+    if source is None:
         return None
-    if before == after:
+    flowing = all(graph.tensors[name].data is None for name in node.inputs)
+    if isinstance(node, Activation) or isinstance(node, Binary) and flowing:
         return source
-    if len(before) == 2 and len(after) == 2 and before[0] == after[0]:
+    # A layer of every step by itself, or what becomes one.
+    if len(before) == 2 and before[1] == source[2] and (isinstance(node, Affine | Binary) or isinstance(node, Dense) and node.steps):
         return *source[:2], after[1]
     return None
 

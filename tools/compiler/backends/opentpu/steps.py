@@ -32,7 +32,7 @@ class Steps:
     def __init__(self, quantised, n, *, swap):
         self.quantised, self.n, self.swap = quantised, n, swap
         graph = self.graph = quantised.graph
-        self.stored = stored_shapes(graph)
+        self.stored = stored_shapes(graph, n)
         self.steps, self.planes, self.root = [], {}, {}
         for port in graph.inputs:
             self.root[port.tensor] = port.tensor
@@ -120,7 +120,7 @@ class Steps:
 
     def _dense(self, node, sources):
         integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
-        if node.steps:
+        if node.steps and planes.channels == integer.weights.shape[1]:
             terms, _ = conv_terms(integer.weights[:, None, None, :], planes, before=(0, 0))
         else:
             terms = dense_terms(integer.weights, planes, swap=self.swap)

@@ -2,7 +2,7 @@
 """Which nodes OpenTPU runs, and how; what stands in the way of the others."""
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
-from .shapes import StoredError, axes_of, stored_shapes
+from .shapes import StoredError, axes_of, dense_parts, stored_shapes
 
 __all__ = ["verdict"]
 
@@ -42,7 +42,7 @@ def _binary(graph, node, params):
         return Verdict(DECOMPOSED, "diagonal tiles")
     if node.function not in ("add", "sub"):
         return Verdict(HOST, f"{node.function} of two tensors; add and sub are taken")
-    stored = stored_shapes(graph)
+    stored = stored_shapes(graph, params["n"])
     if a != b or stored[node.inputs[0]] != stored[node.inputs[1]]:
         return Verdict(HOST, f"shapes {a} and {b}, equal ones are taken")
     return Verdict(DECOMPOSED, "unit tiles times a factor")
@@ -75,7 +75,7 @@ def _activation(graph, node, params):
 def _concat(graph, node, params):
     if node.axis % len(graph.shape(node.output)) != len(graph.shape(node.output)) - 1:
         return Verdict(HOST, f"axis {node.axis}, the last one (channels) is taken")
-    stored = stored_shapes(graph)
+    stored = stored_shapes(graph, params["n"])
     positions = {stored[name][:2] for name in node.inputs}
     if len(positions) > 1 or any(graph.shape(name)[-1] != stored[name][2] for name in node.inputs):
         return Verdict(HOST, "a map that was reshaped to a vector")
@@ -92,22 +92,16 @@ def _pad(graph, node, params):
 
 def _reshape(graph, node, params):
     kept = node.output in graph.kept()
-    stored = stored_shapes(graph)[node.output]
+    stored = stored_shapes(graph, params["n"])[node.output]
     if kept:
-        axes_of(graph.shape(node.output), _dense_parts(stored, params["n"]))
+        axes_of(graph.shape(node.output), dense_parts(stored, params["n"]))
     return Verdict(NATIVE)
-
-
-def _dense_parts(shape, n):
-    rows, columns, channels = shape
-    whole = [(channels, 1)] if channels <= n else [(-(-channels // n), n), (n, 1)]
-    return [(rows, [(rows, 1)]), (columns, [(columns, 1)]), (channels, whole)]
 
 
 def _reduce(graph, node, params):
     shape = graph.shape(node.inputs[0])
     axes = {axis % len(shape) for axis in node.axes}
-    if node.function != "mean" or len(shape) != 3 or 2 in axes or stored_shapes(graph)[node.inputs[0]] != shape:
+    if node.function != "mean" or len(shape) != 3 or 2 in axes or stored_shapes(graph, params["n"])[node.inputs[0]] != shape:
         return Verdict(HOST, f"{node.function} over axes {node.axes}, a mean over rows and columns is taken")
     return Verdict(DECOMPOSED, "one product a position")
 
@@ -138,7 +132,9 @@ def verdict(graph, node, params):
         for name in (*node.inputs, node.output):
             if len(graph.shape(name)) not in (1, 2, 3) and graph.tensors[name].data is None:
                 return Verdict(HOST, f"tensor {name} of {len(graph.shape(name))} axes, 1 to 3 are taken")
-        if isinstance(node, g.Conv | g.MaxPool | g.AveragePool) and stored_shapes(graph)[node.inputs[0]] != graph.shape(node.inputs[0]):
+        maps = [name for name in node.inputs if len(graph.shape(name)) == 3 and graph.tensors[name].data is None]
+        anyway = isinstance(node, g.Reshape | g.Dense | g.Activation)
+        if not anyway and any(stored_shapes(graph, params["n"])[name] != graph.shape(name) for name in maps):
             return Verdict(HOST, "a map that was made of another shape's elements")
         return _KINDS[type(node)](graph, node, params)
     except StoredError as error:
