@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """In which shape of rows, columns and channels a tensor is stored: reshaping is a matter of addresses."""
-from ...graph import Activation, Affine, Binary, Dense, Reshape
+from ...graph import Activation, Affine, Binary, Dense, Reduce, Reshape
 
 __all__ = ["StoredError", "as_map", "axes_of", "dense_parts", "stored_shapes"]
 
@@ -22,9 +22,7 @@ def _reshaped(source, shape):
     if wanted == source or len(shape) == 1:
         return source
     # Positions may be counted differently, channels stay together.
-    if wanted[2] == source[2]:
-        return wanted if 1 in source[:2] and 1 in wanted[:2] else source
-    if wanted[:2] == (1, 1):
+    if wanted[2] == source[2] or wanted[:2] == (1, 1):
         return source
     raise StoredError(f"elements of {' x '.join(map(str, source))} would change their channels to become {' x '.join(map(str, shape))}; a reshape "
                       "that keeps the channels together or makes a vector costs nothing")
@@ -76,6 +74,9 @@ def _elementwise(graph, node, source):
     before, after = graph.shape(node.inputs[0]), graph.shape(node.output)
     if source is None:
         return None
+    if isinstance(node, Reduce) and len(before) == 3 and source == before:
+        axes = {axis % 3 for axis in node.axes}
+        return tuple(1 if axis in axes else length for axis, length in enumerate(before))
     flowing = all(graph.tensors[name].data is None for name in node.inputs)
     if isinstance(node, Activation) or isinstance(node, Binary) and flowing:
         return source

@@ -91,10 +91,7 @@ def _pad(graph, node, params):
 
 
 def _reshape(graph, node, params):
-    kept = node.output in graph.kept()
-    stored = stored_shapes(graph, params["n"])[node.output]
-    if kept:
-        axes_of(graph.shape(node.output), dense_parts(stored, params["n"]))
+    stored_shapes(graph, params["n"])           # raises where elements would have to move
     return Verdict(NATIVE)
 
 
@@ -136,6 +133,9 @@ def verdict(graph, node, params):
         anyway = isinstance(node, g.Reshape | g.Dense | g.Activation)
         if not anyway and any(stored_shapes(graph, params["n"])[name] != graph.shape(name) for name in maps):
             return Verdict(HOST, "a map that was made of another shape's elements")
-        return _KINDS[type(node)](graph, node, params)
+        result = _KINDS[type(node)](graph, node, params)
+        if result.runs and (not isinstance(node, g.Reshape) or node.output in graph.kept()):
+            axes_of(graph.shape(node.output), dense_parts(stored_shapes(graph, params["n"])[node.output], params["n"]))
+        return result
     except StoredError as error:
         return Verdict(HOST, str(error))
