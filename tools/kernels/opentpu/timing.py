@@ -20,7 +20,7 @@ class Memory:
 
 
 #: 16-bit SDRAM of a board, mixed traffic.
-SDRAM16 = Memory(bandwidth=2.0, latency=12, overhead=3.0)
+SDRAM16 = Memory(bandwidth=2.0, latency=12, overhead=1.2)
 
 #: Cycles of decode, from the array's input to a row's write, from a row's read to its write by ACT; vectors behind which ACT follows.
 _DECODE, _DECODE_MEMORY, _ISSUE = 2, 7, 2
@@ -32,16 +32,15 @@ class _Clock:
         n = self.n = params["n"]
         self.params, self.memory = params, memory
         self.port = 0.0                         # the memory port
-        self.issues = deque([0.0] * params["fetch_words"], params["fetch_words"])
+        self.words = deque()                    # when the words that fetch has asked for are there
         self.put = self.issued = 0.0
-        self.fetched = 0.0                      # words that a request brings are shared among them
         self.array = self.written = self.switch = 0.0
         self.act = self.act_begin = 0.0
         self.act_rows = (0, 0)
         self.blocked = 0.0                      # end of an instruction beside which none issues
-        self.tiles, self.asked = deque(), deque([0.0, 0.0], 2)
+        self.tiles, self.asked = deque(), deque([0.0] * 3, 3)
         self.loads = deque([], 4)               # (first row, end, begin, end of RHM)
-        self.rhm = deque([0.0, 0.0], 2)
+        self.rhm = deque([0.0] * 2, 2)
         self.whm = 0.0
         self.pool = 1
         self.depth = 2 * n + 8                  # from a vector's read to its row's write
@@ -55,15 +54,15 @@ class _Clock:
 
     def word(self, word):
         """Issue one word; returns the cycle at which it has done its work."""
-        # Eight words a request, as long as the buffer has room.
-        self.port = max(self.port, self.issues[0]) + _WORD / self.memory.bandwidth + self.memory.overhead / 8
-        self.fetched = max(self.fetched, self.port)
+        while len(self.words) < self.params["fetch_words"]:
+            # Eight words a request.
+            self.port = max(self.port, self.issued) + _WORD / self.memory.bandwidth + self.memory.overhead / 8
+            self.words.append(self.port + self.memory.latency)
         moves = word.opcode in (_OP["RHM"], _OP["WHM"], _OP["RW"])
-        decoded = max(self.put, self.fetched) + (_DECODE_MEMORY if moves else _DECODE)
+        decoded = max(self.put, self.words.popleft()) + (_DECODE_MEMORY if moves else _DECODE)
         self.put = max(decoded, self.issued + 1)
         ready = max(self.put + _ISSUE, self.blocked)
         self.issued, done = self.units[word.opcode](self, word, ready)
-        self.issues.append(self.issued)
         return done
 
     def _plain(self, word, ready):
