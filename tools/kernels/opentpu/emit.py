@@ -12,6 +12,9 @@ __all__ = ["INT8", "Emitter"]
 #: CFG norm: saturate to int8, shift 0; and with rounding.
 INT8, ROUND = 0x1_0000, 0x100
 
+#: Vectors that are loaded at a time, so that tiles and instructions come in between.
+_PIECE = 32
+
 #: What pads the windows of a maximum.
 _LEAST = -128
 
@@ -51,7 +54,7 @@ class Emitter:
         self._slot = 0
         self._loaded = {name: 0 for name in inputs if name in plan.base}      # lines of inputs that stay
         self._outs = 0
-        self._minus = None
+        self._waiting = []                              # loads of the next part, still to be asked for
         if plan.ones:
             self.program.rhm(0, plan.zeros, plan.ones)
 
@@ -85,7 +88,15 @@ class Emitter:
         map_, home = self.plan.planes[name], self.plan.home[name]
         for block in range(map_.blocks):
             lead = map_.lead if first == step_lines else 0
-            self.program.rhm(home + map_.vector(block, first, 0) - lead, target(block, first) - lead, (end - first) * map_.pitch + lead)
+            self._rhm(home + map_.vector(block, first, 0) - lead, target(block, first) - lead, (end - first) * map_.pitch + lead)
+
+    def _rhm(self, host, ub, count):
+        self._waiting += [(host + at, ub + at, min(_PIECE, count - at)) for at in range(0, count, _PIECE)]
+
+    def _ask(self, products):
+        """Loads that are due where ``products`` products are left before the next part, that one among them."""
+        for _ in range(-(-len(self._waiting) // products)):
+            self.program.rhm(*self._waiting.pop(0))
 
     def _fetch(self, number, step, part):
         """What part ``part`` of a step needs from main memory; nothing where there is no such part."""
@@ -98,7 +109,7 @@ class Emitter:
             low, high = needed(step, plan.parts[number][part], index, plan.planes)
             if name in self._loaded:
                 if self._loaded[name] == 0 and high == map_.down and map_.down == 1:
-                    self.program.rhm(plan.home[name], plan.base[name], map_.size)
+                    self._rhm(plan.home[name], plan.base[name], map_.size)
                 elif high > self._loaded[name]:
                     base = plan.base[name]
                     self._load(name, self._loaded[name], high, lambda b, x, base=base, map_=map_: base + map_.vector(b, x, 0), 0)
@@ -132,16 +143,18 @@ class Emitter:
         if places is not None and self._spread(number, step, places):
             return None
         biases = bias_tiles(step.bias, source.n) if step.bias is not None else [None] * len(step.terms)
+        self._fetch(number, step, 0)
         for part, chunk in enumerate(plan.parts[number]):
-            if part == 0:
-                self._fetch(number, step, 0)
+            self._ask(1)
+            self._fetch(number, step, part + 1)
             views = [self._view(number, step, part, name) for name in step.sources]
+            self._left = sum(len(terms) for terms in step.terms)
             for block, terms in enumerate(step.terms):
-                self._group(step, chunk, block, terms, biases[block], views, lambda part=part: self._fetch(number, step, part + 1) if block == 0 else None)  # noqa: B023
+                self._group(step, chunk, block, terms, biases[block], views)
                 self._leave(number, step, chunk, block)
         return None
 
-    def _group(self, step, chunk, block, terms, bias, views, ahead):
+    def _group(self, step, chunk, block, terms, bias, views):
         """Sums of one block of a part."""
         plan, target = self.plan, self.plan.planes[step.target]
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
@@ -160,10 +173,8 @@ class Emitter:
             self._constant(self.tiles.number(tile), acc, max(rows, 1), index == 0)
         for index, (term, span) in enumerate(pieces):
             self._product(step, term, span, chunk, real, acc, views[term.source], overwrite=bias is None and index == 0)
-            if index == 0:
-                ahead()
-        if not pieces:
-            ahead()
+            self._ask(max(1, self._left))
+            self._left -= 1
         if step.target in plan.zeroed:
             if front := self._front(step, chunk, block):
                 self._zero(acc - front, front)
@@ -239,6 +250,7 @@ class Emitter:
         if not (self.params["ext_conv"] and name in plan.base and target.size == target.blocks <= slot_rows(self.params) and source.plane < 1 << 16):
             return False
         self._fetch(number, step, 0)
+        self._ask(1)
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
         acc, tile = self._slot * slot_rows(self.params), self.tiles.number(step.terms[0][0].tile)
         self._cfg("conv", 1 | source.plane << 16)
@@ -261,6 +273,7 @@ class Emitter:
         zeros = self.params["acc_rows"] - max(target.gap, target.lead)
         for part, chunk in enumerate(plan.parts[number]):
             self._fetch(number, step, part)
+            self._ask(1)
             view = self._view(number, step, part, step.sources[0])
             low = chunk.first * step.stride[0] - step.before[0]
             high = (chunk.end - 1) * step.stride[0] - step.before[0] + step.window[0]

@@ -4,7 +4,10 @@ from dataclasses import replace
 
 from .step import PoolStep
 
-__all__ = ["reach", "settle"]
+__all__ = ["LONG", "reach", "settle"]
+
+#: Places from which on a product a line costs no more than one over many lines and their gaps.
+LONG = 40
 
 
 def reach(step, source, result):
@@ -15,13 +18,14 @@ def reach(step, source, result):
     return max(0, -min(places)), max(0, max(places) + (result.across - 1) * step.stride[1] - (source.across - 1))
 
 
-def settle(steps, planes):
+def settle(steps, planes, long=LONG):
     """Gaps and leads of all maps.
 
     Parameters
     ----------
     steps : list of Step and PoolStep
     planes : dict, tensor name -> Planes without gaps
+    long : places from which on lines may be of different lengths
 
     Returns
     -------
@@ -42,8 +46,8 @@ def settle(steps, planes):
             mine = _part(step, index)
             before, behind = reach(mine, planes[name], target)
             left[name], gap[name] = max(left[name], before), max(gap[name], before, behind)
-            # Results over many lines are made in one go where both maps have lines of one length.
-            if step.stride == (1, 1) and target.down > 1:
+            # Results over many lines are made in one go where both maps have lines of one length; long lines may as well go one by one.
+            if step.stride == (1, 1) and target.down > 1 and target.across < long:
                 joined[find(name)] = find(step.target)
     pitch = {}
     for name, map_ in planes.items():

@@ -1,11 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Terms of layers: convolutions of any kind, dense layers, and what else is a sum of products with constants."""
+from dataclasses import dataclass
+
 import numpy as np
 
 from .layout import blocks
+from .planes import Planes
 from .step import Term
 
-__all__ = ["conv_terms", "copy_terms", "dense_terms", "scale_tile", "window_terms"]
+__all__ = ["Gathered", "conv_matrices", "copy_terms", "cut", "dense_terms", "gather", "scale_tile", "window_terms"]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A map of few channels with neighbouring lines side by side in its vectors.
+
+    Attributes
+    ----------
+    planes : Planes of it
+    terms : terms that make it of the map
+    matrices : what a convolution multiplies it with, by (line, place)
+    """
+    planes: Planes
+    terms: list
+    matrices: dict
 
 
 def scale_tile(n, factor=1):
@@ -13,7 +31,7 @@ def scale_tile(n, factor=1):
     return np.eye(n, dtype=np.int8) * np.int8(factor)
 
 
-def _cut(matrices, out, n, source=0):
+def cut(matrices, out, n, source=0):
     """Terms of the matrices [elements of the source's blocks, out] by (line, place): a term for each tile that is not all zeros."""
     across = blocks(out, n)
     terms = [[] for _ in range(across)]
@@ -28,8 +46,8 @@ def _cut(matrices, out, n, source=0):
     return terms
 
 
-def conv_terms(weights, planes, *, before, stride=(1, 1), dilation=(1, 1), groups=1):
-    """Terms of a convolution.
+def conv_matrices(weights, planes, *, before, stride=(1, 1), dilation=(1, 1), groups=1):
+    """What a convolution multiplies its source with, by (line, place): [elements of the source's blocks, out].
 
     Parameters
     ----------
@@ -40,7 +58,7 @@ def conv_terms(weights, planes, *, before, stride=(1, 1), dilation=(1, 1), group
 
     Returns
     -------
-    (terms, stride of them)
+    (matrices, stride of them)
     """
     out, high, wide, inner = weights.shape
     each, phases = out // groups, planes.phases
@@ -50,11 +68,37 @@ def conv_terms(weights, planes, *, before, stride=(1, 1), dilation=(1, 1), group
     matrices = {}
     for r in range(high):
         for c in range(wide):
-            away = r * dilation[0] - before[0], c * dilation[1] - before[1]
+            away = r * dilation[0] - before[0] + planes.shift[0], c * dilation[1] - before[1] + planes.shift[1]
             place, phase = zip(*(divmod(a, p) for a, p in zip(away, phases, strict=True)), strict=True)
             matrix = matrices.setdefault(place, np.zeros((planes.blocks * planes.n, out), np.int8))
             matrix[planes.lane(*phase, 0) + channels, np.arange(out)[:, None]] += weights[:, r, c].astype(np.int8)
-    return _cut(matrices, out, planes.n), tuple(s // p for s, p in zip(stride, phases, strict=True))
+    return matrices, tuple(s // p for s, p in zip(stride, phases, strict=True))
+
+
+def gather(matrices, planes, target, stride):
+    """:class:`Gathered` of a map of which one vector holds a position several times over, if a convolution of it into a map ``target`` is shorter so;
+    else ``None``. ``matrices``, ``stride``: of :func:`conv_matrices`."""
+    used = planes.phases[0] * planes.phases[1] * planes.channels
+    count = planes.n // used
+    if planes.blocks > 1 or count < 2:
+        return None
+    lines = [line for line, _ in matrices]
+    top, reach = -min(lines), max(lines) - min(lines)
+    down = (target.down - 1) * stride[0] + reach // count * count + 1
+    merged = {}
+    for (line, place), matrix in matrices.items():
+        group, k = divmod(line + top, count)
+        whole = merged.setdefault((group * count, place), np.zeros_like(matrix))
+        whole[k * used:(k + 1) * used] = matrix[:used]
+    before = len(matrices) * target.blocks * target.down * target.across
+    after = len(merged) * target.blocks * target.down * target.across + (count + 1) * down * planes.across
+    if after >= before:
+        return None
+    tiles = np.zeros((count, planes.n, planes.n), np.int8)
+    for k in range(count):
+        tiles[k, np.arange(used), k * used + np.arange(used)] = 1
+    result = Planes(down, planes.across, count * used, planes.n)
+    return Gathered(result, [[Term(0, 0, k - top, 0, tiles[k]) for k in range(count)]], merged)
 
 
 def dense_terms(weights, planes, *, swap=False):
@@ -69,7 +113,7 @@ def dense_terms(weights, planes, *, swap=False):
         for place in range(planes.length):
             matrix = matrices[line, place] = np.zeros((planes.blocks * planes.n, out), np.int8)
             matrix[:planes.channels] = maps[:, line, place].T
-    return _cut(matrices, out, planes.n)
+    return cut(matrices, out, planes.n)
 
 
 def copy_terms(channels, first, total, n, *, source=0, factor=1, line=0, place=0):
@@ -77,7 +121,7 @@ def copy_terms(channels, first, total, n, *, source=0, factor=1, line=0, place=0
     matrix = np.zeros((blocks(channels, n) * n, total), np.int8)
     at = np.arange(channels)
     matrix[at, first + at] = factor
-    terms = _cut({(line, place): matrix}, total, n, source)
+    terms = cut({(line, place): matrix}, total, n, source)
     unit = scale_tile(n, factor)
     return [[Term(t.source, t.block, t.line, t.place, unit) if (t.tile == unit).all() else t for t in each] for each in terms]
 

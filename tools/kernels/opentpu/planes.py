@@ -20,6 +20,7 @@ class Planes:
     gap : vectors behind every line
     lead : vectors in front of the first
     phases : (along lines, along places): neighbours that share a vector, for a map that is read by a convolution of that stride
+    shift : (along lines, along places): phase of the map's first line and place, 0 or, of two phases, 1
     """
     lines: int
     length: int
@@ -28,16 +29,17 @@ class Planes:
     gap: int = 0
     lead: int = 0
     phases: tuple = (1, 1)
+    shift: tuple = (0, 0)
 
     @property
     def down(self):
         """Lines of a plane."""
-        return -(-self.lines // self.phases[0])
+        return -(-(self.lines + self.shift[0]) // self.phases[0])
 
     @property
     def across(self):
         """Positions of a line of a plane."""
-        return -(-self.length // self.phases[1])
+        return -(-(self.length + self.shift[1]) // self.phases[1])
 
     @property
     def pitch(self):
@@ -79,14 +81,22 @@ class Planes:
 
     def strides(self):
         """Vectors and elements by which an index of each kind moves: dict of lists of (size, vectors, elements), most significant first, for
-        ``line``, ``place`` and ``channel``."""
+        ``line``, ``place`` and ``channel``; and of where the first element lies, ``begin``."""
         lines, places = self.phases
         whole = blocks(self.channels, self.n)
         if lines * places * self.channels <= self.n:
-            phase = (lines, 0, places * self.channels), (places, 0, self.channels)
+            phases = (0, places * self.channels), (0, self.channels)
         elif places * self.channels <= self.n:
-            phase = (lines, self.plane, 0), (places, 0, self.channels)
+            phases = (self.plane, 0), (0, self.channels)
         else:
-            phase = (lines, places * whole * self.plane, 0), (places, whole * self.plane, 0)
-        channel = [(self.channels, 0, 1)] if whole == 1 else [(whole, self.plane, 0), (self.n, 0, 1)]
-        return {"line": [(self.down, self.pitch, 0), phase[0]], "place": [(self.across, 1, 0), phase[1]], "channel": channel}
+            phases = (places * whole * self.plane, 0), (whole * self.plane, 0)
+        result, begin = {}, (self.lead, 0)
+        for kind, count, vectors, apart, phase, shift in zip(("line", "place"), (self.down, self.across), (self.pitch, 1), self.phases, phases, self.shift,
+                                                             strict=True):
+            if shift:       # the second phase comes first, the other one in the next vector
+                begin = begin[0] + phase[0], begin[1] + phase[1]
+                phase = vectors - phase[0], -phase[1]
+            result[kind] = [(count, vectors, 0), (apart, *phase)]
+        result["channel"] = [(self.channels, 0, 1)] if whole == 1 else [(whole, self.plane, 0), (self.n, 0, 1)]
+        result["begin"] = begin
+        return result

@@ -2,6 +2,7 @@
 """Program, constants and places of a network."""
 from quintet.tools.kernels.inputs import KernelError
 from quintet.tools.kernels.opentpu.compiler import compile_steps
+from quintet.tools.kernels.opentpu.geometry import LONG
 from quintet.tools.kernels.opentpu.timing import word_times
 
 from ...layout import Digit, Layout
@@ -11,6 +12,9 @@ from .steps import Steps
 
 __all__ = ["lower"]
 
+#: No line is so long that it may be of another length than its source's.
+_ALWAYS = 1 << 30
+
 _NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
 
 
@@ -19,19 +23,27 @@ def _align(address, step=64):
 
 
 def lower(quantised, params, memory_size, keep=False):
-    """The shorter of two programs: lines along the maps' rows, or along their columns."""
+    """The shortest of some programs: lines along the maps' rows or along their columns, of one length where one map is made of another or not."""
     flat = all(shape[0] == shape[1] or 1 in shape[:2] for shape in stored_shapes(quantised.graph, params["n"]).values())
-    candidates = [_lower(quantised, params, memory_size, keep, swap) for swap in ((False,) if flat else (False, True))]
+    candidates, failed = [], None
+    for swap in (False,) if flat else (False, True):
+        for long in (LONG, _ALWAYS):
+            try:
+                candidates.append(_lower(quantised, params, memory_size, keep, swap, long))
+            except LoweringError as error:
+                failed = failed or error
+    if not candidates:
+        raise failed
     return min(candidates, key=lambda lowered: sum(layer.cycles for layer in lowered.layers))
 
 
-def _lower(quantised, params, memory_size, keep, swap):
+def _lower(quantised, params, memory_size, keep, swap, long):
     graph = quantised.graph
     made = Steps(quantised, params["n"], swap=swap)
     inputs = [made.root[port.tensor] for port in graph.inputs]
     kept = {made.root[name] for name in graph.kept()} | ({step.target for step in made.steps} & set(graph.tensors) if keep else set())
     try:
-        compiled = compile_steps(made.steps, made.planes, inputs=inputs, stored=kept - set(inputs), params=params)
+        compiled = compile_steps(made.steps, made.planes, inputs=inputs, stored=kept - set(inputs), params=params, long=long)
     except KernelError as error:
         raise LoweringError(str(error)) from None
     n, program = params["n"], compiled.program.data()
@@ -65,11 +77,13 @@ def _lower(quantised, params, memory_size, keep, swap):
 def _layout(shape, stored, home, planes, host, swap):
     """Layout of a tensor whose elements lie in planes; the first axis counts the inputs of a run."""
     n, strides = planes.n, planes.strides()
-    bytes_ = {kind: [(size, vectors * n + elements) for size, vectors, elements in parts if size > 1] for kind, parts in strides.items()}
+    bytes_ = {kind: [(size, vectors * n + elements) for size, vectors, elements in parts if size > 1] for kind, parts in strides.items()
+              if kind != "begin"}
     rows, columns = ("place", "line") if swap else ("line", "place")
     axes = axes_of(shape, [(stored[0], bytes_[rows]), (stored[1], bytes_[columns]), (stored[2], bytes_["channel"])])
     digits = [Digit(axis + 1, *part) for axis, parts in enumerate(axes) for part in parts]
-    return Layout(host + n * (home + planes.lead), (1, *shape), "int8", tuple(digits))
+    vectors, elements = strides["begin"]
+    return Layout(host + n * (home + vectors) + elements, (1, *shape), "int8", tuple(digits))
 
 
 def _layers(steps, compiled, params):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from quintet.tools.kernels.opentpu.layout import blocks
-from quintet.tools.kernels.opentpu.linear import conv_terms, copy_terms, dense_terms, window_terms
+from quintet.tools.kernels.opentpu.linear import conv_matrices, copy_terms, cut, dense_terms, gather, window_terms
 from quintet.tools.kernels.opentpu.planes import Planes
 from quintet.tools.kernels.opentpu.step import PoolStep, Step
 
@@ -36,7 +36,7 @@ class Steps:
         self.steps, self.planes, self.root = [], {}, {}
         for port in graph.inputs:
             self.root[port.tensor] = port.tensor
-            self.planes[port.tensor] = self._map(self.stored[port.tensor], self._phases(port.tensor))
+            self.planes[port.tensor] = self._map(self.stored[port.tensor], *self._phases(port.tensor))
         for node in graph.nodes:
             if isinstance(node, Reshape):
                 self.root[node.output] = self.root[node.inputs[0]]
@@ -49,15 +49,16 @@ class Steps:
         """(along lines, along places) of (rows, columns)."""
         return tuple(reversed(pair)) if self.swap else tuple(pair)
 
-    def _map(self, shape, phases=(1, 1)):
-        return Planes(*self._turned(shape[:2]), shape[2], self.n, phases=phases)
+    def _map(self, shape, phases=(1, 1), shift=(0, 0)):
+        return Planes(*self._turned(shape[:2]), shape[2], self.n, phases=phases, shift=shift)
 
     def _phases(self, name):
-        """Neighbours of an input that share a vector: those that its only reader steps over."""
+        """Neighbours of an input that share a vector, those that its only reader steps over; and which of them its window begins with."""
         readers = self.graph.readers(name)
-        if len(readers) == 1 and isinstance(readers[0], Conv) and name not in self.graph.kept():
-            return self._turned(readers[0].stride)
-        return (1, 1)
+        if len(readers) != 1 or not isinstance(readers[0], Conv) or name in self.graph.kept():
+            return (1, 1), (0, 0)
+        stride, padding = self._turned(readers[0].stride), self._turned(readers[0].padding[:2])
+        return stride, tuple(p % 2 if s == 2 else 0 for s, p in zip(stride, padding, strict=True))
 
     # Helpers
 
@@ -113,15 +114,21 @@ class Steps:
     def _conv(self, node, sources):
         integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
         weights = integer.weights.transpose(0, 2, 1, 3) if self.swap else integer.weights
-        terms, stride = conv_terms(weights, planes, before=self._turned(node.padding[:2]), stride=self._turned(node.stride),
-                                   dilation=self._turned(node.dilation), groups=node.groups)
-        self._add(node, sources, terms, shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(integer)), stride=stride,
+        matrices, stride = conv_matrices(weights, planes, before=self._turned(node.padding[:2]), stride=self._turned(node.stride),
+                                         dilation=self._turned(node.dilation), groups=node.groups)
+        gathered = gather(matrices, planes, self.planes[node.output], stride) if node.groups == 1 else None
+        if gathered is not None:
+            name = f"{node.output}:gathered"
+            self.planes[name], matrices = gathered.planes, gathered.matrices
+            self.steps.append(Step(name=node.name, target=name, sources=sources, terms=gathered.terms, shifts=[0], nodes=(node.name,)))
+            sources = [name]
+        self._add(node, sources, cut(matrices, len(weights), self.n), shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(integer)), stride=stride,
                   macs=self.graph.macs(node))
 
     def _dense(self, node, sources):
         integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
         if node.steps and planes.channels == integer.weights.shape[1]:
-            terms, _ = conv_terms(integer.weights[:, None, None, :], planes, before=(0, 0))
+            terms = cut(conv_matrices(integer.weights[:, None, None, :], planes, before=(0, 0))[0], len(integer.weights), self.n)
         else:
             terms = dense_terms(integer.weights, planes, swap=self.swap)
         self._add(node, sources, terms, shifts=self._shifts(integer, len(integer.weights)), bias=self._padded(self._bias(integer)),
