@@ -6,9 +6,8 @@ import numpy as np
 
 from quintet.tools.jobs.job import Job, Load, Save, Source
 from quintet.tools.jobs.recognition import Recognition
-
-from .layout import blocks
-from .network import Network
+from quintet.tools.kernels.opentpu.layout import blocks
+from quintet.tools.kernels.opentpu.network import Network
 
 __all__ = ["network_job", "write_job"]
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.kernels.opentpu.layout import pack_matrix
+from quintet.tools.kernels.opentpu.network import Layer, NetworkError
 
 from .jobs import network_job
-from .layout import pack_matrix
-from .network import Layer, NetworkError
 
 __all__ = ["main", "make_job", "random_network"]
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.kernels.opentpu.layout import pack_matrix, pack_weights
+from quintet.tools.kernels.opentpu.network import Layer
 
 from .jobs import network_job
-from .layout import pack_matrix, pack_weights
-from .network import Layer
 from .simple_nn import apply, train
 
 __all__ = ["load", "main"]

@@ -17,11 +17,11 @@ import numpy as np
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.errors import InputError
 from quintet.tools.jobs.arrays import read_array
+from quintet.tools.kernels.opentpu.layout import pack_weights
+from quintet.tools.kernels.opentpu.network import Layer
 
 from ..commandline import Parser
 from .jobs import network_job
-from .layout import pack_weights
-from .network import Layer
 
 __all__ = ["apply", "main", "quantise", "train"]
 

@@ -24,9 +24,9 @@ import numpy as np
 from quintet.firmware.digits import evaluate, float_accuracy, images, labels
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.isa.files import load_archive
+from quintet.tools.kernels.opentpu.network import Layer
 
 from ..jobs import network_job
-from ..network import Layer
 from ..train_digits import prepare
 
 __all__ = ["evaluate", "float_accuracy", "images", "inputs", "job", "labels", "layers", "logits", "make_job"]
@@ -49,7 +49,7 @@ def inputs(norm=False):
 
 
 def layers(norm=False):
-    """The network as a list of :class:`~quintet.firmware.opentpu.network.Layer`."""
+    """The network as a list of :class:`~quintet.tools.kernels.opentpu.network.Layer`."""
     data = _data()
     kind = "norm" if norm else "plain"
     norms = [int(v) for v in data["norm_cfg"]] if norm else (None, None)

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ....gateware.cores.opentpu.params import SPACE
+from ....tools.kernels.opentpu.layout import pack_matrix
+from ....tools.kernels.opentpu.network import Layer, Network
+from ....tools.kernels.opentpu.program import Program, array_time
 from .. import digits
-from ..layout import pack_matrix
-from ..network import Layer, Network
-from ..program import Program, array_time
 from .case import Case, align
 
 __all__ = ["WORKLOADS", "workload"]

@@ -16,11 +16,11 @@ import numpy as np
 
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.jobs.job import Job, Load, Save, Source
+from quintet.tools.kernels.opentpu.layout import pack_matrix, pack_weights
+from quintet.tools.kernels.opentpu.network import Layer
 
 from .. import gen_one_hot, simple_nn
 from ..jobs import network_job
-from ..layout import pack_matrix, pack_weights
-from ..network import Layer
 
 __all__ = ["FOLDER", "job", "matmul", "small", "two_layers"]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from quintet.firmware.opentpu import digits, train_digits
-from quintet.firmware.opentpu.network import Network
 from quintet.firmware.opentpu.train_digits import prepare
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.kernels.opentpu.network import Network
 
 try:
     import tomllib

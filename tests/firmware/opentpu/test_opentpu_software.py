@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from quintet.firmware.opentpu import check, functional, gen_one_hot, mlp, programs, regression, simple_nn
-from quintet.firmware.opentpu.layout import unpack_matrix, unpack_weights
 from quintet.tools import Job, open_target, run_job
+from quintet.tools.kernels.opentpu.layout import unpack_matrix, unpack_weights
 
 JOBS = sorted(path.stem for path in programs.FOLDER.glob("*.toml"))
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from quintet.firmware.opentpu.measure.workloads import SMALL_Y, workload
-from quintet.firmware.opentpu.program import Program
 from quintet.gateware.cores.opentpu.model.arithmetic import IntegerUnit, conv_rows, pool_rows, sigmoid_table
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.kernels.opentpu.program import Program
 from tests.gateware.cores.opentpu.bench.programs import case_of, hazard_cases, pad, random_case, scatter
 from tests.gateware.cores.opentpu.oracle import slow as opentpu_slow
 

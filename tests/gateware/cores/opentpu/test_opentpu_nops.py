@@ -2,7 +2,6 @@
 """The passes ``strip-nops`` and ``pad-nops``: same results, the source's latencies, each undoes the other."""
 import pytest
 
-from quintet.firmware.opentpu.program import Word
 from quintet.gateware.cores.opentpu.asm.nops import pad_nops, strip_nops
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
@@ -10,6 +9,7 @@ from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text, disassemble
 from quintet.gateware.isa.asm.program import Program
 from quintet.tools.cli import main
+from quintet.tools.kernels.opentpu.program import Word
 from tests.gateware.cores.opentpu.bench.compare import sanitised
 from tests.gateware.cores.opentpu.bench.programs import OP, hazard_cases, random_case, scatter
 

@@ -4,12 +4,17 @@ from dataclasses import dataclass
 
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA
 
-__all__ = ["FUNCTIONS", "Program", "Word", "array_time", "schedule_weights", "split"]
+__all__ = ["FUNCTIONS", "RW", "Program", "Word", "array_time", "schedule_weights", "split"]
 
 #: Name of an activation -> field ``func``.
 FUNCTIONS = {"none": 0, "relu": 1, "sigmoid": 2}
 
 _OP = ISA.opcodes
+
+_NAMES = {number: name for name, number in _OP.items()}
+
+#: Opcode of a weight read.
+RW = _OP["RW"]
 
 
 @dataclass(frozen=True)
@@ -27,14 +32,18 @@ class Word:
         """Vectors of the instruction."""
         return self.length or 256
 
+    @property
+    def mnemonic(self):
+        """Name of a legal word's instruction."""
+        return _NAMES[self.opcode]
+
     def pack(self):
         """The 14 bytes, big-endian."""
         return (self.opcode << 104 | self.flags << 96 | self.length << 88 | self.addr << 24 | self.ub).to_bytes(14, "big")
 
     def text(self):
         """Assembly of a legal word, in the canonical form."""
-        name = {number: name for name, number in _OP.items()}[self.opcode]
-        flags = self.flags
+        name, flags = self.mnemonic, self.flags
         if name == "MMC":
             letters = "S" * (flags & 1) + "O" * (flags >> 2 & 1) + "C" * (flags >> 1 & 1)
         elif name == "ACT":
@@ -129,7 +138,7 @@ def schedule_weights(words, ahead=2, beside=0):
         moves = word.opcode in (_OP["RHM"], _OP["WHM"]) and taken
         if word.tile is not None or moves:
             while asked < min(taken + ahead + (beside if moves else 1), len(tiles)):
-                result.append(Word(_OP["RW"], addr=tiles[asked]))
+                result.append(Word(RW, addr=tiles[asked]))
                 asked += 1
         if word.tile is not None:
             taken += 1

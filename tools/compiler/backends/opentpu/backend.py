@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""OpenTPU behind the compiler's back-end contract."""
+from ..base import Backend
+from .lower import lower
+from .numbers import arithmetic
+from .prepare import prepare
+from .reference import run
+from .verdicts import verdict
+
+__all__ = ["OpenTpu"]
+
+
+class OpenTpu(Backend):
+    """OpenTPU: everything is a sum of products of tiles over shifted maps, a shift and a saturation (docs/opentpu-kernels.md)."""
+    isa = "opentpu"
+
+    def verdict(self, graph, node):
+        return verdict(graph, node, self.params)
+
+    def prepare(self, graph):
+        return prepare(graph)
+
+    def arithmetic(self, graph, node):
+        return arithmetic(node, self.params["n"])
+
+    def reference(self, quantised, inputs, keep=False):
+        return run(quantised, inputs, keep)
+
+    def lower(self, quantised, *, keep=False):
+        return lower(quantised, self.params, self.memory_size, keep)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Program, constants and places of a network."""
+from quintet.tools.kernels.inputs import KernelError
+from quintet.tools.kernels.opentpu.compiler import compile_steps
+from quintet.tools.kernels.opentpu.geometry import LONG
+from quintet.tools.kernels.opentpu.timing import word_times
+
+from ...layout import Digit, Layout
+from ..base import LayerSpan, Lowered, LoweringError, Placed
+from .shapes import StoredError, axes_of, stored_shapes
+from .steps import Steps
+
+__all__ = ["lower"]
+
+#: No line is so long that it may be of another length than its source's.
+_ALWAYS = 1 << 30
+
+_NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
+
+
+def _align(address, step=64):
+    return -(-address // step) * step
+
+
+def lower(quantised, params, memory_size, keep=False):
+    """The shortest of some programs: lines along the maps' rows or along their columns, of one length where one map is made of another or not."""
+    flat = all(shape[0] == shape[1] or 1 in shape[:2] for shape in stored_shapes(quantised.graph, params["n"]).values())
+    candidates, failed = [], None
+    for swap in (False,) if flat else (False, True):
+        for long in (LONG, _ALWAYS):
+            try:
+                candidates.append(_lower(quantised, params, memory_size, keep, swap, long))
+            except LoweringError as error:
+                failed = failed or error
+    if not candidates:
+        raise failed
+    return min(candidates, key=lambda lowered: sum(layer.cycles for layer in lowered.layers))
+
+
+def _lower(quantised, params, memory_size, keep, swap, long):
+    graph = quantised.graph
+    made = Steps(quantised, params["n"], swap=swap)
+    inputs = [made.root[port.tensor] for port in graph.inputs]
+    kept = {made.root[name] for name in graph.kept()} | ({step.target for step in made.steps} & set(graph.tensors) if keep else set())
+    try:
+        compiled = compile_steps(made.steps, made.planes, inputs=inputs, stored=kept - set(inputs), params=params, long=long)
+    except KernelError as error:
+        raise LoweringError(str(error)) from None
+    n, program = params["n"], compiled.program.data()
+    host = _align(len(program))
+    weights = _align(host + n * compiled.vectors)
+    end = _align(weights + compiled.tiles.size)
+    if end > memory_size:
+        sizes = {"program": len(program), "weights": compiled.tiles.size,
+                 **{f"tensor {name}": n * planes.size for name, (_, planes) in compiled.homes.items()}}
+        most = max(sizes, key=sizes.get)
+        raise LoweringError(f"the network takes {end} bytes of main memory, there are {memory_size}; largest: {most}, {sizes[most]} bytes")
+    placed = {}
+    for name in graph.tensors:
+        root = made.root.get(name)
+        if root in compiled.homes and (name in made.root):
+            try:
+                placed[name] = Placed(name, _layout(graph.shape(name), made.stored[root], *compiled.homes[root], host, swap))
+            except StoredError:
+                if name in graph.kept():
+                    raise LoweringError(f"output {name}: its elements are stored as {made.stored[root]}, no layout makes it one axis") from None
+    return Lowered(
+        program=program, text=compiled.program.text(graph.name), program_at=0,
+        registers={"program_address": 0, "program_length": len(program), "hostmem_base": host, "hostmem_limit": host + n * compiled.vectors,
+                   "weights_base": weights, "weights_limit": weights + compiled.tiles.size},
+        constants=[(host, compiled.constants.view("uint8").ravel(), "constant vectors"), (weights, compiled.tiles.view("uint8").ravel(), "tiles")],
+        zeros=[(host + n * compiled.homes[name][0], n * compiled.homes[name][1].size) for name in inputs],
+        inputs={port.tensor: placed[port.tensor] for port in graph.inputs}, outputs={name: placed[name] for name in graph.kept()},
+        tensors=placed, memory=end, layers=_layers(made.steps, compiled, params), params={name: params[name] for name in _NEEDS})
+
+
+def _layout(shape, stored, home, planes, host, swap):
+    """Layout of a tensor whose elements lie in planes; the first axis counts the inputs of a run."""
+    n, strides = planes.n, planes.strides()
+    bytes_ = {kind: [(size, vectors * n + elements) for size, vectors, elements in parts if size > 1] for kind, parts in strides.items()
+              if kind != "begin"}
+    rows, columns = ("place", "line") if swap else ("line", "place")
+    axes = axes_of(shape, [(stored[0], bytes_[rows]), (stored[1], bytes_[columns]), (stored[2], bytes_["channel"])])
+    digits = [Digit(axis + 1, *part) for axis, parts in enumerate(axes) for part in parts]
+    vectors, elements = strides["begin"]
+    return Layout(host + n * (home + vectors) + elements, (1, *shape), "int8", tuple(digits))
+
+
+def _layers(steps, compiled, params):
+    """What each node takes; its steps stand one behind another."""
+    words = compiled.program.words
+    times, total = word_times(words, params)
+    layers, edges = [], [begin for begin, _ in compiled.spans] + [len(words)]
+    for number, step in enumerate(steps):
+        begin, end = edges[number], edges[number + 1]
+        first = times[begin] if number else 0
+        last = total if end == len(words) else times[end]
+        moved = sum(_moved(word, params["n"]) for word in words[0 if number == 0 else begin:end])
+        span = LayerSpan(step.name, step.nodes, 14 * begin, 14 * end, step.macs, round(last - first), moved)
+        if layers and layers[-1].name == step.name:
+            before = layers.pop()
+            span = LayerSpan(step.name, step.nodes, before.begin, span.end, before.macs + span.macs, before.cycles + span.cycles, before.bytes + span.bytes)
+        layers.append(span)
+    return layers
+
+
+def _moved(word, n):
+    """Bytes of main memory that a word moves, its own among them."""
+    return 14 + {"RW": n * n, "RHM": n * word.count, "WHM": n * word.count}.get(word.mnemonic, 0)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whole numbers of OpenTPU's layers: factors of additions and averages, shifts of blocks, limits of clips."""
+import numpy as np
+
+from ...graph import AveragePool, Binary, Conv, Dense
+from ...quantised import Arithmetic
+
+__all__ = ["BIAS_BITS", "LEAKY_SHIFT", "arithmetic", "clip_limit", "factors", "leaky_factor", "window_factor"]
+
+#: Biases are products too: a tile adds up to 127 * 127 * (n - 1), and more take more tiles.
+BIAS_BITS = 24
+
+#: A leaky relu is made of 64ths.
+LEAKY_SHIFT = 6
+
+
+def arithmetic(node, n):
+    """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph."""
+    if isinstance(node, Conv | Dense):
+        return Arithmetic(bias_bits=BIAS_BITS, shift_group=n)
+    if isinstance(node, Binary | AveragePool):
+        return Arithmetic()
+    return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True)
+
+
+def factors(quantised, node):
+    """(factors of an addition's operands, shift)."""
+    integer = quantised.layers.get(node.name)
+    sign = -1 if node.function == "sub" else 1
+    if integer is None:
+        return (1, sign), 0
+    first, second = (int(w) for w in np.ravel(integer.weights))
+    return (first, sign * second), int(np.ravel(integer.shift)[0])
+
+
+def window_factor(quantised, node):
+    """(factor, shift) of an average: the sum of the window times the factor, shifted."""
+    integer = quantised.layers.get(node.name)
+    if integer is not None:
+        return int(np.ravel(integer.weights)[0]), int(np.ravel(integer.shift)[0])
+    size = node.window[0] * node.window[1]
+    shift = int(np.floor(np.log2(127 * size)))
+    return int(np.rint(2.0 ** shift / size)), shift
+
+
+def clip_limit(quantised, node, activation):
+    """Greatest number of a clip's result, 127 where saturation does it."""
+    limit = activation.high / quantised.scales[node.output].step
+    return 127 if limit >= 127 else int(np.rint(limit))
+
+
+def leaky_factor(activation):
+    """Slope for negative numbers in 64ths."""
+    return int(np.rint(activation.alpha * (1 << LEAKY_SHIFT)))

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""In which shape of rows, columns and channels a tensor is stored: reshaping is a matter of addresses."""
+from ...graph import Activation, Affine, Binary, Dense, Reduce, Reshape
+
+__all__ = ["StoredError", "as_map", "axes_of", "dense_parts", "stored_shapes"]
+
+
+class StoredError(ValueError):
+    """A tensor whose elements would have to move; the text says why."""
+
+
+def as_map(shape):
+    """A tensor's shape as (rows, columns, channels): a vector is one position, a sequence one row."""
+    if not 1 <= len(shape) <= 3:
+        raise StoredError(f"a tensor of {len(shape)} axes, expected a vector, a sequence or a map")
+    return (1,) * (3 - len(shape)) + tuple(shape)
+
+
+def _reshaped(source, shape):
+    """The stored shape of ``shape``, that the elements of stored shape ``source`` get."""
+    wanted = as_map(shape)
+    if wanted == source or len(shape) == 1:
+        return source
+    # Positions may be counted differently, channels stay together.
+    if wanted[2] == source[2] or wanted[:2] == (1, 1):
+        return source
+    raise StoredError(f"elements of {' x '.join(map(str, source))} would change their channels to become {' x '.join(map(str, shape))}; a reshape "
+                      "that keeps the channels together or makes a vector costs nothing")
+
+
+def dense_parts(shape, n):
+    """What :func:`axes_of` takes, for a map without gaps."""
+    rows, columns, channels = shape
+    whole = [(channels, 1)] if channels <= n else [(-(-channels // n), n), (n, 1)]
+    return [(rows, [(rows, 1)]), (columns, [(columns, 1)]), (channels, whole)]
+
+
+def _input_shape(graph, name, n):
+    """An input is stored as its only reader wants it, if its own axes can be counted so."""
+    shape, readers = graph.shape(name), graph.readers(name)
+    wanted = shape
+    while len(readers) == 1 and isinstance(readers[0], Reshape) and readers[0].output not in graph.kept() and len(readers[0].shape) > 1:
+        wanted, readers = readers[0].shape, graph.readers(readers[0].output)
+    try:
+        axes_of(shape, dense_parts(as_map(wanted), n))
+        return as_map(wanted)
+    except StoredError:
+        return as_map(shape)
+
+
+def stored_shapes(graph, n):
+    """Tensor -> (rows, columns, channels) as it is stored in vectors of ``n``.
+
+    Raises
+    ------
+    StoredError
+        A reshape that no addresses can do.
+    """
+    stored = {}
+    for port in graph.inputs:
+        stored[port.tensor] = _input_shape(graph, port.tensor, n)
+    for node in graph.nodes:
+        source = stored.get(node.inputs[0])
+        shape = graph.shape(node.output)
+        if isinstance(node, Reshape) and source is not None:
+            stored[node.output] = _reshaped(source, shape)
+        else:
+            stored[node.output] = _elementwise(graph, node, source) or as_map(shape)
+    return stored
+
+
+def _elementwise(graph, node, source):
+    """The stored shape of a result whose positions are its source's, where the source is stored in another shape than its own."""
+    before, after = graph.shape(node.inputs[0]), graph.shape(node.output)
+    if source is None:
+        return None
+    if isinstance(node, Reduce) and len(before) == 3 and source == before:
+        axes = {axis % 3 for axis in node.axes}
+        return tuple(1 if axis in axes else length for axis, length in enumerate(before))
+    flowing = all(graph.tensors[name].data is None for name in node.inputs)
+    if isinstance(node, Activation) or isinstance(node, Binary) and flowing:
+        return source
+    # A layer of every step by itself, or what becomes one.
+    if len(before) == 2 and before[1] == source[2] and (isinstance(node, Affine | Binary) or isinstance(node, Dense) and node.steps):
+        return *source[:2], after[1]
+    return None
+
+
+def axes_of(shape, parts):
+    """For every axis of ``shape``, the digits that count it.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    parts : for rows, columns and channels (length, list of (size, stride), most significant first)
+
+    Returns
+    -------
+    list (axis) of list of (size, stride)
+
+    Raises
+    ------
+    StoredError
+        Elements whose places no digits describe: channels that do not fill their blocks, counted on together with positions.
+    """
+    digits = []         # (size, stride, whether the axis' length ends exactly here)
+    for length, part in parts:
+        reach = 1
+        for size, _ in part:
+            reach *= size
+        digits.append((length, list(part), reach == length))
+    axes, left = [], [d for d in digits if d[0] != 1]
+    for length in reversed(shape):
+        mine, count = [], 1
+        while count < length:
+            if not left:
+                raise StoredError("more elements than are stored")
+            size, part, exact = left.pop()
+            if count * size <= length and length % (count * size) == 0 and (exact or count == 1):
+                if not exact and count * size != length:
+                    raise StoredError(f"{size} channels do not fill blocks of whole vectors, so that positions and channels cannot be counted as one")
+                mine, count = [*part, *mine], count * size
+                continue
+            rest = length // count
+            if len(part) != 1 or length % count or size % rest:
+                raise StoredError("an axis that ends inside a block")
+            stride = part[0][1]
+            mine, count = [(rest, stride), *mine], length
+            left.append((size // rest, [(size // rest, stride * rest)], True))
+        axes.append(mine)
+    return axes[::-1]

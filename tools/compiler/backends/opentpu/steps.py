@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Steps of the kernel library for the nodes of a prepared graph."""
+import numpy as np
+
+from quintet.tools.kernels.opentpu.layout import blocks
+from quintet.tools.kernels.opentpu.linear import conv_matrices, copy_terms, cut, dense_terms, gather, window_terms
+from quintet.tools.kernels.opentpu.planes import Planes
+from quintet.tools.kernels.opentpu.step import PoolStep, Step
+
+from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
+from .shapes import stored_shapes
+
+__all__ = ["Steps"]
+
+
+class Steps:
+    """A prepared and quantised graph as steps.
+
+    Parameters
+    ----------
+    quantised : Quantised
+    n : side of the array
+    swap : bool, a line is a column of the map
+
+    Attributes
+    ----------
+    steps : list of Step and PoolStep
+    planes : dict, tensor -> Planes without gaps
+    root : dict, tensor -> the tensor in whose place it lies
+    """
+    def __init__(self, quantised, n, *, swap):
+        self.quantised, self.n, self.swap = quantised, n, swap
+        graph = self.graph = quantised.graph
+        self.stored = stored_shapes(graph, n)
+        self.steps, self.planes, self.root = [], {}, {}
+        for port in graph.inputs:
+            self.root[port.tensor] = port.tensor
+            self.planes[port.tensor] = self._map(self.stored[port.tensor], *self._phases(port.tensor))
+        for node in graph.nodes:
+            if isinstance(node, Reshape):
+                self.root[node.output] = self.root[node.inputs[0]]
+                continue
+            self.root[node.output] = node.output
+            self.planes[node.output] = self._map(self.stored[node.output])
+            _KINDS[type(node)](self, node, [self.root[name] for name in node.inputs])
+
+    def _turned(self, pair):
+        """(along lines, along places) of (rows, columns)."""
+        return tuple(reversed(pair)) if self.swap else tuple(pair)
+
+    def _map(self, shape, phases=(1, 1), shift=(0, 0)):
+        return Planes(*self._turned(shape[:2]), shape[2], self.n, phases=phases, shift=shift)
+
+    def _phases(self, name):
+        """Neighbours of an input that share a vector, those that its only reader steps over; and which of them its window begins with."""
+        readers = self.graph.readers(name)
+        if len(readers) != 1 or not isinstance(readers[0], Conv) or name in self.graph.kept():
+            return (1, 1), (0, 0)
+        stride, padding = self._turned(readers[0].stride), self._turned(readers[0].padding[:2])
+        return stride, tuple(p % 2 if s == 2 else 0 for s, p in zip(stride, padding, strict=True))
+
+    # Helpers
+
+    def _add(self, node, sources, terms, *, shifts, bias=None, relu=False, stride=(1, 1), target=None, macs=0):
+        """One step, and what a clip needs behind it."""
+        out, activation = target or node.output, None if target else self._activation(node)
+        limit = clip_limit(self.quantised, node, activation) if activation is not None and activation.function == "clip" else 127
+        first = out if limit == 127 else self._between(node, "relu")
+        self.steps.append(Step(name=node.name, target=first, sources=list(sources), terms=terms, shifts=shifts, bias=bias,
+                               relu=relu or activation is not None, stride=stride, nodes=(node.name,), macs=macs))
+        if limit < 127:
+            # limit - relu(limit - x)
+            rest, channels = self._between(node, "rest"), self.planes[out].channels
+            for source, result, below in ((first, rest, True), (rest, out, False)):
+                self.steps.append(Step(name=node.name, target=result, sources=[source], terms=self._copy(channels, -1), shifts=[0] * self._blocks(out),
+                                       bias=self._padded(np.full(channels, limit)), relu=below, nodes=(node.name,)))
+
+    @staticmethod
+    def _activation(node):
+        activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
+        return activation if activation is not None and activation.function in ("relu", "clip") else None
+
+    def _between(self, node, what):
+        name = f"{node.output}:{what}"
+        self.planes[name] = self.planes[node.output]
+        return name
+
+    def _copy(self, channels, factor=1, source=0):
+        return copy_terms(channels, 0, channels, self.n, source=source, factor=factor)
+
+    def _blocks(self, name):
+        return blocks(self.planes[name].channels, self.n)
+
+    def _padded(self, bias):
+        """A bias of whole blocks, ``None`` where there is none."""
+        if bias is None or not np.any(bias):
+            return None
+        return np.pad(np.asarray(bias, np.int64), (0, -len(bias) % self.n))
+
+    def _shifts(self, integer, out):
+        shift = np.broadcast_to(np.ravel(integer.shift), out)
+        each = [np.unique(shift[at:at + self.n]) for at in range(0, out, self.n)]
+        if any(len(values) > 1 for values in each):
+            raise ValueError(f"shifts {shift.tolist()}: those of {self.n} channels must be equal")
+        return [int(values[0]) for values in each]
+
+    @staticmethod
+    def _bias(integer):
+        return None if integer.bias is None else integer.bias << integer.bias_shift
+
+    # Nodes
+
+    def _conv(self, node, sources):
+        integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
+        weights = integer.weights.transpose(0, 2, 1, 3) if self.swap else integer.weights
+        matrices, stride = conv_matrices(weights, planes, before=self._turned(node.padding[:2]), stride=self._turned(node.stride),
+                                         dilation=self._turned(node.dilation), groups=node.groups)
+        gathered = gather(matrices, planes, self.planes[node.output], stride) if node.groups == 1 else None
+        if gathered is not None:
+            name = f"{node.output}:gathered"
+            self.planes[name], matrices = gathered.planes, gathered.matrices
+            self.steps.append(Step(name=node.name, target=name, sources=sources, terms=gathered.terms, shifts=[0], nodes=(node.name,)))
+            sources = [name]
+        self._add(node, sources, cut(matrices, len(weights), self.n), shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(integer)), stride=stride,
+                  macs=self.graph.macs(node))
+
+    def _dense(self, node, sources):
+        integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
+        if node.steps and planes.channels == integer.weights.shape[1]:
+            terms = cut(conv_matrices(integer.weights[:, None, None, :], planes, before=(0, 0))[0], len(integer.weights), self.n)
+        else:
+            terms = dense_terms(integer.weights, planes, swap=self.swap)
+        self._add(node, sources, terms, shifts=self._shifts(integer, len(integer.weights)), bias=self._padded(self._bias(integer)),
+                  macs=self.graph.macs(node))
+
+    def _binary(self, node, sources):
+        (first, second), shift = factors(self.quantised, node)
+        channels = self.planes[node.output].channels
+        if sources[0] == sources[1]:
+            terms, sources = self._twice(channels, first, second), sources[:1]
+        else:
+            terms = [a + b for a, b in zip(self._copy(channels, first), self._copy(channels, second, 1), strict=True)]
+        self._add(node, sources, terms, shifts=[shift] * len(terms))
+
+    def _twice(self, channels, first, second):
+        return [a + b for a, b in zip(self._copy(channels, first), self._copy(channels, second), strict=True)]
+
+    def _average(self, node, sources):
+        factor, shift = window_factor(self.quantised, node)
+        planes = self.planes[sources[0]]
+        terms = window_terms(planes.channels, self._turned(node.window), self._turned(node.padding[:2]), self.n, factor)
+        self._add(node, sources, terms, shifts=[shift] * len(terms), stride=self._turned(node.stride))
+
+    def _max_pool(self, node, sources):
+        self.steps.append(PoolStep(name=node.name, target=node.output, sources=sources, window=self._turned(node.window), stride=self._turned(node.stride),
+                                   before=self._turned(node.padding[:2]), nodes=(node.name,)))
+
+    def _activate(self, node, sources):
+        channels, count = self.planes[node.output].channels, self._blocks(node.output)
+        if node.function in ("relu", "clip", "neg"):
+            self._add(node, sources, self._copy(channels, -1 if node.function == "neg" else 1), shifts=[0] * count)
+            return
+        negative = self._between(node, "negative")
+        self._add(node, sources, self._copy(channels, -1), shifts=[0] * count, relu=True, target=negative)
+        one = 1 << LEAKY_SHIFT
+        first, second, shift = (1, 2, 0) if node.function == "abs" else (one, one - leaky_factor(node), LEAKY_SHIFT)
+        terms = [a + b for a, b in zip(self._copy(channels, first), self._copy(channels, second, 1), strict=True)]
+        self._add(node, [*sources, negative], terms, shifts=[shift] * count)
+
+    def _concat(self, node, sources):
+        unique = list(dict.fromkeys(sources))
+        total, first = self.planes[node.output].channels, 0
+        terms = [[] for _ in range(self._blocks(node.output))]
+        for name in sources:
+            channels = self.planes[name].channels
+            for all_, new in zip(terms, copy_terms(channels, first, total, self.n, source=unique.index(name)), strict=True):
+                all_ += new
+            first += channels
+        self._add(node, unique, terms, shifts=[0] * len(terms))
+
+
+_KINDS = {Conv: Steps._conv, Dense: Steps._dense, Binary: Steps._binary, AveragePool: Steps._average, MaxPool: Steps._max_pool,
+          Activation: Steps._activate, Concat: Steps._concat}

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which nodes OpenTPU runs, and how; what stands in the way of the others."""
+from ... import graph as g
+from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
+from .shapes import StoredError, axes_of, dense_parts, stored_shapes
+
+__all__ = ["verdict"]
+
+_LONGEST_WINDOW = 15
+
+
+def _conv(graph, node, params):
+    strided = "" if node.stride == (1, 1) or params["ext_conv"] else ", a product a position: the stride wants ext_conv"
+    what = {"conv": "one product a tap and group of channels", "depthwise": "diagonal tiles", "grouped": "tiles of the channels that have weights in common"}
+    return Verdict(DECOMPOSED, what[node.kind] + strided)
+
+
+def _activated(node):
+    """Reason why the activation of a node cannot follow it, or ``None``."""
+    activation = node if isinstance(node, g.Activation) else node.activation
+    if activation is None or activation.function in ("relu", "abs", "neg"):
+        return None
+    if activation.function == "leaky":
+        return None if 0 <= activation.alpha <= 1 else f"slope {activation.alpha} of a leaky relu, 0 to 1 are taken"
+    if activation.function == "clip":
+        return None if activation.low == 0 and activation.high > 0 else f"clip from {activation.low}, taken from 0 (relu, relu6)"
+    return f"{activation.function}: no table of the machine's is fine enough"
+
+
+def _binary(graph, node, params):
+    constants = [graph.tensors[name].data is not None for name in node.inputs]
+    a, b = (graph.shape(name) for name in node.inputs)
+    if all(constants):
+        return Verdict(HOST, "two constants")
+    if any(constants):
+        constant = graph.tensors[node.inputs[constants.index(True)]]
+        flow = graph.shape(node.inputs[constants.index(False)])
+        if constant.size not in (1, flow[-1]) or constant.size > 1 and constant.shape[-1] != flow[-1]:
+            return Verdict(HOST, f"constant of shape {constant.shape}, one number or one a channel are taken")
+        if node.function == "div" and constants[0]:
+            return Verdict(HOST, "a constant divided by a tensor")
+        return Verdict(DECOMPOSED, "diagonal tiles")
+    if node.function not in ("add", "sub"):
+        return Verdict(HOST, f"{node.function} of two tensors; add and sub are taken")
+    stored = stored_shapes(graph, params["n"])
+    if a != b or stored[node.inputs[0]] != stored[node.inputs[1]]:
+        return Verdict(HOST, f"shapes {a} and {b}, equal ones are taken")
+    return Verdict(DECOMPOSED, "unit tiles times a factor")
+
+
+def _max_pool(graph, node, params):
+    if len(graph.shape(node.output)) != 3:
+        return Verdict(HOST, "windows of a sequence, a map's are taken")
+    if not params["ext_pool"]:
+        return Verdict(NO, "max pooling wants a build with ext_pool")
+    if node.dilation != (1, 1):
+        return Verdict(HOST, f"dilation {node.dilation} of a window, 1 is taken")
+    if max(node.window) > _LONGEST_WINDOW or max(node.stride) > 255:
+        return Verdict(HOST, f"window {node.window}, up to {_LONGEST_WINDOW} x {_LONGEST_WINDOW} are taken")
+    if any(p >= w for p, w in zip(node.padding, node.window * 2, strict=True)):
+        return Verdict(HOST, f"padding {node.padding} as wide as the window")
+    return Verdict(NATIVE)
+
+
+def _average(graph, node, params):
+    if any(node.padding) and not node.include_padding:
+        return Verdict(HOST, f"padding {node.padding} that does not count, taken where it counts (count_include_pad) or is 0")
+    return Verdict(DECOMPOSED, "one product a position of the window")
+
+
+def _activation(graph, node, params):
+    return Verdict(DECOMPOSED, "unit tiles")
+
+
+def _concat(graph, node, params):
+    if node.axis % len(graph.shape(node.output)) != len(graph.shape(node.output)) - 1:
+        return Verdict(HOST, f"axis {node.axis}, the last one (channels) is taken")
+    stored = stored_shapes(graph, params["n"])
+    positions = {stored[name][:2] for name in node.inputs}
+    if len(positions) > 1 or any(graph.shape(name)[-1] != stored[name][2] for name in node.inputs):
+        return Verdict(HOST, "a map that was reshaped to a vector")
+    return Verdict(DECOMPOSED, "unit tiles, shifted")
+
+
+def _pad(graph, node, params):
+    if len(node.before) != 3 or node.before[2] or node.after[2] or min(node.before + node.after) < 0:
+        return Verdict(HOST, f"padding {node.before}, {node.after}, rows and columns of a map are padded")
+    if node.value != 0:
+        return Verdict(HOST, f"padding with {node.value}, 0 is taken")
+    return Verdict(DECOMPOSED, "unit tiles, shifted")
+
+
+def _reshape(graph, node, params):
+    stored_shapes(graph, params["n"])           # raises where elements would have to move
+    return Verdict(NATIVE)
+
+
+def _reduce(graph, node, params):
+    shape = graph.shape(node.inputs[0])
+    axes = {axis % len(shape) for axis in node.axes}
+    if node.function != "mean" or len(shape) != 3 or 2 in axes or stored_shapes(graph, params["n"])[node.inputs[0]] != shape:
+        return Verdict(HOST, f"{node.function} over axes {node.axes}, a mean over rows and columns is taken")
+    return Verdict(DECOMPOSED, "one product a position")
+
+
+_KINDS = {
+    g.Conv: _conv, g.Dense: lambda *_: Verdict(DECOMPOSED, "one product a tile, the bias by another"), g.Binary: _binary,
+    g.Affine: lambda *_: Verdict(DECOMPOSED, "diagonal tiles"), g.MaxPool: _max_pool, g.AveragePool: _average, g.Activation: _activation,
+    g.Concat: _concat, g.Pad: _pad, g.Reshape: _reshape, g.Reduce: _reduce,
+}
+
+_HOST = {
+    g.MatMul: "a product of two activations: tiles are constants", g.Softmax: "exponentials", g.Transpose: "elements would have to move",
+    g.Slice: "elements would have to move", g.Lstm: "gates want sigmoid and tanh", g.Gru: "gates want sigmoid and tanh",
+    g.LayerNorm: "a division by what flows",
+}
+
+
+def verdict(graph, node, params):
+    """:class:`~..base.Verdict` on a node for build parameters ``params``."""
+    if not params["ext_norm"]:
+        return Verdict(NO, "whole-number layers want a shift behind them: a build with ext_norm")
+    if type(node) in _HOST:
+        return Verdict(HOST, _HOST[type(node)])
+    reason = _activated(node) if isinstance(node, g.Activation | g.Conv | g.Dense | g.Binary | g.Affine) else None
+    if reason:
+        return Verdict(HOST, reason)
+    try:
+        for name in (*node.inputs, node.output):
+            if len(graph.shape(name)) not in (1, 2, 3) and graph.tensors[name].data is None:
+                return Verdict(HOST, f"tensor {name} of {len(graph.shape(name))} axes, 1 to 3 are taken")
+        maps = [name for name in node.inputs if len(graph.shape(name)) == 3 and graph.tensors[name].data is None]
+        anyway = isinstance(node, g.Reshape | g.Dense | g.Activation)
+        if not anyway and any(stored_shapes(graph, params["n"])[name] != graph.shape(name) for name in maps):
+            return Verdict(HOST, "a map that was made of another shape's elements")
+        result = _KINDS[type(node)](graph, node, params)
+        if result.runs and (not isinstance(node, g.Reshape) or node.output in graph.kept()):
+            axes_of(graph.shape(node.output), dense_parts(stored_shapes(graph, params["n"])[node.output], params["n"]))
+        return result
+    except StoredError as error:
+        return Verdict(HOST, str(error))

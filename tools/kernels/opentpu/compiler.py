@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Steps to a program: places, instructions, tiles, the order of weight reads."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .emit import Emitter
+from .geometry import LONG, settle
+from .plan import make_plan
+from .program import RW, Program, schedule_weights
+from .step import BIAS_LANE
+
+__all__ = ["CompiledSteps", "compile_steps", "constant_vectors"]
+
+
+@dataclass(eq=False, kw_only=True)
+class CompiledSteps:
+    """A program and what it works on.
+
+    Attributes
+    ----------
+    program : Program with all its RWs
+    spans : list of (first word, word behind the last), a step's
+    tiles : int8 [tiles, n, n]
+    constants : int8 [vectors, n], host memory from vector 0
+    homes : dict, tensor -> (first host vector, Planes)
+    vectors : host vectors in all
+    resident : names of the tensors that stay in the unified buffer
+    """
+    program: Program
+    spans: list
+    tiles: np.ndarray
+    constants: np.ndarray
+    homes: dict
+    vectors: int
+    resident: set = field(default_factory=set)
+
+
+def constant_vectors(count, n):
+    """Vectors that biases are products of."""
+    vector = np.full(n, BIAS_LANE, np.int8)
+    vector[0] = 1
+    return np.tile(vector, (count, 1))
+
+
+def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, long=LONG):
+    """The program that makes all tensors of ``steps`` one after another.
+
+    Parameters
+    ----------
+    steps : list of Step and PoolStep, each behind those that make its sources
+    planes : dict, tensor -> Planes without gaps
+    inputs : names of tensors that are in main memory before a run
+    stored : names of tensors that must be there after it
+    params : build parameters
+    ahead : tiles that are asked for ahead of their product
+    long : places of a line from which on maps may have lines of different lengths
+
+    Raises
+    ------
+    KernelError
+        A build that does not hold what one step needs.
+    """
+    settled, zeroed = settle(steps, planes, long)
+    plan = make_plan(steps, settled, zeroed, inputs=inputs, stored=stored, params=params)
+    emitter = Emitter(plan, inputs=inputs, stored=stored, params=params)
+    for number, step in enumerate(steps):
+        emitter.step(number, step)
+    emitter.program.hlt()
+    if ahead is None:
+        ahead = min(3, params["wfifo_tiles"])
+    beside = 1 if params["banks"] == 1 and not params["chain"] else 0
+    words = schedule_weights(emitter.program.words, ahead, beside)
+    spans = _spans(emitter.program.words, words, emitter.marks)
+    n = params["n"]
+    tiles = np.array(emitter.tiles.list, np.int8).reshape(-1, n, n)
+    return CompiledSteps(program=Program(words), spans=spans, tiles=tiles, constants=constant_vectors(plan.ones, n),
+                         homes={name: (at, settled[name]) for name, at in plan.home.items()}, vectors=plan.vectors, resident=set(plan.base))
+
+
+def _spans(before, after, marks):
+    """Where the steps lie once the weight reads are in: the words of ``before`` keep their order."""
+    places = [k for k, word in enumerate(after) if word.opcode != RW]
+    edges = [places[mark] for mark in marks] + [places[len(before) - 1]]
+    return list(zip(edges, edges[1:], strict=False))

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instructions of steps: products, activations, and what goes to and from main memory meanwhile."""
+import numpy as np
+
+from .chunks import needed, pool_extent, slot_rows
+from .linear import scale_tile
+from .program import Program, split
+from .step import PoolStep, bias_tiles, spread_of
+
+__all__ = ["INT8", "Emitter"]
+
+#: CFG norm: saturate to int8, shift 0; and with rounding.
+INT8, ROUND = 0x1_0000, 0x100
+
+#: Vectors that are loaded at a time, so that tiles and instructions come in between.
+_PIECE = 32
+
+#: What pads the windows of a maximum.
+_LEAST = -128
+
+
+class Tiles:
+    """Tiles of weight memory, each once."""
+    def __init__(self):
+        self._numbers, self.list = {}, []
+
+    def number(self, tile):
+        key = tile.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = len(self.list)
+            self.list.append(tile)
+        return self._numbers[key]
+
+
+class Emitter:
+    """Writes the steps of a plan, one after another.
+
+    Parameters
+    ----------
+    plan : Plan
+    inputs, stored : names as of :func:`~.plan.make_plan`
+    params : build parameters
+
+    Attributes
+    ----------
+    program : Program; ``tiles`` : Tiles
+    marks : list, a step's first word
+    """
+    def __init__(self, plan, *, inputs, stored, params):
+        self.plan, self.stored, self.params = plan, stored, params
+        self.program, self.tiles, self.marks = Program(), Tiles(), []
+        self._norm = self._conv = self._pool = self._poolrow = None
+        self._tile = None                               # the array's
+        self._slot = 0
+        self._loaded = {name: 0 for name in inputs if name in plan.base}      # lines of inputs that stay
+        self._outs = 0
+        self._waiting = []                              # loads of the next part, still to be asked for
+        if plan.ones:
+            self.program.rhm(0, plan.zeros, plan.ones)
+
+    # Small things
+
+    def _cfg(self, name, value):
+        if getattr(self, f"_{name}") != value:
+            setattr(self, f"_{name}", value)
+            self.program.cfg(name, value)
+
+    def _mmc(self, ub, acc, count, tile=None, overwrite=False, convolve=False):
+        """``tile``: number of the tile that it is multiplied with; the array's own if ``None``."""
+        fresh = tile is not None and tile != self._tile
+        if fresh:
+            self._tile = tile
+        self.program.mmc(ub, acc, count, overwrite=overwrite, convolve=convolve, tile=tile if fresh else None)
+
+    def _constant(self, tile, acc, rows, overwrite):
+        """The constant vector times a tile, over ``rows`` rows."""
+        ones = self.plan.ones
+        for at in reversed(range(0, rows, ones)):
+            self._mmc(self.plan.zeros, acc + at, min(ones, rows - at), tile, overwrite)
+
+    def _zero(self, acc, rows):
+        self._mmc(0, acc, rows, overwrite=True)
+
+    # Lines from main memory
+
+    def _load(self, name, first, end, target, step_lines):
+        """Lines of all blocks of a tensor; ``target``: (block, line) -> row."""
+        map_, home = self.plan.planes[name], self.plan.home[name]
+        for block in range(map_.blocks):
+            lead = map_.lead if first == step_lines else 0
+            self._rhm(home + map_.vector(block, first, 0) - lead, target(block, first) - lead, (end - first) * map_.pitch + lead)
+
+    def _rhm(self, host, ub, count):
+        self._waiting += [(host + at, ub + at, min(_PIECE, count - at)) for at in range(0, count, _PIECE)]
+
+    def _ask(self, products):
+        """Loads that are due where ``products`` products are left before the next part, that one among them."""
+        for _ in range(-(-len(self._waiting) // products)):
+            self.program.rhm(*self._waiting.pop(0))
+
+    def _fetch(self, number, step, part):
+        """What part ``part`` of a step needs from main memory; nothing where there is no such part."""
+        plan = self.plan
+        if part >= len(plan.parts[number]):
+            return
+        for index, name in enumerate(dict.fromkeys(step.sources)):
+            map_ = plan.planes[name]
+            index = step.sources.index(name)
+            low, high = needed(step, plan.parts[number][part], index, plan.planes)
+            if name in self._loaded:
+                if self._loaded[name] == 0 and high == map_.down and map_.down == 1:
+                    self._rhm(plan.home[name], plan.base[name], map_.size)
+                elif high > self._loaded[name]:
+                    base = plan.base[name]
+                    self._load(name, self._loaded[name], high, lambda b, x, base=base, map_=map_: base + map_.vector(b, x, 0), 0)
+                self._loaded[name] = max(self._loaded[name], high)
+            elif name not in plan.base and high > low:
+                view = self._view(number, step, part, name)
+                self._load(name, low, high, lambda b, x, view=view: view(b, x, 0), low)
+
+    def _view(self, number, step, part, name):
+        """Function (block, line, place) -> row of a source, during a part."""
+        plan, map_ = self.plan, self.plan.planes[name]
+        if name in plan.base:
+            base = plan.base[name]
+            return lambda block, line, place: base + map_.vector(block, line, place)
+        parts = plan.parts[number]
+        base = plan.scratch[number, "band", name, part % min(2, len(parts))]
+        low, high = needed(step, parts[part], step.sources.index(name), plan.planes)
+        size = map_.lead + (high - low) * map_.pitch
+        return lambda block, line, place: base + block * size + map_.lead + (line - low) * map_.pitch + place
+
+    # Steps
+
+    def step(self, number, step):
+        """Append the instructions of a step."""
+        self.marks.append(len(self.program.words))
+        plan = self.plan
+        if isinstance(step, PoolStep):
+            return self._pool_step(number, step)
+        source = plan.planes[step.sources[0]]
+        places = spread_of(step, source)
+        if places is not None and self._spread(number, step, places):
+            return None
+        biases = bias_tiles(step.bias, source.n) if step.bias is not None else [None] * len(step.terms)
+        self._fetch(number, step, 0)
+        for part, chunk in enumerate(plan.parts[number]):
+            self._ask(1)
+            self._fetch(number, step, part + 1)
+            views = [self._view(number, step, part, name) for name in step.sources]
+            self._left = sum(len(terms) for terms in step.terms)
+            for block, terms in enumerate(step.terms):
+                self._group(step, chunk, block, terms, biases[block], views)
+                self._leave(number, step, chunk, block)
+        return None
+
+    def _group(self, step, chunk, block, terms, bias, views):
+        """Sums of one block of a part."""
+        plan, target = self.plan, self.plan.planes[step.target]
+        self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
+        acc = self._slot * slot_rows(self.params) + self._front(step, chunk, block)
+        real = min(chunk.stop, target.across) - chunk.begin           # places of a line that count
+        pieces = [(term, self._span(step, term, chunk)) for term in terms] if real > 0 else []
+        pieces = [(term, span) for term, span in pieces if span[0] < span[1]]
+        rows = chunk.rows - chunk.width + real
+        if bias is None:
+            whole = next((k for k, (_, span) in enumerate(pieces) if span == (chunk.first, chunk.end)), None)
+            if whole is None:
+                bias = [np.zeros((target.n, target.n), np.int8)]
+            else:
+                pieces.insert(0, pieces.pop(whole))
+        for index, tile in enumerate(bias or ()):
+            self._constant(self.tiles.number(tile), acc, max(rows, 1), index == 0)
+        for index, (term, span) in enumerate(pieces):
+            self._product(step, term, span, chunk, real, acc, views[term.source], overwrite=bias is None and index == 0)
+            self._ask(max(1, self._left))
+            self._left -= 1
+        if step.target in plan.zeroed:
+            if front := self._front(step, chunk, block):
+                self._zero(acc - front, front)
+            low, high = max(target.across, chunk.begin), chunk.stop
+            for line in reversed(range(chunk.first, chunk.end)):
+                if low < high:
+                    self._zero(acc + (line - chunk.first) * chunk.width + low - chunk.begin, high - low)
+
+    def _front(self, step, chunk, block):
+        """Zeros in front of a map that its first part makes."""
+        first = block == 0 and chunk.first == 0 and chunk.begin == 0
+        return self.plan.planes[step.target].lead if first and step.target in self.plan.zeroed else 0
+
+    def _span(self, step, term, chunk):
+        """Lines of the part for which the term's line is in the source."""
+        down, stride = self.plan.planes[step.sources[term.source]].down, step.stride[0]
+        return max(chunk.first, -(term.line // stride)), min(chunk.end, (down - 1 - term.line) // stride + 1)
+
+    def _product(self, step, term, span, chunk, real, acc, view, *, overwrite):
+        source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
+        first, end = span
+        width, lines = chunk.width, end - first
+        tile = self.tiles.number(term.tile)
+        acc += (first - chunk.first) * width
+
+        def at(line, place=0):
+            return view(term.block, line * down + term.line, (chunk.begin + place) * across + term.place)
+
+        rows = (lines - 1) * width + real
+        simple = across == 1 or real == 1
+        if simple and (lines == 1 or across == 1 and down * source.pitch == width):
+            self._mmc(at(first), acc, rows, tile, overwrite)
+        elif self._convolves(step, source, chunk, real):
+            self._cfg("conv", width & 0xFF | across << 8 | down * source.pitch << 16)
+            self._mmc(at(first), acc, rows, tile, overwrite, convolve=True)
+        else:
+            # From the last line to the first: a product behind one that begins higher need not wait for its sums.
+            for line in reversed(range(first, end)):
+                here = acc + (line - first) * width
+                for place in [0] if simple else reversed(range(real)):
+                    self._mmc(at(line, place), here + place, real if simple else 1, tile, overwrite)
+
+    def _convolves(self, step, source, chunk, real):
+        """Whether MMC.C may read all lines of a part at once: rows between the lines that count must be rows of the buffer as well."""
+        down, across = step.stride
+        apart = down * source.pitch
+        return self.params["ext_conv"] and across < 256 and apart < 1 << 16 and (chunk.width - real) * across <= apart
+
+    def _leave(self, number, step, chunk, block):
+        """Activation of a block of a part, and on to main memory."""
+        target, front = self.plan.planes[step.target], self._front(step, chunk, block)
+        rows, acc = front + chunk.rows, self._slot * slot_rows(self.params)
+        self._cfg("norm", INT8 | ROUND | step.shifts[block])
+        ub = self._room(number, step, target.vector(block, chunk.first, chunk.begin) - front)
+        self.program.act(acc, ub, rows, "relu" if step.relu else "none")
+        self._store(step, ub, target.vector(block, chunk.first, chunk.begin) - front, rows)
+
+    def _room(self, number, step, vector):
+        """Row of the unified buffer for a vector of the result."""
+        if step.target in self.plan.base:
+            return self.plan.base[step.target] + vector
+        self._outs += 1
+        return self.plan.scratch[number, "out", self._outs % 2]
+
+    def _store(self, step, ub, vector, rows):
+        if step.target in self.stored or step.target not in self.plan.base:
+            self.program.whm(ub, self.plan.home[step.target] + vector, rows)
+
+    def _spread(self, number, step, places):
+        """Sum over all positions, every product over the blocks of channels; false where the build or the map does not allow it."""
+        plan, name, target = self.plan, step.sources[0], self.plan.planes[step.target]
+        source = plan.planes[name]
+        if not (self.params["ext_conv"] and name in plan.base and target.size == target.blocks <= slot_rows(self.params) and source.plane < 1 << 16):
+            return False
+        self._fetch(number, step, 0)
+        self._ask(1)
+        self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
+        acc, tile = self._slot * slot_rows(self.params), self.tiles.number(step.terms[0][0].tile)
+        self._cfg("conv", 1 | source.plane << 16)
+        for index, place in enumerate(places):
+            self._mmc(plan.base[name] + source.vector(0, *place), acc, source.blocks, tile, index == 0, convolve=True)
+        self._cfg("norm", INT8 | ROUND | step.shifts[0])
+        ub = self._room(number, step, 0)
+        self.program.act(acc, ub, source.blocks, "relu" if step.relu else "none")
+        self._store(step, ub, 0, source.blocks)
+        return True
+
+    # Windows' maxima
+
+    def _pool_step(self, number, step):
+        plan = self.plan
+        source, target = plan.planes[step.sources[0]], plan.planes[step.target]
+        before, pitch = pool_extent(step, source, target)
+        unit, least = self.tiles.number(scale_tile(source.n)), np.zeros((source.n, source.n), np.int8)
+        least[0] = _LEAST
+        zeros = self.params["acc_rows"] - max(target.gap, target.lead)
+        for part, chunk in enumerate(plan.parts[number]):
+            self._fetch(number, step, part)
+            self._ask(1)
+            view = self._view(number, step, part, step.sources[0])
+            low = chunk.first * step.stride[0] - step.before[0]
+            high = (chunk.end - 1) * step.stride[0] - step.before[0] + step.window[0]
+            inside = range(max(low, 0), min(high, source.down))
+            for block in range(target.blocks):
+                if before or pitch != source.pitch or len(inside) < high - low:
+                    self._constant(self.tiles.number(least), 0, (high - low) * pitch, True)
+                if pitch == source.pitch and not before:
+                    count = (len(inside) - 1) * pitch + source.across
+                    for at, rows in reversed(split(count)):
+                        self._mmc(view(block, inside[0], 0) + at, (inside[0] - low) * pitch + at, rows, unit, True)
+                else:
+                    for line in reversed(inside):
+                        for at, rows in reversed(split(source.across)):
+                            self._mmc(view(block, line, at), (line - low) * pitch + before + at, rows, unit, True)
+                if step.target in plan.zeroed:
+                    self._zero(zeros, max(target.gap, target.lead))
+                self._maxima(number, step, chunk, block, pitch, zeros)
+        self._tile = unit
+
+    def _maxima(self, number, step, chunk, block, pitch, zeros):
+        """Windows of the part, line by line, or several where the result has no gaps."""
+        target = self.plan.planes[step.target]
+        self._cfg("norm", INT8)
+        front = self._front(step, chunk, block)
+        vector = target.vector(block, chunk.first, 0)
+        ub = self._room(number, step, vector - front) + front
+        many = 1 if target.gap or target.across > 256 else max(1, 256 // target.across)
+        for line in range(chunk.first, chunk.end, many):
+            lines = min(many, chunk.end - line)
+            for at, places in split(target.across) if many == 1 else [(0, target.across)]:
+                self._cfg("pool", step.window[1] | step.window[0] << 4 | (places & 0xFF) << 8 | step.stride[1] << 16)
+                self._cfg("poolrow", pitch | step.stride[0] * pitch << 16)
+                self.program.act((line - chunk.first) * step.stride[0] * pitch + at * step.stride[1],
+                                 ub + (line - chunk.first) * target.pitch + at, lines * places, pool=True)
+            if step.target in self.plan.zeroed:
+                self.program.act(zeros, ub + (line - chunk.first) * target.pitch + target.across, target.gap)
+        if front:
+            self.program.act(zeros, ub - front, front)
+        self._store(step, ub - front, vector - front, front + chunk.rows)

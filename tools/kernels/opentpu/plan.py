@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What stays in the unified buffer and what goes through main memory."""
+from dataclasses import dataclass, field
+
+from ..inputs import KernelError
+from .buffer import Item, allocate
+from .chunks import chunks, needed, pool_lines, slot_rows
+from .step import PoolStep
+
+__all__ = ["ONES", "Plan", "make_plan"]
+
+#: Constant vectors that biases are products of, at most.
+ONES = 64
+
+
+@dataclass(eq=False, kw_only=True)
+class Plan:
+    """Places.
+
+    Attributes
+    ----------
+    planes : dict, tensor -> Planes
+    zeroed : set of tensors whose gaps must be zero
+    base : dict, tensor -> first row in the unified buffer; of those alone that stay there
+    home : dict, tensor -> first host vector; of those that have a place in main memory
+    parts : list, a step's chunks
+    scratch : dict, (step, what) -> first row of what a step needs besides: ``("band", source, 0 or 1)`` lines of a source that comes from main
+        memory, ``("out", 0 or 1)`` a part of the result on its way there
+    zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
+    vectors : host vectors in all
+    """
+    planes: dict
+    zeroed: set
+    base: dict = field(default_factory=dict)
+    home: dict = field(default_factory=dict)
+    parts: list = field(default_factory=list)
+    scratch: dict = field(default_factory=dict)
+    zeros: int = 0
+    ones: int = 0
+    vectors: int = 0
+
+
+def band_lines(step, source, parts, planes):
+    """Most lines of a source that a part of ``step`` needs."""
+    return max((b - a for a, b in (needed(step, chunk, source, planes) for chunk in parts)), default=0)
+
+
+def band_size(lines, map_):
+    """Rows of ``lines`` lines of every block."""
+    return map_.blocks * (map_.lead + lines * map_.pitch)
+
+
+def _lives(steps, planes, inputs):
+    """Tensor -> (first, last) step at which it is there."""
+    lives = {}
+    for number, step in enumerate(steps):
+        for name in (*step.sources, step.target):
+            first, _ = lives.get(name, (number, number))
+            lives[name] = first, number
+    return lives
+
+
+def make_plan(steps, planes, zeroed, *, inputs, stored, params):
+    """Where everything lies.
+
+    Parameters
+    ----------
+    steps : list of Step and PoolStep
+    planes, zeroed : of :func:`~.geometry.settle`
+    inputs : names of tensors that lie in main memory before a run
+    stored : names of tensors that must lie there after it
+    params : build parameters
+
+    Raises
+    ------
+    KernelError
+        A build whose unified buffer or accumulators do not hold what one step needs.
+    """
+    plan = Plan(planes=planes, zeroed=zeroed)
+    for step in steps:
+        target = planes[step.target]
+        if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
+            raise KernelError(f"{step.name}: a line of its windows takes more than the {params['acc_rows']} accumulator rows of this build")
+        if target.lead >= slot_rows(params):
+            raise KernelError(f"{step.name}: {target.lead} zeros in front of a map are more than the {slot_rows(params)} accumulator rows of a part")
+    plan.zeros = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
+    rows = params["ub_rows"]
+    biased = any(isinstance(step, PoolStep) or step.bias is not None or not all(step.terms) for step in steps)
+    plan.ones = min(ONES, rows // 16, max((planes[s.target].down * planes[s.target].pitch for s in steps), default=1)) if biased or steps else 0
+    lives, streamed, most = _lives(steps, planes, inputs), set(), [None] * len(steps)
+    while True:
+        plan.parts = [chunks(step, planes, params, limit) for step, limit in zip(steps, most, strict=True)]
+        items = [Item(name, planes[name].size, *life) for name, life in lives.items() if name not in streamed]
+        for number, step in enumerate(steps):
+            items += _scratch(number, step, plan, streamed)
+        places = allocate(items, plan.zeros + plan.ones, rows)
+        if isinstance(places, dict):
+            break
+        _make_room(places, steps, plan, lives, streamed, most, rows)
+    plan.base = {name: places[name] for name in lives if name not in streamed}
+    plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
+    at = plan.ones
+    for name in planes:
+        if name in inputs or name in stored or name in streamed:
+            plan.home[name] = at
+            at += planes[name].size
+    plan.vectors = at
+    return plan
+
+
+def _scratch(number, step, plan, streamed):
+    """Items of what a step needs beside tensors that stay."""
+    items = []
+    for index, name in enumerate(step.sources):
+        if name in streamed and name not in step.sources[:index]:
+            size = band_size(band_lines(step, index, plan.parts[number], plan.planes), plan.planes[name])
+            count = min(2, len(plan.parts[number]))
+            items += [Item((number, "band", name, k), size, number, number) for k in range(count)]
+    if step.target in streamed:
+        size = plan.planes[step.target].lead + max(chunk.rows for chunk in plan.parts[number])
+        items += [Item((number, "out", k), size, number, number) for k in range(2)]
+    return items
+
+
+def _make_room(item, steps, plan, lives, streamed, most, rows):
+    """Change one thing so that ``item`` may find a place."""
+    if isinstance(item.name, tuple):
+        number = item.name[0]
+        longest = max(chunk.end - chunk.first for chunk in plan.parts[number])
+        if longest > 1:
+            most[number] = longest // 2
+            return
+    present = [name for name, (first, last) in lives.items() if name not in streamed and first <= item.last and item.first <= last]
+    if present:
+        streamed.add(max(present, key=lambda name: (plan.planes[name].size, name)))
+        return
+    step = steps[item.first]
+    raise KernelError(f"{step.name}: {item.size} vectors of {item.name[1]} at a time, with what it needs besides, do not fit the unified buffer of "
+                      f"{rows}")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Steps of a network on OpenTPU: sums of products of tiles over shifted maps, windows' maxima, sums over all positions."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+__all__ = ["BIAS_LANE", "PoolStep", "Step", "Term", "bias_tiles", "spread_of"]
+
+#: What the constant vector holds beside the one in its element 0.
+BIAS_LANE = 127
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A summand: at position (line, place) of the result, block ``block`` of source ``source`` at (``line`` * stride + ``line``,
+    ``place`` * stride + ``place``), zero outside, times ``tile`` (int8 [n, n], row = element of the source)."""
+    source: int
+    block: int
+    line: int
+    place: int
+    tile: np.ndarray
+
+
+@dataclass(eq=False, kw_only=True)
+class Step:
+    """One tensor out of others: for each block of the result a sum of terms and a bias, ReLU, shift, saturation.
+
+    Attributes
+    ----------
+    name : str
+    target : tensor name
+    sources : list of tensor names
+    terms : list (block of the result) of list of Term
+    bias : int64 [elements of all blocks] in units of the sums, or ``None``
+    shifts : list of int, a block of the result
+    relu : bool
+    stride : (along lines, along places) in the planes of the sources
+    nodes : names of the nodes that it does, for reports
+    macs : multiplications on real channels
+    """
+    name: str
+    target: str
+    sources: list
+    terms: list
+    shifts: list
+    bias: np.ndarray | None = None
+    relu: bool = False
+    stride: tuple = (1, 1)
+    nodes: tuple = ()
+    macs: int = 0
+
+
+@dataclass(eq=False, kw_only=True)
+class PoolStep:
+    """Largest value of each window; ``before``: lines and places of padding in front, ``window`` and ``stride`` (lines, places)."""
+    name: str
+    target: str
+    sources: list
+    window: tuple
+    stride: tuple
+    before: tuple
+    nodes: tuple = ()
+    macs: int = 0
+    terms: list = field(default_factory=list)
+
+
+def spread_of(step, planes):
+    """The positions of ``step`` if it sums all of them up alike for every block of channels (a global average), so that one product can go over
+    the blocks: list of (line, place), else ``None``. ``planes``: of its source."""
+    first = step.terms[0]
+    if len(step.sources) != 1 or step.bias is not None or len(set(step.shifts)) != 1 or len(step.terms) < 2 or len(first) < 2 or planes.phases != (1, 1):
+        return None
+    places = [(term.line, term.place) for term in first]
+    for block, terms in enumerate(step.terms):
+        if [(t.line, t.place) for t in terms] != places or any(t.block != block or t.tile is not first[0].tile for t in terms):
+            return None
+    if not all(0 <= line < planes.lines and 0 <= place < planes.length for line, place in places):
+        return None
+    return places
+
+
+def bias_tiles(bias, n):
+    """Tiles that, multiplied by the constant vector (1, 127, 127, ...), add up to ``bias``: int8 [blocks][count] of [n, n].
+
+    An element's quotient by 127 is shared out among n - 1 rows of each tile, what is left goes into row 0.
+    """
+    bias = np.asarray(bias, np.int64).reshape(-1, n)
+    quotient = (2 * bias + BIAS_LANE) // (2 * BIAS_LANE)
+    rest = bias - BIAS_LANE * quotient
+    result = []
+    for q, r in zip(quotient, rest, strict=True):
+        most = int(np.abs(q).max())
+        tiles, left = [], q.copy()
+        for number in range(max(1, -(-most // (BIAS_LANE * (n - 1))))):
+            tile = np.zeros((n, n), np.int8)
+            if number == 0:
+                tile[0] = r
+            for row in range(1, n):
+                part = np.clip(left, -BIAS_LANE, BIAS_LANE)
+                tile[row] = part
+                left -= part
+            tiles.append(tile)
+        result.append(tiles)
+    return result
