@@ -110,11 +110,12 @@ def main(argv=None):
                 raise
             return _fail(f"internal error: {type(error).__name__}: {error} (QUINTET_DEBUG=1 shows where)",
                          Exit.INTERNAL, as_json)
-        return _fail(str(error), code, as_json)
+        return _fail(str(error), code, as_json, getattr(error, "listing", False))
 
 
-def _fail(message, code, as_json):
-    message = " ".join(message.split("\n"))
+def _fail(message, code, as_json, listing=False):
+    """``listing``: a message of several lines, one a place that is wrong; any other becomes one line."""
+    message = message if listing else " ".join(message.split("\n"))
     show(f"quintet: {message}", file=sys.stderr)
     if as_json:
         import json

@@ -84,7 +84,7 @@ def _row(cell):
         return "" if cell[key] is None else f"{cell[key]:,}"
 
     return (cell["network"], cell["isa"], number("cycles") + ("" if cell["measured"] else "*"), number("required"), number("aim"),
-            f"{100 * cell['estimated'] / cell['cycles'] - 100:+.1f} %", share("correct"), share("float_correct"),
+            f"{100 * cell['estimated'] / cell['cycles'] - 100:+.1f} %" if cell["cycles"] else "", share("correct"), share("float_correct"),
             "" if cell["agreement"] is None else f"{100 * cell['agreement']:.1f} %", f"{cell['snr']:.1f}",
             "" if cell["equal"] is None else "equal" if cell["equal"] else "DIFFERENT")
 

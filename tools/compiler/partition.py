@@ -39,6 +39,9 @@ class Refusal:
 
 class PartitionError(InputError):
     """A network that a machine cannot run; ``refusals``: all nodes at fault."""
+    #: A line for each of them.
+    listing = True
+
     def __init__(self, isa, refusals):
         super().__init__(f"{isa} cannot run this network:" + "".join(f"\n  {refusal}" for refusal in refusals))
         self.refusals = refusals
