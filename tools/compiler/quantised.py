@@ -45,6 +45,7 @@ class Arithmetic:
     Attributes
     ----------
     bits : width of the tensors that it reads
+    reads : widths that they may have, where there are several; of a node that reads two they have one width
     out_bits : widths that its result may have, the one to prefer first
     weight_bits : width of the weights; ``None`` where the node has none
     bias_bits : width of the bias
@@ -55,11 +56,14 @@ class Arithmetic:
     partial_shifted : partial sums are rounded to the unit ``2^partial_shifted`` times below that of the result before they are added up
     equal_scales : the operands of an addition and its result must have one scale
     same_scale : the result has its source's scale (pooling, reshaping)
-    power_of_two : weights are constants of the machine; the quantiser chooses no shift (averages)
-    floors : every product is rounded toward minus infinity, by itself, before it is added up; the bias is in the result's unit
-    wraps : sums wrap instead of saturating: ranges need room above what calibration has seen
+    power_of_two : weights are constants of the machine; the quantiser chooses no shift (averages): the result has its source's scale
+    bias_in_result : the bias' unit is the partial sums' (``2^-partial_shifted`` of the result's), whatever the shift; ``bias_shifts`` says nothing
+    wraps : a result that its width does not hold wraps instead of saturating: ranges get room and are never cut
+    floors : every product is rounded toward minus infinity, by itself, before it is added up
+    source_step, result_step : steps that a table of the machine asks of what it reads and gives (sigmoid, tanh), ``None``: any
     """
     bits: int = 8
+    reads: tuple = ()
     out_bits: tuple = (8,)
     weight_bits: int | None = 8
     bias_bits: int = 32
@@ -71,8 +75,11 @@ class Arithmetic:
     equal_scales: bool = False
     same_scale: bool = False
     power_of_two: bool = False
-    floors: bool = False
+    bias_in_result: bool = False
     wraps: bool = False
+    floors: bool = False
+    source_step: float | None = None
+    result_step: float | None = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -81,15 +88,21 @@ class Integer:
 
     Attributes
     ----------
-    weights : int64, of the shape of the node's weights
+    weights : int64, of the shape of the node's weights; of an addition with ``weight_bits`` the operands' two multipliers, of an average its
+        multiplier [1], of a product of two tensors empty
     bias : int64 [out], in units of ``2^bias_shift`` products, or ``None``
     shift : int64 [out]: the result is the sum of products times ``2^-shift``
     bias_shift : int64 [out]
+    recurrent : int64, of an LSTM or GRU the weights of the recurrence; the gates' sums have the scale of the tensor ``NODE.sums``, shift and
+        bias [gates] lead to it (of a GRU the bias is [2, gates]), ``recurrent_shift`` [gates] does from the recurrence
+    recurrent_shift : int64 [gates]
     """
     weights: np.ndarray
     bias: np.ndarray | None
     shift: np.ndarray
     bias_shift: np.ndarray
+    recurrent: np.ndarray | None = None
+    recurrent_shift: np.ndarray | None = None
 
 
 @dataclass(eq=False, kw_only=True)

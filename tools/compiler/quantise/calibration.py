@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Calibration inputs: checked, and cut into batches that fit the memory."""
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...errors import InputError, suggestion
+
+__all__ = ["batches", "check_calibration", "fewer"]
+
+#: Elements of all tensors together that a batch may make (128 MiB of them), and of the largest tensor in a run layer by layer.
+BATCH, WHOLE = 1 << 24, 1 << 26
+
+
+def check_calibration(graph, calibration):
+    """``calibration`` as float64 arrays by tensor name.
+
+    Raises
+    ------
+    InputError
+        An input of the network without values, one that it has not, another shape, no values, values that are no finite numbers.
+    """
+    expected = {port.tensor: f"numbers of shape ({', '.join(['N', *map(str, graph.shape(port.tensor))])})" for port in graph.inputs}
+    if not isinstance(calibration, Mapping):
+        raise InputError(f"calibration is {type(calibration).__name__}, expected arrays by name: {', '.join(expected)}")
+    for name in calibration:
+        if name not in expected:
+            raise InputError(f"calibration of {name}: the network has no such input{suggestion(name, expected)}")
+    values, count = {}, None
+    for name, text in expected.items():
+        if name not in calibration:
+            raise InputError(f"calibration of {name} is missing, expected {text}")
+        array = np.asarray(calibration[name])
+        if array.dtype.kind not in "fiub":
+            raise InputError(f"calibration of {name} has type {array.dtype}, expected {text}")
+        if array.shape[1:] != tuple(graph.shape(name)) or not array.ndim:
+            raise InputError(f"calibration of {name} has shape {array.shape}, expected {text}")
+        count = len(array) if count is None else count
+        if len(array) != count or not count:
+            raise InputError(f"calibration of {name} has {len(array)} inputs, expected " + (f"{count} as the others have" if count else "at least 1"))
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            at = tuple(int(i) for i in bad[0])
+            raise InputError(f"calibration of {name} has {array[at]} at {list(at)}, expected finite numbers")
+        values[name] = array.astype(np.float64)
+    return values
+
+
+def batches(graph, values):
+    """Pieces of ``values``, so that all tensors of one take a bounded memory."""
+    count = len(next(iter(values.values())))
+    size = sum(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
+    step = max(1, BATCH // max(size, 1))
+    for at in range(0, count, step):
+        yield {name: array[at:at + step] for name, array in values.items()}
+
+
+def fewer(graph, values):
+    """As many of the inputs, evenly out of all, as a run that holds whole layers of all of them has memory for."""
+    count = len(next(iter(values.values())))
+    largest = max(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
+    kept = max(1, min(count, WHOLE // largest))
+    index = np.linspace(0, count - 1, kept).round().astype(int)
+    return {name: array[index] for name, array in values.items()}

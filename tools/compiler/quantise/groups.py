@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tensors that must have one scale, and the widths that they may have."""
+from ...errors import InputError
+from ..graph import Activation, Affine, Binary, Concat, Conv, Dense, MatMul, MaxPool, Pad, Reduce, Reshape, Slice, Transpose
+
+__all__ = ["Groups", "Joined", "tied", "widths"]
+
+#: Functions that change no number but its sign, or cut it.
+_SCALE_FREE = ("relu", "leaky", "clip", "abs", "neg")
+
+
+class Joined:
+    """Names in sets that are joined two by two."""
+    def __init__(self, names):
+        self._above = {name: name for name in names}
+
+    def find(self, name):
+        """The one that stands for the set of ``name``."""
+        while self._above[name] != name:
+            self._above[name] = name = self._above[self._above[name]]
+        return name
+
+    def join(self, names):
+        """Makes one set of those that ``names`` are in."""
+        names = list(names)
+        for name in names[1:]:
+            self._above[self.find(name)] = self.find(names[0])
+
+    def sets(self):
+        """Name that stands for it -> names, in their order."""
+        result = {}
+        for name in self._above:
+            result.setdefault(self.find(name), []).append(name)
+        return result
+
+
+def tied(node, arithmetic):
+    """Names of the tensors of ``node`` that must have one scale."""
+    if isinstance(node, Affine | Conv | Dense):
+        return [*node.inputs[1:], node.output] if arithmetic.equal_scales else []
+    free = isinstance(node, Activation) and node.function in _SCALE_FREE or isinstance(node, Reduce) and node.function == "max"
+    if free or isinstance(node, Concat | MaxPool | Pad | Reshape | Slice | Transpose):
+        return [*node.inputs, node.output]
+    if isinstance(node, Binary | MatMul) and getattr(node, "function", "mul") in ("mul", "div"):
+        return []
+    return [*node.inputs, node.output] if arithmetic.equal_scales or arithmetic.same_scale or arithmetic.power_of_two else []
+
+
+class Groups:
+    """Tensors of one scale.
+
+    Parameters
+    ----------
+    graph : Graph, prepared
+    arithmetic : dict, node name -> Arithmetic
+
+    Attributes
+    ----------
+    members : dict, name that stands for a group -> its tensors, constants among them
+    """
+    def __init__(self, graph, arithmetic):
+        self._joined = Joined(graph.tensors)
+        for node in graph.nodes:
+            self._joined.join(tied(node, arithmetic[node.name]))
+        self.members = self._joined.sets()
+
+    def of(self, tensor):
+        """Name that stands for the tensor's group."""
+        return self._joined.find(tensor)
+
+
+def _read(arithmetic):
+    return set(arithmetic.reads or (arithmetic.bits,))
+
+
+def widths(graph, arithmetic, groups, bits=None):
+    """Width of every group, by its name: one that its makers can give and its readers take, the makers' first.
+
+    Parameters
+    ----------
+    bits : int or ``None``: the width to take wherever it may be taken
+
+    Raises
+    ------
+    InputError
+        No width suits all; ``bits`` suits no tensor.
+    """
+    result, suits = {}, bits is None
+    for name, tensors in groups.members.items():
+        members, wanted, allowed, text = set(tensors), [], None, []
+        for node in graph.nodes:
+            numbers = arithmetic[node.name]
+            for can, how in ((set(numbers.out_bits) if node.output in members else None, "gives"),
+                             (_read(numbers) if members & set(node.inputs) else None, "takes")):
+                if can is not None:
+                    allowed = can if allowed is None else allowed & can
+                    text.append(f"{node.name} {how} {'/'.join(map(str, sorted(can)))}")
+            if node.output in members:
+                wanted += numbers.out_bits
+            elif members & set(node.inputs):
+                wanted += numbers.reads or (numbers.bits,)
+        if allowed is None:
+            allowed, wanted = {8}, [8]              # a tensor that no node makes or reads
+        if not allowed:
+            raise InputError(f"tensor {tensors[0]}: no width of numbers suits all: {', '.join(text)}")
+        if bits in allowed:
+            suits = True
+        result[name] = bits if bits in allowed else next(width for width in wanted if width in allowed)
+    if not suits:
+        raise InputError(f"bits is {bits}, no tensor of the network can have this width on this machine; it takes "
+                         f"{', '.join(map(str, sorted(set(result.values()))))}")
+    return result

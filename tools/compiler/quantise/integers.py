@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Weights of a layer in whole numbers: a shift for each group of channels, rounding, bias."""
+import numpy as np
+
+from ..quantised import Integer
+from .rows import of_rows, rows_of
+
+__all__ = ["fit_shifts", "integer_bias", "make_integer", "round_nearest", "round_with_feedback", "shift_groups"]
+
+#: Most products of a result, and products times results, that feedback is worked out for; beyond, weights go to the nearest number.
+DEEP, WORK = 4096, 1 << 33
+
+
+def shift_groups(out, size):
+    """Group of every one of ``out`` channels, ``size`` in each (``None``: all in one)."""
+    return np.arange(out) // (size or out)
+
+
+def _limits(bits):
+    return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
+def round_nearest(rows, step, bits):
+    """``rows`` [groups, out, products] in units of ``step`` [groups, out], to the nearest whole number, limited to ``bits``."""
+    return np.clip(np.rint(rows / step[..., None]), *_limits(bits))
+
+
+def round_with_feedback(rows, step, bits, seen):
+    """As :func:`round_nearest`, but what rounding a weight loses is made up for by the weights that follow, as far as their
+    inputs go together: columns in turn, by the Cholesky factor of the inverse of the inputs' second moments.
+
+    Parameters
+    ----------
+    seen : [groups, positions, products], inputs
+    """
+    groups, out, depth = rows.shape
+    if depth < 2 or depth > DEEP or groups * out * depth * depth > WORK:
+        return round_nearest(rows, step, bits)
+    moments = seen.transpose(0, 2, 1) @ seen / seen.shape[1]
+    power = moments.diagonal(axis1=1, axis2=2)
+    # A hundredth of the mean power keeps what few inputs happen to have in common from being relied on.
+    damped = moments + np.eye(depth) * np.maximum(0.01 * power.mean(axis=1), 1e-30)[:, None, None]
+    order = np.argsort(-power, axis=1, kind="stable")
+    damped = np.take_along_axis(np.take_along_axis(damped, order[:, :, None], 1), order[:, None], 2)
+    upper = np.linalg.cholesky(np.linalg.inv(damped)).transpose(0, 2, 1)
+    left = np.take_along_axis(rows / step[..., None], order[:, None], 2)
+    result = np.zeros_like(left)
+    low, high = _limits(bits)
+    for k in range(depth):
+        result[:, :, k] = np.clip(np.rint(left[:, :, k]), low, high)
+        lost = (left[:, :, k] - result[:, :, k]) / upper[:, k, k, None]
+        left[:, :, k + 1:] -= lost[:, :, None] * upper[:, k, None, k + 1:]
+    back = np.empty_like(result)
+    np.put_along_axis(back, np.broadcast_to(order[:, None], back.shape), result, 2)
+    return back
+
+
+def _most_shift(bias, result_step, numbers):
+    """Highest shift with which a bias fits its width."""
+    most = np.abs(bias).max(initial=0.0)
+    if most == 0 or numbers.bias_in_result:
+        return numbers.shifts[1]
+    room = (_limits(numbers.bias_bits)[1] - 0.5) * result_step * 2.0 ** numbers.bias_shifts[1] / most
+    return int(np.clip(np.floor(np.log2(room)), *numbers.shifts))
+
+
+def fit_shifts(rows, bias, power, source_step, result_step, numbers):
+    """A shift for every channel: the one with which weights lose least.
+
+    Parameters
+    ----------
+    rows : [groups, out / groups, products]
+    bias : [out], zeros where there is none
+    power : [groups, products], mean of the squares of the inputs
+    source_step, result_step : units of the source and of the result
+    numbers : Arithmetic
+
+    Returns
+    -------
+    int64 [out], and the mean of the squared error that rounding the weights makes in the results
+    """
+    groups, each, _ = rows.shape
+    of = shift_groups(groups * each, numbers.shift_group)
+    flat, power = rows.reshape(groups * each, -1), np.repeat(power, each, axis=0)
+    low, high = _limits(numbers.weight_bits)
+    shift, lost = np.zeros(len(flat), np.int64), 0.0
+    for group in range(of[-1] + 1):
+        mine = of == group
+        weights, here = flat[mine], power[mine]
+        ceiling = _most_shift(bias[mine], result_step, numbers)
+        most = max(weights.max(initial=0) / high, weights.min(initial=0) / low)
+        finest = ceiling if most == 0 else int(np.clip(np.floor(np.log2(result_step / (source_step * most)) + 1e-9), numbers.shifts[0], ceiling))
+        best = None
+        for places in range(finest, min(finest + 1, ceiling) + 1):
+            step = result_step * 2.0 ** -places / source_step
+            error = np.square(np.clip(np.rint(weights / step), low, high) * step - weights)
+            cost = float(np.sum(error * here))
+            if best is None or cost < best[0]:
+                best = cost, places
+        lost += best[0]
+        shift[mine] = best[1]
+    return shift, lost / len(flat)
+
+
+def integer_bias(bias, shift, result_step, numbers):
+    """Bias in whole numbers: int64 [out], and the places that its unit lies above the products', int64 [out]."""
+    of = shift_groups(len(bias), numbers.shift_group)
+    unit = result_step * 2.0 ** -shift.astype(np.float64)
+    low, high = numbers.bias_shifts
+    if numbers.bias_in_result:
+        places = shift - numbers.partial_shifted
+    else:
+        most = np.zeros(of[-1] + 1)
+        np.maximum.at(most, of, np.abs(bias) / unit)
+        with np.errstate(divide="ignore"):
+            places = np.ceil(np.log2(most / (_limits(numbers.bias_bits)[1] - 0.5)))
+        # A finer unit than the products' is of no use.
+        places = np.clip(places, max(low, min(0, high)), high).astype(np.int64)[of]
+    whole = np.rint(bias / (unit * 2.0 ** places.astype(np.float64)))
+    return np.clip(whole, *_limits(numbers.bias_bits)).astype(np.int64), np.asarray(places, np.int64)
+
+
+def make_integer(node, bias, shift, source_step, result_step, numbers, seen=None):
+    """:class:`Integer` of a layer.
+
+    Parameters
+    ----------
+    bias : float64 [out] or ``None``
+    shift : int64 [out]
+    seen : inputs as :func:`neighbourhoods` gives them, for rounding with feedback; ``None``: to the nearest
+    """
+    rows = rows_of(node)
+    step = (result_step * 2.0 ** -shift.astype(np.float64) / source_step).reshape(rows.shape[:2])
+    rounded = round_nearest(rows, step, numbers.weight_bits) if seen is None else round_with_feedback(rows, step, numbers.weight_bits, seen)
+    whole, places = (None, np.zeros(len(shift), np.int64)) if bias is None else integer_bias(bias, shift, result_step, numbers)
+    return Integer(weights=of_rows(node, rounded).astype(np.int64), bias=whole, shift=shift, bias_shift=places)

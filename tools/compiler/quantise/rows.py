@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Layers with weights as matrices: a row for each output channel, in groups that read the same channels."""
+from dataclasses import replace
+from math import ceil
+
+import numpy as np
+
+from ..graph import Affine, Conv, Dense
+
+__all__ = ["neighbourhoods", "of_rows", "rows_of", "weighted", "with_weights"]
+
+#: Positions whose neighbourhoods are kept of a layer, and elements of them all together.
+POSITIONS, ELEMENTS = 1 << 13, 1 << 22
+
+
+def weighted(node):
+    """Whether the node has weights that are multiplied with what flows, and a bias."""
+    return isinstance(node, Affine | Conv | Dense)
+
+
+def rows_of(node):
+    """Weights float64 [groups, out / groups, products] of a layer."""
+    if isinstance(node, Conv):
+        return node.weights.reshape(node.groups, len(node.weights) // node.groups, -1)
+    return node.weights[None] if isinstance(node, Dense) else node.scale.reshape(-1, 1, 1)
+
+
+def of_rows(node, rows):
+    """``rows`` [groups, out / groups, products] in the shape of the node's weights."""
+    return rows.reshape((node.scale if isinstance(node, Affine) else node.weights).shape)
+
+
+def with_weights(node, weights, bias):
+    """The node with others."""
+    return replace(node, scale=weights, shift=bias) if isinstance(node, Affine) else replace(node, weights=weights, bias=bias)
+
+
+def _maps(node, values, random):
+    """Some neighbourhoods of a convolution: [positions, rows, columns, channels]."""
+    high, wide = node.weights.shape[1:3]
+    inputs, rows, columns, channels = values.shape
+    top, left, bottom, right = node.padding
+    size = [(length + before + after - reach) // step + 1 for length, before, after, reach, step in
+            zip((rows, columns), (top, left), (bottom, right), node.window, node.stride, strict=True)]
+    total = inputs * size[0] * size[1]
+    kept = min(total, POSITIONS, ceil(ELEMENTS / (high * wide * channels)))
+    at = np.arange(total) if kept == total else random.choice(total, kept, replace=False)
+    n, y, x = np.unravel_index(at, (inputs, *size))
+    down = y[:, None] * node.stride[0] + np.arange(high) * node.dilation[0] - top
+    across = x[:, None] * node.stride[1] + np.arange(wide) * node.dilation[1] - left
+    inside = ((down >= 0) & (down < rows))[:, :, None] & ((across >= 0) & (across < columns))[:, None]
+    found = values[n[:, None, None], np.clip(down, 0, rows - 1)[:, :, None], np.clip(across, 0, columns - 1)[:, None]]
+    return np.where(inside[..., None], found, 0)
+
+
+def neighbourhoods(node, values, random):
+    """What some of the results of a layer are sums over: float64 [groups, positions, products], in the order of :func:`rows_of`.
+
+    Parameters
+    ----------
+    values : [inputs, ...], the layer's source
+    random : numpy Generator
+    """
+    if isinstance(node, Conv):
+        seen = _maps(node, values, random)
+        count, groups = len(seen), node.groups
+        return seen.reshape(count, -1, groups, seen.shape[3] // groups).transpose(2, 0, 1, 3).reshape(groups, count, -1)
+    flat = values.reshape(-1, values.shape[-1]) if isinstance(node, Affine) or node.steps else values.reshape(len(values), -1)
+    kept = min(len(flat), POSITIONS, ceil(ELEMENTS / flat.shape[1]))
+    if kept < len(flat):
+        flat = flat[random.choice(len(flat), kept, replace=False)]
+    return flat.T[:, :, None] if isinstance(node, Affine) else flat[None]

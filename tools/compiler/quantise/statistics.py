@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tensors of a network hold on the calibration inputs: samples, extremes, sizes by channel."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..evaluate import run_graph
+from .calibration import batches
+
+__all__ = ["Seen", "collect"]
+
+#: Elements that are kept of a tensor.
+SAMPLES = 1 << 16
+
+
+@dataclass(eq=False)
+class Seen:
+    """Of one tensor.
+
+    Attributes
+    ----------
+    most : greatest size of an element; ``low``, ``high``: least and greatest element
+    sample : float64 [some of the elements], drawn evenly
+    channel_most, channel_power : of the last axis, greatest size and mean of the squares
+    """
+    most: float
+    low: float
+    high: float
+    sample: np.ndarray
+    channel_most: np.ndarray
+    channel_power: np.ndarray
+
+
+def collect(graph, values, seed=0):
+    """:class:`Seen` of every tensor that flows, by name; ``values`` as :func:`check_calibration` gives them."""
+    random, count = np.random.default_rng(seed), len(next(iter(values.values())))
+    parts = {}
+    for batch in batches(graph, values):
+        share = len(next(iter(batch.values()))) / count
+        for name, array in run_graph(graph, batch, keep=True).items():
+            flat = array.reshape(-1, array.shape[-1])
+            wanted = int(np.ceil(SAMPLES * share))
+            sample = array.ravel() if array.size <= wanted else array.ravel()[random.integers(0, array.size, wanted)]
+            size = np.abs(flat).max(axis=0)
+            parts.setdefault(name, []).append((flat.min(), flat.max(), sample, size, np.square(flat).mean(axis=0) * share))
+    result = {}
+    for name, seen in parts.items():
+        low, high, samples, sizes, powers = zip(*seen, strict=True)
+        most = np.max(sizes, axis=0)
+        result[name] = Seen(float(most.max()), float(min(low)), float(max(high)), np.concatenate(samples), most, np.sum(powers, axis=0))
+    return result

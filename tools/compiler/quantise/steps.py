@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Choice of the unit of a group of tensors: what rounding, cutting and the layer's weights lose together is least."""
+import numpy as np
+
+from .integers import fit_shifts
+
+__all__ = ["Wish", "choose_step"]
+
+#: Room above the greatest size seen, of machines whose results wrap.
+ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
+#: Units tried, from that of the whole range down: so many an octave, so many in all; and of those that fit weights exactly.
+OCTAVE, TRIED, EXACT = 10, 30, 16
+#: Parts of a layer's sums that are tried: elements a step, and steps.
+_SUMS = 1 << 16
+
+
+class Wish:
+    """What bears on the unit of one group of tensors.
+
+    Parameters
+    ----------
+    bits : width of the tensors
+    samples : list of float64 arrays, elements of each tensor
+
+    Attributes
+    ----------
+    layers : list of (rows, bias, power, source step, Arithmetic) of layers that make one of the tensors
+    sums : list of (partial sums [steps, elements], function of the activation, limit of a partial sum in units)
+    most : greatest value that the unit may let through (a clip that saturation does), else infinity
+    percentile : share of the elements that is not cut, in percent, or ``None``: by least error
+    wraps : bool, as Arithmetic's
+    """
+    def __init__(self, bits, samples):
+        self.bits, self.samples = bits, samples
+        self.layers, self.sums, self.most, self.percentile, self.wraps = [], [], np.inf, None, False
+
+    @property
+    def top(self):
+        return (1 << self.bits - 1) - 1
+
+    def greatest(self):
+        """Greatest size that anything has."""
+        sums = (np.abs(values).max(initial=0.0) * (self.top + 1) / limit for values, _, limit in self.sums)
+        return float(max([0.0, *(np.abs(sample).max(initial=0.0) for sample in self.samples), *sums]))
+
+    def candidates(self, greatest):
+        """Units worth a try."""
+        if self.wraps:
+            return greatest * ROOM.get(self.bits, 1.5) / self.top * 2.0 ** (np.arange(OCTAVE + 1) / OCTAVE)
+        steps = greatest / self.top * 1.05 * 2.0 ** (-np.arange(TRIED) / OCTAVE)
+        exact = []
+        for rows, _, _, source_step, numbers in self.layers:
+            size = np.abs(rows).max(axis=2).ravel()
+            size = np.quantile(size, np.linspace(1, 0, min(EXACT, len(size)))) if numbers.shift_group else size.max(keepdims=True)
+            unit = size[size > 0] * source_step / ((1 << numbers.weight_bits - 1) - 1)
+            for places in range(-1, int(np.log2(TRIED / OCTAVE * 2)) + 2):
+                exact.append(unit * 2.0 ** (np.floor(np.log2(steps[0] / unit)) - places))
+        exact = np.concatenate(exact) if exact else np.zeros(0)
+        return np.concatenate([steps, exact[(exact <= steps[0]) & (exact >= steps[-1])]])
+
+    def cost(self, step):
+        """Mean of the squared error of the tensors, with unit ``step``."""
+        low, high = -self.top - 1, self.top
+        total = sum(float(np.mean(np.square(sample - step * np.clip(np.rint(sample / step), low, high)))) for sample in self.samples)
+        for rows, bias, power, source_step, numbers in self.layers:
+            total += fit_shifts(rows, bias, power, source_step, step, numbers)[1]
+        for values, activation, limit in self.sums:
+            total += _saturating(values, activation, limit * step)
+        return total
+
+
+def _saturating(values, activation, limit):
+    """Mean of the squared error of sums that are limited at every step."""
+    total = np.zeros_like(values[0])
+    before = total
+    for now in values:
+        total = np.clip(total + (now - before), -limit, limit)
+        before = now
+    return float(np.mean(np.square(activation(total) - activation(values[-1]))))
+
+
+def choose_step(wish):
+    """The unit, and why: (float, str)."""
+    greatest = wish.greatest()
+    if greatest == 0:
+        return 1.0 / wish.top, "all values are zero"
+    if wish.percentile is not None and not wish.wraps:
+        size = float(np.mean([np.percentile(np.abs(sample), wish.percentile) for sample in wish.samples]))
+        return min(size or greatest, wish.most) / wish.top, f"{wish.percentile:g} % of the values are not cut"
+    steps = wish.candidates(greatest)
+    steps = steps[steps <= wish.most / wish.top]
+    if not len(steps):
+        return wish.most / wish.top, f"saturation is the limit at {wish.most:g}"
+    costs = [wish.cost(step) for step in steps]
+    best = float(steps[int(np.argmin(costs))])
+    if wish.wraps:
+        return best, f"room of {best * wish.top / greatest:.2f} above the values seen: results wrap"
+    return best, f"least squared error, range {best * wish.top / greatest:.3f} of the greatest size {greatest:.5g}"
