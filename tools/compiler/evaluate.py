@@ -204,6 +204,8 @@ def _(node: AveragePool, x):
 @_run.register
 def _(node: Reduce, x):
     axes = tuple(1 + axis % (x.ndim - 1) for axis in node.axes)
+    if node.function == "argmax":
+        return np.argmax(x, axis=axes[0], keepdims=node.keep).astype(np.float64)
     return _REDUCE[node.function](x, axis=axes, keepdims=node.keep)
 
 

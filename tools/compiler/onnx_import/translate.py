@@ -6,7 +6,7 @@ from ...errors import suggestion
 from . import operators
 from .draft import Draft
 from .errors import OnnxError, Refused, listed
-from .folding import fold
+from .folding import FOLDED, fold
 from .orders import wanted_order
 from .reading import inferred_shapes, read_model
 from .step import OPERATORS, Step
@@ -121,10 +121,12 @@ class _Translation:
             found = fold(step)
             if found is not None:
                 return found
-        if node.operator not in OPERATORS:
+        if node.operator not in OPERATORS and node.operator not in FOLDED:
             raise Refused(f"this operator is not taken{'; ' + _INSTEAD[node.operator] if node.operator in _INSTEAD else ''}")
         if any(operand is _UNKNOWN for operand in step.operands):
             return [_UNKNOWN] * len(node.outputs)
+        if node.operator not in OPERATORS:
+            raise Refused("an operand depends on the network's inputs; this operator is taken of constants alone")
         return OPERATORS[node.operator](step)
 
     def _stand_in(self, name, operands):
