@@ -74,7 +74,7 @@ def run_graph(graph, inputs, keep=False, grids=False):
         count = value.shape[:1] if count is None else count
         if value.shape != (*count, *graph.shape(port.tensor)):
             raise InputError(f"input {port.name} has shape {value.shape}, expected {('inputs' if not count else count[0], *graph.shape(port.tensor))}")
-        values[port.tensor] = value
+        values[port.tensor] = _on_grid(graph.tensors[port.tensor], value) if grids else value
     for name, tensor in graph.tensors.items():
         if tensor.data is not None:
             values[name] = tensor.data[None]

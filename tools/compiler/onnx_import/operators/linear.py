@@ -119,7 +119,7 @@ def _gemm(step):
         steps = steps * abs(alpha) if steps is not None and alpha else None
         result = _dense(step, view, np.ascontiguousarray(weights * alpha), bias, steps, step.output if addend is None else None)
     else:
-        factors = [step.flowing(at) if isinstance(step.operand(at), View) else None for at in (0, 1)]
+        factors = [step.flowing(0) if isinstance(first, View) else None, step.flowing(1)]
         if factors[0] is None:
             data, _ = _matrix(step, 0, "A")
             view = factors[1] if step.attribute("transB", 0) else factors[1].permuted((1, 0))
