@@ -27,14 +27,17 @@ def make_model(nodes, inputs, outputs, constants=None, opset=17, dtype=np.float3
     inputs, outputs : dict, name -> shape (a name for an axis without a number), or (shape, dtype); an output's shape may be ``None``
     constants : dict, name -> array; floats become ``dtype``
     """
+    nodes = list(nodes)
+
     def info(entry):
         name, shape = entry
         shape, kind = shape if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[1], type) else (shape, dtype)
         return helper.make_tensor_value_info(name, _TYPES[np.dtype(kind)], shape)
     initializers = [numpy_helper.from_array(np.array(data, dtype if data.dtype.kind == "f" else None), name)
                     for name, data in ((name, np.asarray(data)) for name, data in (constants or {}).items())]
-    graph = helper.make_graph(list(nodes), name, [info(i) for i in inputs.items()], [info(o) for o in outputs.items()], initializers)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8 if opset < 21 else 10)
+    graph = helper.make_graph(nodes, name, [info(i) for i in inputs.items()], [info(o) for o in outputs.items()], initializers)
+    opsets = [helper.make_opsetid("", opset)] + [helper.make_opsetid("ai.onnx.ml", 3)] * any(one.domain == "ai.onnx.ml" for one in nodes)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8 if opset < 21 else 10)
 
 
 def import_model(model, folder):

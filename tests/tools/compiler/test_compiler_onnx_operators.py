@@ -297,6 +297,45 @@ def test_chains_of_shapes_are_computed_during_import(tmp_path):
     assert graph.shape(graph.outputs[0].tensor) == (2, 12) or graph.outputs[0].shape == (2, 12)
 
 
+def learned(operator, inputs, outputs, **attributes):
+    return node(operator, inputs, outputs, name=operator, domain="ai.onnx.ml", **attributes)
+
+
+@pytest.mark.parametrize("transform", ["NONE", "SOFTMAX", "LOGISTIC"])
+@pytest.mark.parametrize("label", [False, True])
+def test_a_linear_classifier_of_scikit_learns(tmp_path, transform, label):
+    nodes = [learned("Scaler", ["x"], ["a"], offset=[0.5, -1.0, 2.0], scale=[1.0, 2.0, 0.5]),
+             learned("LinearClassifier", ["a"], ["label", "scores"], coefficients=normal(12).tolist(), intercepts=normal(4, seed=2).tolist(),
+                     classlabels_ints=[0, 1, 2, 3], post_transform=transform), learned("Normalizer", ["scores"], ["p"], norm="L1")]
+    check(make_model(nodes, {"x": ("N", 3)}, {"p": None, **({"label": ((None,), np.int64)} if label else {})}), tmp_path)
+
+
+def test_a_linear_regressor_of_scikit_learns(tmp_path):
+    check(make_model([learned("LinearRegressor", ["x"], ["y"], coefficients=normal(6).tolist(), intercepts=[0.5, 2.0], targets=2)], {"x": ("N", 3)}, {"y": None}), tmp_path)
+
+
+def test_a_perceptron_of_scikit_learns(tmp_path):
+    """As its converter writes it: probabilities, and the label by way of ArgMax and a table of labels."""
+    nodes = [node("Cast", ["x"], ["c"], to=1), node("MatMul", ["c", "w"], ["m"]), node("Add", ["m", "b"], ["a"]), node("Relu", ["a"], ["r"]), node("MatMul", ["r", "v"], ["n"]),
+             node("Softmax", ["n"], ["p"], axis=1), node("ArgMax", ["p"], ["k"], axis=1), learned("ArrayFeatureExtractor", ["labels", "k"], ["e"]),
+             node("Cast", ["e"], ["i"], to=7), node("Reshape", ["i", "flat"], ["label"])]
+    constants = {"w": normal(5, 4), "b": normal(1, 4), "v": normal(4, 3), "labels": np.arange(3), "flat": np.array([-1])}
+    graph = check(make_model(nodes, {"x": ("N", 5)}, {"label": ((None,), np.int64), "p": None}, constants), tmp_path)
+    assert [n.kind for n in graph.nodes][-2:] == ["softmax", "reduce"]
+
+
+@pytest.mark.parametrize("nodes, reason", [
+    ([learned("LinearClassifier", ["x"], ["label", "y"], coefficients=[1.0, 2.0], intercepts=[1.0], classlabels_ints=[0, 1])], "1 intercepts; one for each of two classes"),
+    ([learned("LinearClassifier", ["x"], ["y", "z"], coefficients=[1.0] * 8, intercepts=[1.0] * 2, classlabels_ints=[3, 5])], r"classlabels = \[3, 5\]; numbers from 0 on"),
+    ([learned("LinearRegressor", ["x"], ["y"], coefficients=[1.0] * 3, targets=2)], "3 coefficients and 0 intercepts for 2 results"),
+    ([learned("Scaler", ["x"], ["y"], offset=[1.0, 2.0], scale=[1.0])], "offset has 2 elements for 4 features"),
+    ([node("ArgMax", ["x"], ["k"], axis=1), learned("ArrayFeatureExtractor", ["labels", "k"], ["y"])], r"X = \[2, 3\]; labels that are numbers from 0 on"),
+    ([learned("TreeEnsembleRegressor", ["x"], ["y"])], r"TreeEnsembleRegressor \(TreeEnsembleRegressor\): this operator is not taken")])
+def test_what_is_not_taken_of_scikit_learns(tmp_path, nodes, reason):
+    with pytest.raises(OnnxError, match=reason):
+        import_model(make_model(nodes, {"x": (1, 4)}, {"y": None}, {"labels": np.array([2, 3])}), tmp_path)
+
+
 @pytest.mark.parametrize("nodes, shape, constants, reason", [
     ([node("ConvTranspose", ["x", "w"], ["y"], name="up")], (1, 2, 4, 4), {"w": normal(2, 3, 2, 2)}, r"up \(ConvTranspose\): this operator is not taken; a Conv behind a Pad"),
     ([node("RNN", ["x", "w", "r"], ["y"], name="n", hidden_size=2)], (3, 1, 4), {"w": normal(1, 2, 4), "r": normal(1, 2, 2)}, r"n \(RNN\): .*LSTM and GRU are taken"),

@@ -73,9 +73,9 @@ class Draft:
     def view(self, tensor, axes, **flags):
         return View(tensor, self.graph.shape(tensor), tuple(tuple(group) for group in axes), **flags)
 
-    def same(self, kind, view, output, **attributes):
+    def same(self, kind, view, output, part="", **attributes):
         """A node that works element by element: its result is seen as its source is."""
-        return self.view(self.add(kind, view.tensor, output=output, **attributes), view.axes)
+        return self.view(self.add(kind, view.tensor, output=output, part=part, **attributes), view.axes)
 
     # Orders of axes
 

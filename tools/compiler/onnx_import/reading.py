@@ -20,6 +20,8 @@ _MOST_NODES = 5000
 _MOST_AXES = 8
 _MOST_ELEMENTS = 2**28
 _DEFAULT_DOMAINS = ("", "ai.onnx")
+#: ONNX's second domain, of scikit-learn's converters.
+_LEARNING = "ai.onnx.ml"
 
 
 @dataclass
@@ -158,10 +160,11 @@ def _name_all(graph):
 def _refused(onnx, proto, opset):
     """Node's name -> why it is no valid node of ONNX's own operators."""
     context = type(onnx.checker.DEFAULT_CONTEXT)()
-    context.ir_version, context.opset_imports = proto.ir_version, {"": opset}
+    learning = [entry.version for entry in proto.opset_import if entry.domain == _LEARNING]
+    context.ir_version, context.opset_imports = proto.ir_version, {"": opset, **({_LEARNING: learning[0]} if learning else {})}
     refused = {}
     for node in proto.graph.node:
-        if node.domain not in _DEFAULT_DOMAINS:
+        if node.domain not in (*_DEFAULT_DOMAINS, _LEARNING):
             refused[node.name] = f"of the domain {node.domain}; only ONNX's own operators are taken"
         elif any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
             refused[node.name] = "holds a graph of its own (control flow); only what always runs is taken"

@@ -28,6 +28,8 @@ def _dropout(step):
 @operator("Cast")
 def _cast(step):
     view = step.view()
+    if view.integer and step.attribute("to") in (6, 7):
+        return view
     if step.attribute("to") not in (1, 10, 11, 16):
         raise Refused(f"to = {step.attribute('to')} of a tensor that flows; floats are taken")
     if view.grid is not None:
