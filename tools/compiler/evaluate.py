@@ -74,7 +74,7 @@ def run_graph(graph, inputs, keep=False, grids=False):
         count = value.shape[:1] if count is None else count
         if value.shape != (*count, *graph.shape(port.tensor)):
             raise InputError(f"input {port.name} has shape {value.shape}, expected {('inputs' if not count else count[0], *graph.shape(port.tensor))}")
-        values[port.tensor] = value
+        values[port.tensor] = _on_grid(graph.tensors[port.tensor], value) if grids else value
     for name, tensor in graph.tensors.items():
         if tensor.data is not None:
             values[name] = tensor.data[None]
@@ -204,6 +204,8 @@ def _(node: AveragePool, x):
 @_run.register
 def _(node: Reduce, x):
     axes = tuple(1 + axis % (x.ndim - 1) for axis in node.axes)
+    if node.function == "argmax":
+        return np.argmax(x, axis=axes[0], keepdims=node.keep).astype(np.float64)
     return _REDUCE[node.function](x, axis=axes, keepdims=node.keep)
 
 

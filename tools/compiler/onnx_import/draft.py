@@ -6,14 +6,16 @@ from math import prod
 import numpy as np
 
 from ..graph import Graph, Port, Reshape, Tensor, Transpose
+from ..ranges import never_negative
 from ..shapes import node_shape
 from .errors import Refused
 from .views import Constant, View, factored
 
-__all__ = ["MOST_ELEMENTS", "Draft"]
+__all__ = ["MOST_AXES", "MOST_ELEMENTS", "Draft"]
 
-#: Elements that a tensor may have: more than any board's memory holds, less than what a host runs out of.
+#: Elements that a tensor may have, computed constants all together: as many as the largest board's memory holds.
 MOST_ELEMENTS = 2**26
+MOST_AXES = 8
 
 
 class Draft:
@@ -30,6 +32,7 @@ class Draft:
         self._names = set()
         self._arranged = {}
         self._integers = {}
+        self._makers = {}
 
     def _unique(self, wanted, names):
         name, number = wanted, 1
@@ -56,6 +59,7 @@ class Draft:
             raise Refused(f"its result has {prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken")
         self._names.add(name)
         self.graph.nodes.append(node)
+        self._makers[output] = node
         self.graph.tensors[output] = Tensor(output, shape)
         return output
 
@@ -69,9 +73,9 @@ class Draft:
     def view(self, tensor, axes, **flags):
         return View(tensor, self.graph.shape(tensor), tuple(tuple(group) for group in axes), **flags)
 
-    def same(self, kind, view, output, **attributes):
+    def same(self, kind, view, output, part="", **attributes):
         """A node that works element by element: its result is seen as its source is."""
-        return self.view(self.add(kind, view.tensor, output=output, **attributes), view.axes)
+        return self.view(self.add(kind, view.tensor, output=output, part=part, **attributes), view.axes)
 
     # Orders of axes
 
@@ -108,6 +112,8 @@ class Draft:
         """The view with axes of ``lengths``: of the same tensor where that goes, else of a reshaped one."""
         if prod(lengths) != prod(view.lengths):
             raise Refused(f"{view.lengths} has {prod(view.lengths)} elements, {tuple(lengths)} has {prod(lengths)}")
+        if len(lengths) > MOST_AXES:
+            raise Refused(f"its result has {len(lengths)} axes, at most {MOST_AXES} are taken")
         found = view.reshaped(lengths)
         if found is not None:
             return found
@@ -145,6 +151,8 @@ class Draft:
         """View of an input of the network, its tensor's axes in ``order`` of the user's (without that of the inputs)."""
         user = lengths[1:] if batched else lengths
         shape = tuple(user[axis] for axis in order)
+        if len(lengths) > MOST_AXES:
+            raise Refused(f"{len(lengths)} axes, at most {MOST_AXES} are taken")
         if prod(shape) > MOST_ELEMENTS:
             raise Refused(f"{prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken")
         self.graph.tensors[value.name] = Tensor(value.name, shape)
@@ -157,6 +165,10 @@ class Draft:
         tensor = self.graph.tensors[tensor]
         if tensor.scale is None:
             tensor.scale, tensor.zero_point, tensor.bits, tensor.signed = grid.scale, grid.zero_point, grid.bits, grid.signed
+
+    def may_be_negative(self, view):
+        """Whether a tensor that a node makes may have values below zero."""
+        return view.tensor in self._makers and not never_negative(self._makers.get, view.tensor)
 
     def integer_input(self, tensor, grid=None):
         """What the whole numbers of an input stand for: real numbers on ``grid``, ``None``: themselves."""

@@ -9,7 +9,7 @@ from .draft import MOST_ELEMENTS
 from .errors import Refused
 from .views import Constant
 
-__all__ = ["fold"]
+__all__ = ["FOLDED", "fold"]
 
 
 def _bounded(shape):
@@ -121,7 +121,8 @@ def _elementwise(function):
     return apply
 
 
-_FOLDED = {
+#: Operator -> function of a step that computes it on constants.
+FOLDED = {
     "Constant": _constant, "ConstantOfShape": _filled, "Shape": lambda step: _shape(step, step.operand(0).data.shape),
     "Identity": lambda step: step.operand(0).data, "Dropout": lambda step: step.operand(0).data, "Cast": _cast, "Gather": _gather, "Slice": _slice,
     "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Reshape": _reshape, "Flatten": _flatten, "Expand": _expand, "Range": _range,
@@ -145,7 +146,7 @@ def _shape(step, lengths):
 
 def fold(step):
     """:class:`Constant` that the operator gives on constants alone; ``None`` where it is none of those computed here."""
-    if step.operator not in _FOLDED:
+    if step.operator not in FOLDED:
         return None
     if None in step.operands[:None if step.operator not in _OPTIONAL else 1]:
         raise Refused("an operand is left out")
@@ -153,7 +154,7 @@ def fold(step):
         raise Refused("computed from quantised constants; a DequantizeLinear in front of it is taken")
     try:
         with np.errstate(all="ignore"):
-            data = np.asarray(_FOLDED[step.operator](step))
+            data = np.asarray(FOLDED[step.operator](step))
     except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError) as error:
         raise Refused(f"cannot be computed from its constants: {error}") from None
     if data.dtype.kind not in "iufb":

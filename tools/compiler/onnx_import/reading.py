@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import NoDeviceError
+from ...errors import NoDeviceError, suggestion
 from .errors import OnnxError
 from .external import external_bytes
 
-__all__ = ["OLDEST_OPSET", "Model", "Node", "Value", "inferred_shapes", "read_model"]
+__all__ = ["OLDEST_OPSET", "Model", "Node", "Value", "read_model"]
 
 OLDEST_OPSET = 11
 #: What protobuf itself can read in one file.
@@ -20,6 +20,8 @@ _MOST_NODES = 5000
 _MOST_AXES = 8
 _MOST_ELEMENTS = 2**28
 _DEFAULT_DOMAINS = ("", "ai.onnx")
+#: ONNX's second domain, of scikit-learn's converters.
+_LEARNING = "ai.onnx.ml"
 
 
 @dataclass
@@ -103,7 +105,12 @@ def read_model(path):
         raise OnnxError(f"{path}: weights kept as sparse tensors; dense ones are taken")
     model.inputs = [_value(path, onnx, value, "input") for value in proto.graph.input if value.name not in model.constants]
     model.outputs = [_value(path, onnx, value, "output") for value in proto.graph.output]
-    model.nodes = _ordered(path, _nodes(path, onnx, proto.graph), {*model.constants, *(value.name for value in model.inputs)})
+    known = {*model.constants, *(value.name for value in model.inputs)}
+    model.nodes = _ordered(path, _nodes(path, onnx, proto.graph), known)
+    made = known | {name for node in model.nodes for name in node.outputs}
+    for value in model.outputs:
+        if value.name not in made:
+            raise OnnxError(f"{path}: nothing makes the output {value.name}{suggestion(value.name, sorted(made), 'there are')}")
     if not model.refused:
         # Of a whole model the checker tells its first fault alone; nodes at fault are listed with whatever else is refused.
         _check(path, onnx, proto, model)
@@ -121,7 +128,13 @@ def _opset(path, onnx, proto):
 
 
 def _names(path, graph):
-    """Node names, and names of what nodes make, are each used once."""
+    """Names are text; those of nodes, and of what nodes make, are each used once."""
+    every = [name for node in graph.node for name in (node.name, node.op_type, node.domain, *node.input, *node.output)]
+    every += [one.name for one in (*graph.initializer, *graph.input, *graph.output)]
+    # Protobuf gives bytes where a text is no UTF-8.
+    broken = [name for name in every if not isinstance(name, str)]
+    if broken:
+        raise OnnxError(f"{path}: the name {broken[0]!r} is no UTF-8")
     twice = [name for name, count in Counter(node.name for node in graph.node if node.name).items() if count > 1]
     if twice:
         raise OnnxError(f"{path}: two nodes are called {', '.join(twice)}")
@@ -147,10 +160,11 @@ def _name_all(graph):
 def _refused(onnx, proto, opset):
     """Node's name -> why it is no valid node of ONNX's own operators."""
     context = type(onnx.checker.DEFAULT_CONTEXT)()
-    context.ir_version, context.opset_imports = proto.ir_version, {"": opset}
+    learning = [entry.version for entry in proto.opset_import if entry.domain == _LEARNING]
+    context.ir_version, context.opset_imports = proto.ir_version, {"": opset, **({_LEARNING: learning[0]} if learning else {})}
     refused = {}
     for node in proto.graph.node:
-        if node.domain not in _DEFAULT_DOMAINS:
+        if node.domain not in (*_DEFAULT_DOMAINS, _LEARNING):
             refused[node.name] = f"of the domain {node.domain}; only ONNX's own operators are taken"
         elif any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
             refused[node.name] = "holds a graph of its own (control flow); only what always runs is taken"
@@ -182,7 +196,9 @@ def _array(path, onnx, tensor):
     if data.dtype.kind in "iub":
         return data
     try:
-        data = data.astype(np.float64) if data.dtype.kind == "f" else _small(data)
+        # Signalling NaNs would warn; what is no number is refused where it is used.
+        with np.errstate(invalid="ignore"):
+            data = data.astype(np.float64) if data.dtype.kind == "f" else _small(data)
     except (ValueError, TypeError):
         raise OnnxError(f"{path}: constant {tensor.name} holds {data.dtype}; floats and integers are taken") from None
     return data
@@ -276,27 +292,11 @@ def _check(path, onnx, proto, model):
     checked.CopyFrom(proto)
     del checked.graph.node[:]
     checked.graph.node.extend(nodes)
-    # Shapes of intermediate tensors are computed here, never believed.
+    # Shapes of intermediate tensors and of outputs are computed, never believed; the checker wants outputs to have some.
     del checked.graph.value_info[:]
+    for value in checked.graph.output:
+        value.type.tensor_type.shape.SetInParent()
     try:
         onnx.checker.check_model(checked)
     except (onnx.checker.ValidationError, ValueError, UnicodeDecodeError) as error:
         raise OnnxError(f"{path}: onnx refuses it: {_first_line(error)}") from None
-
-
-def inferred_shapes(path):
-    """Name -> lengths, of the tensors whose shape onnx can tell; for models of which something is refused."""
-    onnx = _onnx()
-    from onnx.shape_inference import InferenceError, infer_shapes
-    try:
-        proto = infer_shapes(onnx.load(path, load_external_data=False))
-    except (InferenceError, ValueError, RuntimeError):
-        return {}
-    shapes = {}
-    for value in proto.graph.value_info:
-        dims = [d.dim_value if d.HasField("dim_value") else 0 for d in value.type.tensor_type.shape.dim]
-        # A batch without a number is one, as everywhere.
-        dims[:1] = [dims[0] or 1] if dims else []
-        if all(dims):
-            shapes[value.name] = tuple(dims)
-    return shapes

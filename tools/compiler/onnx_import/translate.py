@@ -2,13 +2,13 @@
 """A model's nodes, one after the other, into the graph's; what cannot be taken is collected and listed as a whole."""
 from dataclasses import replace
 
-from ...errors import suggestion
 from . import operators
-from .draft import Draft
+from .draft import MOST_ELEMENTS, Draft
 from .errors import OnnxError, Refused, listed
-from .folding import fold
+from .folding import FOLDED, fold
+from .inference import inferred_shapes
 from .orders import wanted_order
-from .reading import inferred_shapes, read_model
+from .reading import read_model
 from .step import OPERATORS, Step
 from .views import Constant, View
 
@@ -43,8 +43,9 @@ class _Translation:
         self.path, self.model = path, model
         self.draft, self.refusals = Draft(model.name), []
         self.values = {name: Constant(data) for name, data in model.constants.items()}
-        self.used = {name for node in model.nodes for name in node.inputs} | {value.name for value in model.outputs}
-        self._inferred = None
+        self.read = {name for node in model.nodes for name in node.inputs if name}
+        self.used = self.read | {value.name for value in model.outputs}
+        self._inferred, self.folded = None, 0
 
     def graph(self):
         for value in self.model.inputs:
@@ -83,9 +84,7 @@ class _Translation:
             self._refuse(value.name, "input", reason)
 
     def _output(self, value):
-        found = self.values.get(value.name)
-        if found is None:
-            return self._refuse(value.name, "output", "nothing makes it" + suggestion(value.name, self.values, "there are"))
+        found = self.values[value.name]
         if isinstance(found, Constant):
             return self._refuse(value.name, "output", "is a constant")
         lengths = found.lengths
@@ -105,7 +104,7 @@ class _Translation:
             results = self._translated(step, node)
         except Refused as reason:
             self._refuse(node.name, node.operator, reason)
-            results = [self._stand_in(name, operands) for name in node.outputs]
+            results = [self._stand_in(name, operands) if name in self.read else _UNKNOWN for name in node.outputs]
         if not isinstance(results, list | tuple):
             results = [results]
         for name, value in zip(node.outputs, [*results, *[_UNKNOWN] * len(node.outputs)], strict=False):
@@ -120,17 +119,22 @@ class _Translation:
             # Operators on constants alone are computed; few of them run on tensors that flow, too.
             found = fold(step)
             if found is not None:
+                self.folded += found.data.size
+                if self.folded > MOST_ELEMENTS:
+                    raise Refused(f"the constants computed so far have {self.folded:,} elements, at most {MOST_ELEMENTS:,} are taken")
                 return found
-        if node.operator not in OPERATORS:
+        if node.operator not in OPERATORS and node.operator not in FOLDED:
             raise Refused(f"this operator is not taken{'; ' + _INSTEAD[node.operator] if node.operator in _INSTEAD else ''}")
         if any(operand is _UNKNOWN for operand in step.operands):
             return [_UNKNOWN] * len(node.outputs)
+        if node.operator not in OPERATORS:
+            raise Refused("an operand depends on the network's inputs; this operator is taken of constants alone")
         return OPERATORS[node.operator](step)
 
     def _stand_in(self, name, operands):
         """For the result of a refused node a tensor of the shape that onnx tells, so that the nodes behind it are looked at as well."""
         if self._inferred is None:
-            self._inferred = inferred_shapes(self.path)
+            self._inferred = inferred_shapes(self.path, self.model)
         lengths = self._inferred.get(name)
         if lengths is None or not any(isinstance(operand, View) for operand in operands):
             return _UNKNOWN

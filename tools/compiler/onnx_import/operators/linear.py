@@ -13,7 +13,7 @@ from .elementwise import binary
 from .windows import weight_steps
 
 
-def _dense(step, view, weights, bias, scale, output):
+def dense(step, view, weights, bias, scale, output):
     """View of rows times ``weights`` [out, features]: the model's last axis by itself, for each element of the others."""
     draft, lengths = step.draft, view.lengths
     if not lengths or lengths[-1] != weights.shape[1]:
@@ -60,20 +60,20 @@ def _matmul(step):
     if isinstance(second, Constant):
         if second.data.ndim == 1:
             view = step.flowing()
-            result = _dense(step, view, step.finite("B", second.data)[None], None, None, step.output)
+            result = dense(step, view, step.finite("B", second.data)[None], None, None, step.output)
             return step.draft.seen(result, view.lengths[:-1])
         data, constant = _matrix(step, 1, "B")
         steps = weight_steps(constant, 1) if constant.data.ndim == 2 else None
-        return _dense(step, step.flowing(), np.ascontiguousarray(data.T), None, steps, step.output)
+        return dense(step, step.flowing(), np.ascontiguousarray(data.T), None, steps, step.output)
     if isinstance(first, Constant):
         # A x = (x' A')'
         data, constant = _matrix(step, 0, "A")
         view = step.flowing(1)
         if len(view.lengths) < 2:
-            return _dense(step, view, data, None, None, step.output)
+            return dense(step, view, data, None, None, step.output)
         swap = [*range(len(view.lengths) - 2), len(view.lengths) - 1, len(view.lengths) - 2]
         steps = weight_steps(constant, 0) if constant.data.ndim == 2 else None
-        return _dense(step, view.permuted(swap), data, None, steps, step.output).permuted(swap)
+        return dense(step, view.permuted(swap), data, None, steps, step.output).permuted(swap)
     return _product(step, step.flowing(0), step.flowing(1), step.output)
 
 
@@ -117,14 +117,14 @@ def _gemm(step):
                     raise Refused(f"C of shape {values.shape} for {len(weights)} features")
                 bias, addend = np.array(np.broadcast_to(values.ravel(), len(weights))), None
         steps = steps * abs(alpha) if steps is not None and alpha else None
-        result = _dense(step, view, np.ascontiguousarray(weights * alpha), bias, steps, step.output if addend is None else None)
+        result = dense(step, view, np.ascontiguousarray(weights * alpha), bias, steps, step.output if addend is None else None)
     else:
-        factors = [step.flowing(at) if isinstance(step.operand(at), View) else None for at in (0, 1)]
+        factors = [step.flowing(0) if isinstance(first, View) else None, step.flowing(1)]
         if factors[0] is None:
             data, _ = _matrix(step, 0, "A")
             view = factors[1] if step.attribute("transB", 0) else factors[1].permuted((1, 0))
             weights = np.ascontiguousarray((data.T if step.attribute("transA", 0) else data) * alpha)
-            result = _dense(step, view, weights, None, None, step.output if addend is None else None).permuted((1, 0))
+            result = dense(step, view, weights, None, None, step.output if addend is None else None).permuted((1, 0))
         else:
             turned = [view.permuted((1, 0)) if step.attribute(name, 0) else view for view, name in zip(factors, ("transA", "transB"), strict=True)]
             plain = alpha == 1 and addend is None

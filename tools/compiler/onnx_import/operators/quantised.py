@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...graph import Activation
 from ..errors import Refused
 from ..step import operator
 from ..views import Constant, Grid
@@ -54,6 +55,9 @@ def _quantize(step):
     grid, _ = _grid(step, wanted, view.lengths)
     if np.ndim(grid.scale):
         raise Refused(f"{np.size(grid.scale)} scales of a tensor that flows; one is taken")
+    if grid.zero_point == (-(1 << grid.bits - 1) if grid.signed else 0) and step.draft.may_be_negative(view):
+        # Its lowest number stands for zero: quantisers leave a Relu out where this does what the Relu did.
+        view = step.draft.same(Activation, view, None, part="saturation", function="relu")
     step.draft.set_grid(view.tensor, grid)
     return replace(view, grid=grid)
 

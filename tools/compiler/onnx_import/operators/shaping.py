@@ -28,6 +28,8 @@ def _dropout(step):
 @operator("Cast")
 def _cast(step):
     view = step.view()
+    if view.integer and step.attribute("to") in (6, 7):
+        return view
     if step.attribute("to") not in (1, 10, 11, 16):
         raise Refused(f"to = {step.attribute('to')} of a tensor that flows; floats are taken")
     if view.grid is not None:
@@ -103,7 +105,10 @@ def _unsqueeze(step):
 @operator("Expand")
 def _expand(step):
     view = step.view()
-    wanted = np.broadcast_shapes(view.lengths, tuple(step.numbers(1, "shape")))
+    try:
+        wanted = np.broadcast_shapes(view.lengths, tuple(step.numbers(1, "shape")))
+    except ValueError as error:
+        raise Refused(f"shapes do not fit: {error}") from None
     if prod(wanted) != prod(view.lengths):
         raise Refused(f"from {view.lengths} to {wanted}; the same number of elements is taken (Add and Mul broadcast by themselves)")
     return step.draft.seen(view, wanted)
@@ -176,7 +181,8 @@ def _concat(step):
     axis, = step.counted("axis", [step.attribute("axis")], count)
     operands = [step.fixed(at, "its operand") if isinstance(operand, Constant) else step.flowing(at) for at, operand in enumerate(step.operands)]
     shapes = [operand.lengths for operand in operands]
-    if any((*shape[:axis], *shape[axis + 1:]) != (*shapes[0][:axis], *shapes[0][axis + 1:]) for shape in shapes):
+    rest = [(*shape[:axis], *shape[axis + 1:]) for shape in shapes]
+    if any(len(shape) != count for shape in shapes) or any(one != rest[0] for one in rest):
         raise Refused(f"shapes {', '.join(str(tuple(shape)) for shape in shapes)} along axis {axis} do not fit")
     if len(operands) == 1:
         return operands[0]

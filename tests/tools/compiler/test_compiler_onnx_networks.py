@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whole networks through ONNX files, as exporters of different habits write them."""
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+import onnx  # noqa: E402
+
+from quintet.tools.compiler.evaluate import run_graph  # noqa: E402
+from quintet.tools.compiler.onnx_import import import_onnx  # noqa: E402
+from quintet.tools.compiler.passes import simplify  # noqa: E402
+from tests.tools.compiler.networks import NETWORKS, graphs  # noqa: E402
+from tests.tools.compiler.onnx_models import check, compare, feeds_of, import_model, run_here, run_there  # noqa: E402
+from tests.tools.compiler.onnx_writer import write  # noqa: E402
+
+#: A folder of MLPerf Tiny's networks; what they prove is proved on networks of our own as well.
+MODELS = sorted(Path(os.environ["QUINTET_MODELS"]).glob("*.onnx")) if "QUINTET_MODELS" in os.environ else []
+#: Layers that are left of each small network, whichever way it was written.
+LEFT = {"resnet8": ["conv"] * 9 + ["binary"] * 3 + ["averagepool", "dense", "softmax"],
+        "ds_cnn": ["conv"] + ["depthwise", "conv"] * 2 + ["averagepool", "dense", "softmax"],
+        "mobilenet": ["conv"] + ["depthwise", "conv"] * 3 + ["averagepool", "dense", "softmax"],
+        "autoencoder": ["dense"] * 6, "lstm_classifier": ["lstm", "dense", "softmax"]}
+
+
+@pytest.mark.parametrize("channels_first", [True, False])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_come_in_with_nothing_but_their_layers(tmp_path, name, channels_first):
+    model = write(NETWORKS[name][1](), channels_first=channels_first)
+    graph = check(model, tmp_path)
+    simple = simplify(graph)
+    assert sorted(node.kind for node in simple.nodes) == sorted(LEFT[name])
+    assert all(port.batched for port in (*graph.inputs, *graph.outputs))
+    if channels_first and name not in ("autoencoder", "lstm_classifier"):
+        assert graph.inputs[0].order == (1, 2, 0)
+
+
+def test_tensors_keep_the_names_of_the_file(tmp_path):
+    whole = NETWORKS["resnet8"][1]()
+    graph = import_model(write(whole), tmp_path)
+    assert {node.output for node in whole.nodes} <= set(graph.tensors)
+
+
+@pytest.mark.parametrize("name", ["resnet8", "ds_cnn", "mobilenet", "autoencoder"])
+@pytest.mark.parametrize("channels_first", [True, False])
+def test_quantised_networks_bring_their_scales(tmp_path, name, channels_first):
+    """On their grids they give what onnxruntime gives, but for single units where a sum falls between two of them."""
+    whole = NETWORKS[name][1]()
+    model = write(whole, quantised=True, channels_first=channels_first)
+    graph = import_model(model, tmp_path)
+    feeds = feeds_of(graph)
+    expected = run_there(model, feeds)
+    compare(run_here(graph, feeds, grids=True), expected, relative=0.02)
+    for node in graph.nodes:
+        if node.kind in ("conv", "depthwise", "dense"):
+            assert node.weight_scale.shape == (len(node.weights),)
+            numbers = node.weights / node.weight_scale.reshape(-1, *(1,) * (node.weights.ndim - 1))
+            np.testing.assert_allclose(numbers, np.rint(numbers), atol=1e-4)
+        assert graph.tensors[node.output].scale > 0
+    simple = simplify(graph)
+    assert [simple.tensors[node.output].scale is not None for node in simple.nodes] == [True] * len(simple.nodes)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(graph=graphs(most=7), channels_first=st.booleans())
+def test_random_graphs_survive_a_file(tmp_path, graph, channels_first):
+    """Written in double precision: what comes in is the graph that was written, whatever order its tensors lie in."""
+    model = write(graph, channels_first=channels_first, dtype=np.float64)
+    back = import_model(model, tmp_path)
+    feeds = feeds_of(back)
+    # The graph that was written takes maps as rows, columns, channels.
+    turned = {port.tensor: feeds[port.tensor].transpose(0, 2, 3, 1) if channels_first and len(port.shape) == 3 else feeds[port.tensor]
+              for port in graph.inputs}
+    expected = {}
+    for name, value in run_graph(graph, turned).items():
+        expected[f"{name}_out"] = value.transpose(0, 3, 1, 2) if channels_first and value.ndim == 4 else value
+    compare(run_here(back, feeds), expected, relative=1e-6)
+    compare(run_here(simplify(back), feeds), expected, relative=1e-6)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_shared_models_are_onnxruntimes(path):
+    """Without the quantisation of tensors that flow, which onnxruntime would round and we do not."""
+    graph, model = import_onnx(path), unrounded(onnx.load(path))
+    feeds = feeds_of(graph)
+    expected = run_there(model, feeds)
+    compare(run_here(graph, feeds), expected)
+    compare(run_here(simplify(graph), feeds), expected)
+
+
+def unrounded(model):
+    """The model without pairs of QuantizeLinear and DequantizeLinear."""
+    makers = {name: node for node in model.graph.node for name in node.output}
+    instead = {node.output[0]: makers[node.input[0]].input[0] for node in model.graph.node
+               if node.op_type == "DequantizeLinear" and node.input[0] in makers and makers[node.input[0]].op_type == "QuantizeLinear"}
+    for node in list(model.graph.node):
+        if node.op_type == "QuantizeLinear" or node.output[0] in instead:
+            model.graph.node.remove(node)
+        for at, name in enumerate(node.input):
+            while name in instead:
+                name = instead[name]
+            node.input[at] = name
+    return model
