@@ -95,7 +95,7 @@ class Form:
         while isinstance(self.maker(name), Reshape):
             name = self.maker(name).inputs[0]
         readers = self.readers(name)
-        if self.maker(name) is None and len(readers) == 1 and isinstance(readers[0], Reshape) and name not in self.graph.kept():
+        if self.maker(name) is None and len(self.graph.shape(name)) == 1 and len(readers) == 1 and isinstance(readers[0], Reshape) and name not in self.graph.kept():
             return name, map_shape(readers[0].shape)            # an input as its reader wants it
         return name, self.map_shape(name)
 

@@ -28,9 +28,9 @@ def lower_network(graph, form, built, params, memory_size):
         return {name: place for name in names if (place := placed(name)) is not None}
 
     inputs, outputs = (all_placed([port.tensor for port in ports]) for ports in (graph.inputs, graph.outputs))
-    missing = [port.tensor for port in graph.outputs if port.tensor not in outputs]
+    missing = [port.tensor for port in (*graph.inputs, *graph.outputs) if port.tensor not in {**inputs, **outputs}]
     if missing:
-        raise LoweringError(f"output {missing[0]}: a flattened map of channels that do not fill their pieces has no layout")
+        raise LoweringError(f"{missing[0]}: a flattened map of channels that do not fill their pieces has no layout")
     stay = built.values if apart else [*inputs, *outputs]
     zeros = [(found.address, found.size) for name, found in compiled.tensors.items()
              if found.buffer.border or any(name == built.values[fold].name for fold in form.folds)]

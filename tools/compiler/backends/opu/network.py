@@ -9,7 +9,7 @@ from ....kernels.opu import Network
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Node, Pad, Reduce, Reshape, Slice
 from ..base import LoweringError
 from .fusing import Fusing
-from .verdicts import slice_kernel
+from .verdicts import slice_kernel, window_strides
 
 __all__ = ["Builder"]
 
@@ -154,8 +154,7 @@ class Builder:
     @_make.register
     def _(self, node: MaxPool):
         self._equal(node)
-        results = self.graph.shape(node.output)[:2]
-        pool = {"pool": node.window, "pool_stride": tuple(s if n > 1 else 1 for s, n in zip(node.stride, results, strict=True))}
+        pool = {"pool": node.window, "pool_stride": window_strides(self.graph, node)}
         maker = None if self._fusing is None else self._fusing.pools.get(node.name)
         if isinstance(maker, Conv):
             return self._convolve(maker, self._name(node, (maker.name, node.name)), act=_act(maker.activation), **pool)
@@ -169,8 +168,7 @@ class Builder:
     def _(self, node: AveragePool):
         self._equal(node)
         top, left, bottom, right = node.padding
-        stride = tuple(s if n > 1 else 1 for s, n in zip(node.stride, self.graph.shape(node.output)[:2], strict=True))
-        return self.network.average(self._name(node), self.values[node.inputs[0]], tuple(node.window), stride=stride,
+        return self.network.average(self._name(node), self.values[node.inputs[0]], tuple(node.window), stride=window_strides(self.graph, node),
                                     padding=(top, bottom, left, right))
 
     @_make.register

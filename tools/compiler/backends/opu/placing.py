@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where the tensors of a compiled network lie, as layouts of the graph's tensors."""
-from math import prod
-
 from .....gateware.cores.opu.types import SLOT
 from ...layout import Digit, Layout
 
@@ -18,7 +16,7 @@ def layout_of(placed, shape):
     channels = _channels(buffer, slot, size, tensor.each if tensor.pieces > 1 else tensor.channels)
     start = placed.address + (buffer.at(0) - buffer.base) * 64
     parts = {0: [], 1: [channels], 2: [rows, channels], 3: [rows, columns, channels]}[len(shape)]
-    if prod(shape) != prod(shape[len(shape) - len(parts):]) or _sizes(tensor, len(shape)) != tuple(shape):
+    if _sizes(tensor, len(shape)) != tuple(shape):
         # Another shape of the same elements: digits of one axis count all of them.
         if len(shape) != 1 or (tensor.pieces > 1 and tensor.channels % tensor.each):
             return None
@@ -37,9 +35,9 @@ def _channels(buffer, slot, size, each):
     """Digits of the channels: maps, pieces that share one, channels of a piece."""
     tensor, digits = buffer.tensor, []
     if tensor.maps > 1:
-        digits.append((tensor.maps, buffer.mem_h * buffer.row_slots * slot))
+        digits.append((tensor.maps, buffer.map_slots * slot))
     if tensor.shares > 1:
-        digits.append((tensor.shares, buffer.mem_w * slot))
+        digits.append((tensor.shares, buffer.line_slots * slot))
     return [*digits, (each, size)]
 
 
