@@ -67,8 +67,8 @@ class OpuBackend(Backend):
         values = {}
         for name, found in inputs.items():
             found = np.asarray(found, np.int64)
-            fold, tensor = form.folds.get(name), built.values[name]
-            values[tensor] = fold.input(found) if fold is not None else found.reshape(len(found), *tensor.shape)
+            grid, tensor = form.grids.get(name), built.values[name]
+            values[tensor] = grid.pack(found) if grid is not None else found.reshape(len(found), *tensor.shape)
         wanted = {name: tensor for name, tensor in built.values.items() if keep or name in graph.kept()}
         last = {tensor: index for index, layer in enumerate(built.network.layers) for tensor in (layer.source, layer.residual)}
         for index, layer in enumerate(built.network.layers):

@@ -5,11 +5,11 @@ from itertools import pairwise
 from .....gateware.cores.opu.model.sequence import Sequence
 from ....kernels.opu import KernelError, compile_network, estimate
 from ..base import LayerSpan, Lowered, LoweringError, Placed
-from .placing import folded_layout, layout_of
+from .placing import grid_layout, layout_of
 
 __all__ = ["lower_network"]
 
-#: Most bytes of maps with a border or a fold that are kept apart so that they stay zero, a share of main memory.
+#: Most bytes of maps that are kept apart so that they stay zero, a share of main memory.
 _APART = 0.75
 
 
@@ -20,8 +20,8 @@ def lower_network(graph, form, built, params, memory_size):
     def placed(name):
         tensor = built.values[name]
         found = compiled.tensors[tensor.name]
-        fold = form.folds.get(name)
-        layout = layout_of(found, graph.shape(name)) if fold is None else folded_layout(found, graph.shape(name), fold)
+        grid = form.grids.get(name)
+        layout = layout_of(found, graph.shape(name)) if grid is None else grid_layout(found, graph.shape(name), grid)
         return None if layout is None else Placed(name, layout)
 
     def all_placed(names):

@@ -56,8 +56,8 @@ class Builder:
         self.network.output(*dict.fromkeys(self.values[name] for name in kept))
 
     def _input(self, name, index):
-        fold = self.form.folds.get(name)
-        shape = self.form.place(name)[1] if fold is None else fold.shape
+        grid = self.form.grids.get(name)
+        shape = self.form.place(name)[1] if grid is None else grid.shape
         self.values[name] = self.network.input(f"input_{index}", shape, fraction=0, split=name in self.form.split)
 
     def _name(self, node, nodes=()):
@@ -96,9 +96,12 @@ class Builder:
         weights, options = self._shifts(node)
         options.update(post)
         top, left, bottom, right = node.padding
-        fold = self.form.folds.get(node.inputs[0])
-        if fold is not None:
-            weights = fold.weights(weights)
+        regular = self.form.regular(node)
+        if regular is not None:
+            weights = regular.weights(weights, node.groups)
+            options.update(stride=regular.stride, padding=regular.padding)
+            for key in {"bias", "weight_fraction", "bias_fraction"} & set(options):
+                options[key] = np.tile(options[key], regular.columns.result)
         else:
             weights = weights.transpose(0, 3, 1, 2)
             options.update(stride=node.stride, padding=(top, bottom, left, right), groups=node.groups, dilation=node.dilation)

@@ -3,7 +3,7 @@
 from .....gateware.cores.opu.types import SLOT
 from ...layout import Digit, Layout
 
-__all__ = ["folded_layout", "layout_of"]
+__all__ = ["grid_layout", "layout_of"]
 
 
 def layout_of(placed, shape):
@@ -41,11 +41,17 @@ def _channels(buffer, slot, size, each):
     return [*digits, (each, size)]
 
 
-def folded_layout(placed, shape, fold):
-    """Layout of an input of ``shape`` (rows, columns, channels) that lies folded."""
+def grid_layout(placed, shape, grid):
+    """Layout of a tensor of ``shape`` (rows, columns, channels) whose positions share slots."""
     buffer, size = placed.buffer, placed.bits // 8
-    slot, (rows, columns, _), (down, across) = SLOT * size, fold.shape, fold.stride
+    slot, (rows, columns, _), (down, across) = SLOT * size, grid.shape, grid.block
     start = placed.address + (buffer.at(0) - buffer.base) * 64
-    digits = (Digit(0, buffer.images, buffer.image_slots * slot), Digit(1, rows, buffer.row_slots * slot), Digit(1, down, across * shape[2] * size),
-              Digit(2, columns, slot), Digit(2, across, shape[2] * size), Digit(3, shape[2], size))
-    return Layout(start, (buffer.images, *shape), f"int{placed.bits}", digits, (0, *fold.phase, 0))
+    each = buffer.tensor.each
+    if shape[2] >= each:                    # positions in pieces of their own
+        pieces = shape[2] // each
+        column, channels = pieces * buffer.line_slots * slot, [Digit(3, pieces, buffer.line_slots * slot), Digit(3, each, size)]
+    else:
+        column, channels = shape[2] * size, [Digit(3, shape[2], size)]
+    digits = [Digit(0, buffer.images, buffer.image_slots * slot), Digit(1, rows, buffer.row_slots * slot), Digit(1, down, across * column),
+              Digit(2, columns, slot), Digit(2, across, column), *channels]
+    return Layout(start, (buffer.images, *shape), f"int{placed.bits}", tuple(digits), (0, *grid.phase, 0))
