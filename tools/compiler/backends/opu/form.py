@@ -6,12 +6,15 @@ how much memory there is, not from tilings.
 """
 from ....kernels.opu.graph import NARROW
 from ...graph import Activation as Act
-from ...graph import AveragePool, Binary, Conv, Dense, Graph, MaxPool, Reshape
+from ...graph import AveragePool, Binary, Conv, Graph, MaxPool, Reshape
 from .grid import Grid, Regular, side
+from .stages import Stage
 
 __all__ = ["Form", "map_shape"]
 
 _SLOT, _MOST_PADDING = 64, 15
+#: Bytes of main memory from which on slots of 64 bytes may hold 16 channels; a smaller one is better kept full.
+_ROOMY = 1 << 20
 
 
 def map_shape(shape):
@@ -39,12 +42,12 @@ class Form:
             for name in node.inputs:
                 self._readers.setdefault(name, []).append(node)
         self._makers = {node.output: node for node in graph.nodes}
-        self.folds = {port.tensor: grid for port in graph.inputs if (grid := self._fold(port.tensor)) is not None}
-        self.grids = dict(self.folds)
-        self._share()
-        self.split = self._split() | (set(self.grids) - set(self.folds))
-        if self._bytes() > memory_size:
-            self.split = set()              # sixteen channels of 64 waste memory
+        cuts = graph.cuts if isinstance(graph, Stage) else ()
+        self.folds = {port.tensor: grid for port in graph.inputs if port.tensor not in cuts and (grid := self._fold(port.tensor)) is not None}
+        self.grids, self.split = dict(self.folds), set()
+        if memory_size >= _ROOMY:
+            self._share()
+            self.split = self._split() | (set(self.grids) - set(self.folds))
 
     def readers(self, name):
         return self._readers.get(name, [])
@@ -99,18 +102,6 @@ class Form:
     def _fits(self, name):
         rows, columns, _ = self.map_shape(name)
         return max(rows, columns) * 4 + 8 * 15 <= 1023
-
-    def _bytes(self):
-        """Of all maps, borders of one left out, and of the weights of dense and ordinary layers; rough."""
-        total = 0
-        for name, tensor in self.graph.tensors.items():
-            if tensor.data is None:
-                rows, columns, channels = self.map_shape(name)
-                total += (rows + 2) * (columns + 2) * -(-channels // (NARROW if name in self.split else _SLOT)) * _SLOT
-        for node in self.graph.nodes:
-            if isinstance(node, Conv | Dense):
-                total += node.weights.size * (NARROW if isinstance(node, Conv) and node.groups > 1 else 1)
-        return total
 
     # Positions that share a slot
 

@@ -3,7 +3,8 @@
 from itertools import pairwise
 
 from .....gateware.cores.opu.model.sequence import Sequence
-from ....kernels.opu import KernelError, compile_network, estimate
+from .....gateware.cores.opu.types import SLOT
+from ....kernels.opu import SDRAM, KernelError, compile_network, estimate
 from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .placing import grid_layout, layout_of
 
@@ -46,18 +47,21 @@ def _compiled(network, params, memory_size):
     if not network.layers:
         raise LoweringError("no node of the network runs on the machine")
     try:
-        return compile_network(network, params, apart=True, zeroed=True, memory=memory_size * _APART), True
+        return compile_network(network, params, apart=True, zeroed=True, memory=int(memory_size * _APART), timing=SDRAM), True
     except KernelError:
         pass
     try:
-        return compile_network(network, params, zeroed=True, memory=memory_size), False
+        return compile_network(network, params, zeroed=True, memory=memory_size, timing=SDRAM), False
     except KernelError as error:
-        raise LoweringError(str(error)) from None
+        weights = max((layer for layer in network.layers if layer.weights is not None), key=lambda layer: layer.weights.size, default=None)
+        tensor = max([*network.inputs, *(layer.result for layer in network.layers)], key=lambda t: t.height * t.width * t.pieces)
+        raise LoweringError(f"{error}; largest map: {tensor.name} with {tensor.height * tensor.width * tensor.pieces * SLOT} bytes"
+                            + (f", most weights: {weights.name} with {weights.weights.size}" if weights is not None else "")) from None
 
 
 def _spans(compiled, built, params):
     ends = [span.end for span in compiled.layers]
-    marks = estimate(compiled.words, params, marks=ends).marks
+    marks = estimate(compiled.words, params, SDRAM, marks=ends).marks
     machine, moved, at = Sequence(params), [0], 0
     for end in ends:
         total = moved[-1]
