@@ -9,7 +9,7 @@
 """
 from ..inputs import KernelError
 from .compiler import compile_network
-from .estimate import Estimate, Timing, estimate
+from .estimate import SDRAM, Estimate, Timing, estimate
 from .fold import fold_input, fold_weights
 from .graph import Layer, Network, Tensor
 from .jobs import write_job
@@ -17,5 +17,5 @@ from .program import Compiled, LayerSpan, Placed
 from .reference import run_layer, run_network
 from .tiling import Tiling
 
-__all__ = ["Compiled", "Estimate", "KernelError", "Layer", "LayerSpan", "Network", "Placed", "Tensor", "Tiling", "Timing",
+__all__ = ["SDRAM", "Compiled", "Estimate", "KernelError", "Layer", "LayerSpan", "Network", "Placed", "Tensor", "Tiling", "Timing",
            "compile_network", "estimate", "fold_input", "fold_weights", "run_layer", "run_network", "write_job"]

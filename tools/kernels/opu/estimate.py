@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from ....gateware.cores.opu import geometry
 from ....gateware.cores.opu.model.sequence import Sequence
+from ....gateware.cores.opu.types import SLOT
 
-__all__ = ["Estimate", "Timing", "estimate"]
+__all__ = ["SDRAM", "Estimate", "Timing", "estimate"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,9 @@ class Timing:
     conv : cycles of a ``conv*`` beside its steps
     drain : cycles from the last step until a result can be stored
     queue : ``conv*`` that may wait
+    page : cycles for each 1024 bytes of addresses that an array of a map reaches over, and for each jump between its rows
+    slot : fewest cycles for a slot of ``store``
+    fetch : cycles of memory for each instruction
     """
     rate: float = 1.98
     load: int = 12
@@ -27,6 +31,13 @@ class Timing:
     conv: int = 2
     drain: int = 16
     queue: int = 32
+    page: float = 0.0
+    slot: float = 0.0
+    fetch: float = 0.0
+
+
+#: Speeds measured on ULX3S's 16-bit SDRAM, instruction by instruction.
+SDRAM = Timing(rate=1.977, load=5, store=45, page=2.2, slot=6.1, fetch=2.2)
 
 
 @dataclass
@@ -89,6 +100,7 @@ class _Machine:
         sequence = self.sequence
         step = sequence.step(word)
         self.issue += 1
+        self.dma += self.t.fetch
         name = step.mnemonic
         if name.startswith("conv"):
             self._conv(name, step)
@@ -100,6 +112,13 @@ class _Machine:
             self._move(self.dma, step.bytes_written, self.t.store)
         return name == "end"
 
+    def _pages(self, rows, columns, mem_w):
+        """Cycles that the pages of a map's array cost."""
+        if not self.t.page:
+            return 0
+        size = SLOT * self.sequence.types.ifm_bytes / 1024
+        return self.t.page * (rows * columns * size + (rows if mem_w > columns else 0))
+
     def _move(self, ready, size, extra, least=0):
         start = max(self.dma, self.issue, ready)
         self.dma = start + extra + max(size / self.t.rate, least)
@@ -110,7 +129,7 @@ class _Machine:
         if name == "ld.ifm":
             if len(self.ifm_free) > 1:
                 self.ifm_bank ^= 1
-            self._move(self.ifm_free[self.ifm_bank], step.bytes_read, self.t.load)
+            self._move(self.ifm_free[self.ifm_bank], step.bytes_read, self.t.load + self._pages(*self.sequence.ifm[:2], self.sequence.ifm_mem_w))
             self.ifm_ready = self.dma
         elif name == "ld.bias":
             self._move(0, step.bytes_read, self.t.load)
@@ -148,8 +167,8 @@ class _Machine:
     def _store(self, step):
         s, p = self.sequence, self.params
         rows, columns = s.result_shape()
-        lanes = rows * columns * -(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1]
-        self._move(self.conv + self.t.drain, step.bytes_written, self.t.store, lanes)
+        lanes = rows * columns * max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], self.t.slot)
+        self._move(self.conv + self.t.drain, step.bytes_written, self.t.store + self._pages(rows, columns, s.ofm_mem[1]), lanes)
         self.ofm_free[self.ofm_bank] = self.dma
         self.stored = True
         if s.res:

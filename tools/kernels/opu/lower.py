@@ -160,7 +160,7 @@ class Lowering:
         top, left = row * down, column * right                     # of the convolution
         ofm = (rows - 1) * down + high, (columns - 1) * right + wide, ofm_channels(channels_of(layer.result, out))
         taps = []
-        for run in self._together(layer, out):
+        for run in self._together(layer, source, out):
             taps += self._shared_taps(layer, source, self._image(source, n), run, out, top, left, ofm)
         taps = self._without_zeros(layer, out, taps)
         residual = None
@@ -183,27 +183,31 @@ class Lowering:
         return [tap for tap in taps if tap.weights in self._used[key]] or taps[:1]
 
     @staticmethod
-    def _together(layer, out):
-        """Pieces that are read for piece ``out``, those that share a map together."""
-        shares, runs = layer.source.shares, {}
+    def _together(layer, source, out):
+        """Pieces that are read for piece ``out``, those that one load can bring together."""
+        each, runs = source.abreast * layer.source.shares, {}
         for part in layer.reads(out):
-            runs.setdefault(part // shares, []).append(part)
+            runs.setdefault(part // each, []).append(part)
         return list(runs.values())
 
     def _shared_taps(self, layer, source, image, run, out, top, left, ofm):
-        """Taps of pieces ``run`` that share a map: with one load of all of them, each the rows of a stride, where that can be."""
-        shares = layer.source.shares
+        """Taps of pieces ``run`` that share a map or lie side by side: with one load of all of them, where that can be. A piece is
+        the rows of a stride."""
+        shares, mem_w = layer.source.shares, source.mem_w
+        first, last = run[0] // shares, run[-1] // shares                  # maps
+        share = run[0] % shares if first == last else 0
+        lines = run[-1] % shares - share + 1 if first == last else shares
         down, across = layer.stride
         (high, wide), (far, apart) = layer.taps, layer.dilation
         rows = (ofm[0] - 1) * down + (high - 1) * far + 1
-        shape = (rows - 1) * shares + len(run), (ofm[1] - 1) * across + (wide - 1) * apart + 1, NARROW
-        if (len(run) == 1 or (high - 1) * far * shares + len(run) > BLOCK or len(layer.blocks) > 1 or not self.target.holds_ifm(shape)
-                or (ofm[0] > 1 and down * shares > 7)):
+        shape = (rows - 1) * shares + lines, (last - first) * mem_w + (ofm[1] - 1) * across + (wide - 1) * apart + 1, NARROW
+        if (len(run) == 1 or (high - 1) * far * shares + lines > BLOCK or (last - first) * mem_w + (wide - 1) * apart >= BLOCK
+                or len(layer.blocks) > 1 or not self.target.holds_ifm(shape) or (ofm[0] > 1 and down * shares > 7)):
             return [tap for part in run for tap in self._map_taps(layer, source, image, part, out, top, left, ofm)]
-        at = source.at(image, run[0], top * down - layer.padding[0], left * across - layer.padding[2])
-        load, stride = Load(at, source.mem_w, shape), (down * shares if ofm[0] > 1 else 1, across)
-        return [_Tap(load, stride, layer.f[out], n + r * far * shares, c * apart, (part, r, c))
-                for n, part in enumerate(run) for r, c in layer.positions]
+        at = source.at(image, first * shares + share, top * down - layer.padding[0], left * across - layer.padding[2])
+        load, stride = Load(at, source.line_slots, shape), (down * shares if ofm[0] > 1 else 1, across)
+        return [_Tap(load, stride, layer.f[out], part % shares - share + r * far * shares, (part // shares - first) * mem_w + c * apart, (part, r, c))
+                for part in run for r, c in layer.positions]
 
     def _map_taps(self, layer, source, image, part, out, top, left, ofm):
         ifm_c = ifm_channels(channels_of(layer.source, part))
@@ -285,7 +289,7 @@ class Lowering:
         ifm_c = ifm_channels(channels_of(layer.source, 0))
         ofm_c = ofm_channels(channels_of(layer.result, out))
         taps = []
-        for some in self._slots(layer):
+        for some in self._slots(layer, source):
             part, r, c = some[0]
             load = Load(source.at(self._image(source, n) + row, part, r, c), source.image_slots, (rows, len(some), ifm_c))
             taps += [_Tap(load, (1, 1), layer.f[out], 0, k, slot) for k, slot in enumerate(some)]
@@ -295,13 +299,13 @@ class Lowering:
                    self._borders(layer, n + row, rows, out))
 
     @staticmethod
-    def _slots(layer):
+    def _slots(layer, source):
         """(piece, row, column) of a flat layer's slots in their order, cut into runs that lie one after another in memory."""
-        runs, before, shares = [], None, layer.source.shares
+        runs, before = [], None
         for part in range(layer.source.pieces):
             for r, c in layer.positions:
-                at = ((part // shares * layer.taps[0] + r) * shares + part % shares) * layer.taps[1] + c
-                if before is None or at != before + 1 or len(runs[-1]) == BLOCK:
+                at = source.at(0, part, r, c)
+                if before is None or at != before + source.slot_units or len(runs[-1]) == BLOCK:
                     runs.append([])
                 runs[-1].append((part, r, c))
                 before = at

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....gateware.cores.opu.types import SLOT
 from ..inputs import KernelError
-from .graph import check_values
+from .graph import BLOCK, check_values
 
 __all__ = ["Buffer", "Constants", "Maps", "dtype"]
 
@@ -21,7 +21,8 @@ def dtype(bits):
 @dataclass(frozen=True)
 class Buffer:
     """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w`` slots with a border of
-    ``border`` slots, one after the other. The pieces that share a map lie row by row in turn: row 0 of each, row 1 of each.
+    ``border`` slots, one after the other. The pieces that share a map lie row by row in turn: row 0 of each, row 1 of each; and where
+    a window offset reaches all of them, split maps lie side by side, so that one load brings every piece.
 
     Attributes
     ----------
@@ -46,13 +47,29 @@ class Buffer:
         return self.tensor.width + 2 * self.border
 
     @property
+    def abreast(self):
+        """Maps that lie side by side."""
+        maps = self.tensor.maps
+        return maps if self.tensor.split and not self.border and (maps - 1) * self.mem_w < BLOCK else 1
+
+    @property
+    def line_slots(self):
+        """Slots from a row of a piece to that of the next one that shares its map."""
+        return self.abreast * self.mem_w
+
+    @property
     def row_slots(self):
         """Slots from a row of a piece to its next."""
-        return self.tensor.shares * self.mem_w
+        return self.tensor.shares * self.line_slots
+
+    @property
+    def map_slots(self):
+        """Slots from a map to the next."""
+        return self.mem_w if self.abreast > 1 else self.mem_h * self.row_slots
 
     @property
     def image_slots(self):
-        return self.tensor.maps * self.mem_h * self.row_slots
+        return self.tensor.maps * self.mem_h * self.tensor.shares * self.mem_w
 
     @property
     def units(self):
@@ -65,21 +82,22 @@ class Buffer:
     def at(self, image, part=0, row=0, column=0):
         """Units of a slot: ``part`` is the piece, ``row`` and ``column`` may lie in the border (from ``-border``)."""
         place, share = divmod(part, self.tensor.shares)
-        rows = (place * self.mem_h + row + self.border) * self.tensor.shares + share
-        slot = image * self.image_slots + rows * self.mem_w + column + self.border
+        slot = (image * self.image_slots + place * self.map_slots + (row + self.border) * self.row_slots + share * self.line_slots
+                + column + self.border)
         return self.base + slot * self.slot_units
 
     @property
     def array_shape(self):
         """Shape of the whole as elements: images, maps, rows (of the pieces in turn), columns, 64."""
-        return self.images, self.tensor.maps, self.mem_h * self.tensor.shares, self.mem_w, SLOT
+        return self.images, self.tensor.maps // self.abreast, self.mem_h * self.tensor.shares, self.line_slots, SLOT
 
     def _pieces(self, array):
         """(first channel, last, view [images, height, width, 64]) of each piece of ``array``, as :attr:`array_shape` has it."""
         tensor, p = self.tensor, self.border
         for piece in range(tensor.pieces):
             place, share = divmod(piece, tensor.shares)
-            yield *tensor.span(piece), array[:, place, share::tensor.shares][:, p:p + tensor.height, p:p + tensor.width]
+            place, column = (0, place * self.mem_w) if self.abreast > 1 else (place, 0)
+            yield *tensor.span(piece), array[:, place, share::tensor.shares][:, p:p + tensor.height, column + p:column + p + tensor.width]
 
     def pack(self, values, bits):
         """The bytes of ``values`` [images, height, width, channels], borders and unused channels zero."""

@@ -12,6 +12,7 @@ from .form import Form
 from .lowering import lower_network
 from .network import Builder
 from .prepare import prepare
+from .stages import stages
 from .sums import partial_sums
 from .verdicts import verdict
 
@@ -67,8 +68,8 @@ class OpuBackend(Backend):
         values = {}
         for name, found in inputs.items():
             found = np.asarray(found, np.int64)
-            fold, tensor = form.folds.get(name), built.values[name]
-            values[tensor] = fold.input(found) if fold is not None else found.reshape(len(found), *tensor.shape)
+            grid, tensor = form.grids.get(name), built.values[name]
+            values[tensor] = grid.pack(found) if grid is not None else found.reshape(len(found), *tensor.shape)
         wanted = {name: tensor for name, tensor in built.values.items() if keep or name in graph.kept()}
         last = {tensor: index for index, layer in enumerate(built.network.layers) for tensor in (layer.source, layer.residual)}
         for index, layer in enumerate(built.network.layers):
@@ -78,6 +79,11 @@ class OpuBackend(Backend):
                     values.pop(tensor, None)
         return {name: np.asarray(inputs[name]) if name in inputs else values[tensor].reshape(-1, *graph.shape(name))
                 for name, tensor in wanted.items()}
+
+    def stages(self, quantised, *, keep=False):
+        """Parts of a network, one after the other, each of which main memory holds: the outputs of one are inputs of later ones. One part, the
+        network itself, where it holds that. Raises :class:`LoweringError`."""
+        return stages(quantised, lambda part: self.lower(part, keep=keep))
 
     def lower(self, quantised, *, keep=False):
         form, built = self._built(quantised, fuse=not keep)

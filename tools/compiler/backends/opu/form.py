@@ -1,59 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Form that a network takes on the machine: which tensors lie in pieces of 16 channels, which inputs are folded, which tensors are one.
+"""Form that a network takes on the machine: which tensors lie in pieces of 16 channels, where positions share a slot, which tensors are one.
 
 All of it shows in the results, since partial sums saturate in the order in which pieces are added up; it follows from the graph and from
 how much memory there is, not from tilings.
 """
-from dataclasses import dataclass
-
-import numpy as np
-
 from ....kernels.opu.graph import NARROW
 from ...graph import Activation as Act
-from ...graph import AveragePool, Binary, Conv, Dense, Graph, MaxPool, Reshape
+from ...graph import AveragePool, Binary, Conv, Graph, MaxPool, Reshape
+from .grid import Grid, Regular, side
+from .stages import Stage
 
-__all__ = ["Fold", "Form", "map_shape"]
+__all__ = ["Form", "map_shape"]
 
-_SLOT = 64
+_SLOT, _MOST_PADDING = 64, 15
+#: Bytes of main memory from which on slots of 64 bytes may hold 16 channels; a smaller one is better kept full.
+_ROOMY = 1 << 20
 
 
 def map_shape(shape):
     """(rows, columns, channels) of a tensor of one to three axes: a sequence is a map of one column."""
     return (1,) * (3 - len(shape)) + tuple(shape) if len(shape) != 2 else (shape[0], 1, shape[1])
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Positions of an input that lie in one slot, ``stride`` (rows, columns): a convolution with that stride then has fewer taps on more
-    channels. ``phase``: zeros of the padding (rows, columns) before the first one; ``padding``: what is left of it for the machine.
-
-    Attributes
-    ----------
-    shape : of the folded input, rows, columns, channels, padding included
-    taps : of the folded kernel
-    """
-    stride: tuple
-    phase: tuple
-    shape: tuple
-    taps: tuple
-
-    def input(self, values):
-        """``values`` [inputs, rows, columns, channels] folded."""
-        (down, across), (top, left), (rows, columns, _) = self.stride, self.phase, self.shape
-        count, high, wide, channels = values.shape
-        whole = np.zeros((count, rows * down, columns * across, channels), values.dtype)
-        whole[:, top:top + high, left:left + wide] = values
-        blocks = whole.reshape(count, rows, down, columns, across, channels)
-        return blocks.transpose(0, 1, 3, 2, 4, 5).reshape(count, rows, columns, -1)
-
-    def weights(self, weights):
-        """Weights [out, rows, columns, in] of the convolution as [out, in, rows, columns] of the folded one."""
-        out, high, wide, channels = weights.shape
-        (down, across), (rows, columns) = self.stride, self.taps
-        whole = np.zeros((out, rows * down, columns * across, channels), weights.dtype)
-        whole[:, :high, :wide] = weights
-        blocks = whole.reshape(out, rows, down, columns, across, channels)
-        return blocks.transpose(0, 2, 4, 5, 1, 3).reshape(out, -1, rows, columns)
 
 
 class Form:
@@ -67,7 +33,7 @@ class Form:
     Attributes
     ----------
     split : set of names of tensors in pieces of 16 channels
-    folds : dict, name of an input -> Fold
+    grids : dict, name of a tensor whose positions share slots -> Grid; ``folds``: those of inputs, which hold their padding
     """
     def __init__(self, graph: Graph, memory_size):
         self.graph = graph
@@ -76,10 +42,12 @@ class Form:
             for name in node.inputs:
                 self._readers.setdefault(name, []).append(node)
         self._makers = {node.output: node for node in graph.nodes}
-        self.folds = {port.tensor: fold for port in graph.inputs if (fold := self._fold(port.tensor)) is not None}
-        self.split = self._split()
-        if self._bytes() > memory_size:
-            self.split = set()              # sixteen channels of 64 waste memory
+        cuts = graph.cuts if isinstance(graph, Stage) else ()
+        self.folds = {port.tensor: grid for port in graph.inputs if port.tensor not in cuts and (grid := self._fold(port.tensor)) is not None}
+        self.grids, self.split = dict(self.folds), set()
+        if memory_size >= _ROOMY:
+            self._share()
+            self.split = self._split() | (set(self.grids) - set(self.folds))
 
     def readers(self, name):
         return self._readers.get(name, [])
@@ -95,7 +63,7 @@ class Form:
         while isinstance(self.maker(name), Reshape):
             name = self.maker(name).inputs[0]
         readers = self.readers(name)
-        if self.maker(name) is None and len(readers) == 1 and isinstance(readers[0], Reshape) and name not in self.graph.kept():
+        if self.maker(name) is None and len(self.graph.shape(name)) == 1 and len(readers) == 1 and isinstance(readers[0], Reshape) and name not in self.graph.kept():
             return name, map_shape(readers[0].shape)            # an input as its reader wants it
         return name, self.map_shape(name)
 
@@ -135,40 +103,73 @@ class Form:
         rows, columns, _ = self.map_shape(name)
         return max(rows, columns) * 4 + 8 * 15 <= 1023
 
-    def _bytes(self):
-        """Of all maps, borders of one left out, and of the weights of dense and ordinary layers; rough."""
-        total = 0
-        for name, tensor in self.graph.tensors.items():
-            if tensor.data is None:
-                rows, columns, channels = self.map_shape(name)
-                total += (rows + 2) * (columns + 2) * -(-channels // (NARROW if name in self.split else _SLOT)) * _SLOT
-        for node in self.graph.nodes:
-            if isinstance(node, Conv | Dense):
-                total += node.weights.size * (NARROW if isinstance(node, Conv) and node.groups > 1 else 1)
-        return total
+    # Positions that share a slot
 
-    # Folded inputs
+    def _columns(self, node, grid, result):
+        """:class:`Regular` of a convolution on a source of ``grid`` (or ``None``) whose result has ``result`` columns in a block."""
+        (rows, columns, _), sides = self.map_shape(node.inputs[0]), self.map_shape(node.output)
+        block, phase = (grid.block, grid.phase) if grid is not None else ((1, 1), (0, 0))
+        whole = node.inputs[0] in self.folds
+        found = [side(taps=k, stride=s, before=pad, phase=p, length=n, results=r, source=each, result=of, whole=whole)
+                 for k, s, pad, p, n, r, each, of in zip(node.weights.shape[1:3], node.stride, node.padding[:2], phase, (rows, columns), sides[:2],
+                                                         block, (1, result), strict=True)]
+        if whole and None not in found and tuple(s.groups for s in found) != grid.shape[:2]:
+            return None
+        return None if None in found or max(max(s.before, s.after) for s in found) > _MOST_PADDING else Regular(*found)
+
+    def regular(self, node):
+        """:class:`Regular` of a convolution whose source or result shares slots, else ``None``."""
+        source, result = self.grids.get(node.inputs[0]), self.grids.get(node.output)
+        if source is None and result is None:
+            return None
+        return self._columns(node, source, 1 if result is None else result.block[1])
 
     def _fold(self, name):
-        """The :class:`Fold` of an input that one convolution alone reads, if it saves work."""
-        readers = self.readers(name)
-        shape = self.graph.shape(name)
+        """:class:`Grid` of an input that one convolution alone reads: blocks of its stride, padding included, if that saves work."""
+        readers, shape = self.readers(name), self.graph.shape(name)
         if len(readers) != 1 or not isinstance(readers[0], Conv) or name in self.graph.kept() or len(shape) != 3:
             return None
         node = readers[0]
-        (rows, columns, channels), (down, across) = shape, node.stride
-        folded = channels * down * across
-        if node.groups > 1 or node.dilation != (1, 1) or len(node.inputs) > 1 or down * across == 1 or folded > _SLOT:
+        folded = shape[2] * node.stride[0] * node.stride[1]
+        if node.groups > 1 or node.dilation != (1, 1) or len(node.inputs) > 1 or node.stride == (1, 1) or folded > _SLOT:
             return None
-        top, left = node.padding[:2]
-        taps = tuple(-(-k // s) for k, s in zip(node.weights.shape[1:3], node.stride, strict=True))
+        sides = [side(taps=k, stride=s, before=pad, phase=pad, length=n, results=r, source=s, result=1, whole=True)
+                 for k, s, pad, n, r in zip(node.weights.shape[1:3], node.stride, node.padding[:2], shape[:2], self.graph.shape(node.output)[:2],
+                                            strict=True)]
 
         def steps(count, inner):
-            return count * max(1, -(-inner // NARROW))
+            return count * -(-inner // NARROW)
 
-        if steps(taps[0] * taps[1], folded) >= steps(node.weights.shape[1] * node.weights.shape[2], channels):
+        if None in sides or steps(sides[0].taps * sides[1].taps, folded) >= steps(node.weights.shape[1] * node.weights.shape[2], shape[2]):
             return None
-        sides = [out - 1 + t for out, t in zip(self.graph.shape(node.output)[:2], taps, strict=True)]
-        if any(side * s < before + n for side, s, before, n in zip(sides, node.stride, (top, left), (rows, columns), strict=True)):
-            return None                     # its last elements, which no kernel reads, would have no place
-        return Fold(node.stride, (top, left), (*sides, folded), taps)
+        return Grid(tuple(node.stride), tuple(node.padding[:2]), (sides[0].groups, sides[1].groups, folded))
+
+    def _share(self):
+        """Adds Grids of tensors of at most 8 channels between convolutions, several columns in a slot: they take less of memory's time."""
+        for node in self.graph.nodes:
+            channels = self.map_shape(node.output)[2]
+            if (node.output in self.grids or NARROW % channels or channels == NARROW or
+                    not any(isinstance(reader, Conv) and reader.groups == channels > 1 for reader in self.readers(node.output))):
+                continue
+            found = self._chain(node.output, NARROW // channels, {})
+            if found is not None:
+                self.grids.update(found)
+
+    def _chain(self, name, count, found):
+        """Grids of ``name`` in blocks of ``count`` columns and of all behind it that must have them too; ``None`` where that cannot be."""
+        node, (rows, columns, channels) = self.maker(name), self.map_shape(name)
+        readers = self.readers(name)
+        fits = channels * count <= _SLOT and (NARROW % channels == 0 or channels % NARROW == 0)
+        if (not all(isinstance(n, Conv) and len(n.inputs) == 1 and n.dilation == (1, 1) for n in (node, *readers)) or not fits or not readers
+                or name in self.graph.kept() or columns % count):
+            return None
+        found = {**found, name: Grid((1, count), (0, 0), (rows, columns // count, channels * count))}
+        source = node.inputs[0]
+        if self._columns(node, found.get(source, self.grids.get(source)), count) is None:
+            return None
+        for reader in readers:
+            if self._columns(reader, found[name], 1) is None:
+                found = self._chain(reader.output, count, found)
+                if found is None:
+                    return None
+        return found

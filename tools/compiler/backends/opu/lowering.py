@@ -3,13 +3,14 @@
 from itertools import pairwise
 
 from .....gateware.cores.opu.model.sequence import Sequence
-from ....kernels.opu import KernelError, compile_network, estimate
+from .....gateware.cores.opu.types import SLOT
+from ....kernels.opu import SDRAM, KernelError, compile_network, estimate
 from ..base import LayerSpan, Lowered, LoweringError, Placed
-from .placing import folded_layout, layout_of
+from .placing import grid_layout, layout_of
 
 __all__ = ["lower_network"]
 
-#: Most bytes of maps with a border or a fold that are kept apart so that they stay zero, a share of main memory.
+#: Most bytes of maps that are kept apart so that they stay zero, a share of main memory.
 _APART = 0.75
 
 
@@ -20,17 +21,17 @@ def lower_network(graph, form, built, params, memory_size):
     def placed(name):
         tensor = built.values[name]
         found = compiled.tensors[tensor.name]
-        fold = form.folds.get(name)
-        layout = layout_of(found, graph.shape(name)) if fold is None else folded_layout(found, graph.shape(name), fold)
+        grid = form.grids.get(name)
+        layout = layout_of(found, graph.shape(name)) if grid is None else grid_layout(found, graph.shape(name), grid)
         return None if layout is None else Placed(name, layout)
 
     def all_placed(names):
         return {name: place for name in names if (place := placed(name)) is not None}
 
     inputs, outputs = (all_placed([port.tensor for port in ports]) for ports in (graph.inputs, graph.outputs))
-    missing = [port.tensor for port in graph.outputs if port.tensor not in outputs]
+    missing = [port.tensor for port in (*graph.inputs, *graph.outputs) if port.tensor not in {**inputs, **outputs}]
     if missing:
-        raise LoweringError(f"output {missing[0]}: a flattened map of channels that do not fill their pieces has no layout")
+        raise LoweringError(f"{missing[0]}: a flattened map of channels that do not fill their pieces has no layout")
     stay = built.values if apart else [*inputs, *outputs]
     zeros = [(found.address, found.size) for name, found in compiled.tensors.items()
              if found.buffer.border or any(name == built.values[fold].name for fold in form.folds)]
@@ -46,18 +47,21 @@ def _compiled(network, params, memory_size):
     if not network.layers:
         raise LoweringError("no node of the network runs on the machine")
     try:
-        return compile_network(network, params, apart=True, zeroed=True, memory=memory_size * _APART), True
+        return compile_network(network, params, apart=True, zeroed=True, memory=int(memory_size * _APART), timing=SDRAM), True
     except KernelError:
         pass
     try:
-        return compile_network(network, params, zeroed=True, memory=memory_size), False
+        return compile_network(network, params, zeroed=True, memory=memory_size, timing=SDRAM), False
     except KernelError as error:
-        raise LoweringError(str(error)) from None
+        weights = max((layer for layer in network.layers if layer.weights is not None), key=lambda layer: layer.weights.size, default=None)
+        tensor = max([*network.inputs, *(layer.result for layer in network.layers)], key=lambda t: t.height * t.width * t.pieces)
+        raise LoweringError(f"{error}; largest map: {tensor.name} with {tensor.height * tensor.width * tensor.pieces * SLOT} bytes"
+                            + (f", most weights: {weights.name} with {weights.weights.size}" if weights is not None else "")) from None
 
 
 def _spans(compiled, built, params):
     ends = [span.end for span in compiled.layers]
-    marks = estimate(compiled.words, params, marks=ends).marks
+    marks = estimate(compiled.words, params, SDRAM, marks=ends).marks
     machine, moved, at = Sequence(params), [0], 0
     for end in ends:
         total = moved[-1]

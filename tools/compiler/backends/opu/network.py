@@ -9,7 +9,7 @@ from ....kernels.opu import Network
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Node, Pad, Reduce, Reshape, Slice
 from ..base import LoweringError
 from .fusing import Fusing
-from .verdicts import slice_kernel
+from .verdicts import slice_kernel, window_strides
 
 __all__ = ["Builder"]
 
@@ -56,8 +56,8 @@ class Builder:
         self.network.output(*dict.fromkeys(self.values[name] for name in kept))
 
     def _input(self, name, index):
-        fold = self.form.folds.get(name)
-        shape = self.form.place(name)[1] if fold is None else fold.shape
+        grid = self.form.grids.get(name)
+        shape = self.form.place(name)[1] if grid is None else grid.shape
         self.values[name] = self.network.input(f"input_{index}", shape, fraction=0, split=name in self.form.split)
 
     def _name(self, node, nodes=()):
@@ -96,9 +96,12 @@ class Builder:
         weights, options = self._shifts(node)
         options.update(post)
         top, left, bottom, right = node.padding
-        fold = self.form.folds.get(node.inputs[0])
-        if fold is not None:
-            weights = fold.weights(weights)
+        regular = self.form.regular(node)
+        if regular is not None:
+            weights = regular.weights(weights, node.groups)
+            options.update(stride=regular.stride, padding=regular.padding)
+            for key in {"bias", "weight_fraction", "bias_fraction"} & set(options):
+                options[key] = np.tile(options[key], regular.columns.result)
         else:
             weights = weights.transpose(0, 3, 1, 2)
             options.update(stride=node.stride, padding=(top, bottom, left, right), groups=node.groups, dilation=node.dilation)
@@ -154,8 +157,7 @@ class Builder:
     @_make.register
     def _(self, node: MaxPool):
         self._equal(node)
-        results = self.graph.shape(node.output)[:2]
-        pool = {"pool": node.window, "pool_stride": tuple(s if n > 1 else 1 for s, n in zip(node.stride, results, strict=True))}
+        pool = {"pool": node.window, "pool_stride": window_strides(self.graph, node)}
         maker = None if self._fusing is None else self._fusing.pools.get(node.name)
         if isinstance(maker, Conv):
             return self._convolve(maker, self._name(node, (maker.name, node.name)), act=_act(maker.activation), **pool)
@@ -169,8 +171,7 @@ class Builder:
     def _(self, node: AveragePool):
         self._equal(node)
         top, left, bottom, right = node.padding
-        stride = tuple(s if n > 1 else 1 for s, n in zip(node.stride, self.graph.shape(node.output)[:2], strict=True))
-        return self.network.average(self._name(node), self.values[node.inputs[0]], tuple(node.window), stride=stride,
+        return self.network.average(self._name(node), self.values[node.inputs[0]], tuple(node.window), stride=window_strides(self.graph, node),
                                     padding=(top, bottom, left, right))
 
     @_make.register

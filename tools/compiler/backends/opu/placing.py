@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where the tensors of a compiled network lie, as layouts of the graph's tensors."""
-from math import prod
-
 from .....gateware.cores.opu.types import SLOT
 from ...layout import Digit, Layout
 
-__all__ = ["folded_layout", "layout_of"]
+__all__ = ["grid_layout", "layout_of"]
 
 
 def layout_of(placed, shape):
@@ -18,7 +16,7 @@ def layout_of(placed, shape):
     channels = _channels(buffer, slot, size, tensor.each if tensor.pieces > 1 else tensor.channels)
     start = placed.address + (buffer.at(0) - buffer.base) * 64
     parts = {0: [], 1: [channels], 2: [rows, channels], 3: [rows, columns, channels]}[len(shape)]
-    if prod(shape) != prod(shape[len(shape) - len(parts):]) or _sizes(tensor, len(shape)) != tuple(shape):
+    if _sizes(tensor, len(shape)) != tuple(shape):
         # Another shape of the same elements: digits of one axis count all of them.
         if len(shape) != 1 or (tensor.pieces > 1 and tensor.channels % tensor.each):
             return None
@@ -37,17 +35,23 @@ def _channels(buffer, slot, size, each):
     """Digits of the channels: maps, pieces that share one, channels of a piece."""
     tensor, digits = buffer.tensor, []
     if tensor.maps > 1:
-        digits.append((tensor.maps, buffer.mem_h * buffer.row_slots * slot))
+        digits.append((tensor.maps, buffer.map_slots * slot))
     if tensor.shares > 1:
-        digits.append((tensor.shares, buffer.mem_w * slot))
+        digits.append((tensor.shares, buffer.line_slots * slot))
     return [*digits, (each, size)]
 
 
-def folded_layout(placed, shape, fold):
-    """Layout of an input of ``shape`` (rows, columns, channels) that lies folded."""
+def grid_layout(placed, shape, grid):
+    """Layout of a tensor of ``shape`` (rows, columns, channels) whose positions share slots."""
     buffer, size = placed.buffer, placed.bits // 8
-    slot, (rows, columns, _), (down, across) = SLOT * size, fold.shape, fold.stride
+    slot, (rows, columns, _), (down, across) = SLOT * size, grid.shape, grid.block
     start = placed.address + (buffer.at(0) - buffer.base) * 64
-    digits = (Digit(0, buffer.images, buffer.image_slots * slot), Digit(1, rows, buffer.row_slots * slot), Digit(1, down, across * shape[2] * size),
-              Digit(2, columns, slot), Digit(2, across, shape[2] * size), Digit(3, shape[2], size))
-    return Layout(start, (buffer.images, *shape), f"int{placed.bits}", digits, (0, *fold.phase, 0))
+    each = buffer.tensor.each
+    if shape[2] >= each:                    # positions in pieces of their own
+        pieces = shape[2] // each
+        column, channels = pieces * buffer.line_slots * slot, [Digit(3, pieces, buffer.line_slots * slot), Digit(3, each, size)]
+    else:
+        column, channels = shape[2] * size, [Digit(3, shape[2], size)]
+    digits = [Digit(0, buffer.images, buffer.image_slots * slot), Digit(1, rows, buffer.row_slots * slot), Digit(1, down, across * column),
+              Digit(2, columns, slot), Digit(2, across, column), *channels]
+    return Layout(start, (buffer.images, *shape), f"int{placed.bits}", tuple(digits), (0, *grid.phase, 0))

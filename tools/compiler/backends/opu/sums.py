@@ -18,22 +18,24 @@ def partial_sums(graph, form, node, values):
     top, bottom, left, right = layer.padding
     padded = np.pad(source, ((0, 0), (top, bottom), (left, right), (0, 0)))
     shape = len(values), layer.rows, layer.columns, layer.result.channels
-    total = np.zeros(shape) + (0.0 if node.bias is None else node.bias)
+    total = np.zeros(shape) + (0.0 if node.bias is None else np.tile(node.bias, shape[3] // len(node.bias)))
     runs = runs_of_channels(layer)
     for parts in zip_longest(*(products_of_taps(layer, padded, weights, *run) for run in runs)):
         for (first, last, _), part in zip(runs, parts, strict=True):
             if part is not None:
                 total[..., first:last] += part
-        yield total.reshape(len(values), *graph.shape(node.output)).copy()
+        yield total.reshape(len(values), *graph.shape(node.output)).copy()      # columns of a block lie one after the other
 
 
 def _layer(form, node, source):
     """The kernel library's layer of a node, its source folded, and its weights [out, in / groups, rows, columns]; the layer's own are
     zero."""
-    network, fold = Network(), form.folds.get(node.inputs[0])
+    network, grid = Network(), form.grids.get(node.inputs[0])
+    regular = form.regular(node) if isinstance(node, Conv) else None
     options = {"weight_fraction": 0, "fraction": 0, "split": node.output in form.split}
-    if isinstance(node, Conv) and fold is not None:
-        source, weights = fold.input(source), fold.weights(node.weights)
+    if regular is not None:
+        source, weights = source if grid is None else grid.pack(source), regular.weights(node.weights, node.groups)
+        options.update(stride=regular.stride, padding=regular.padding)
     elif isinstance(node, Conv):
         top, left, bottom, right = node.padding
         weights = node.weights.transpose(0, 3, 1, 2)

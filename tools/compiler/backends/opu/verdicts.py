@@ -28,7 +28,7 @@ from ...graph import (
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
 from .form import map_shape
 
-__all__ = ["constant_of", "is_positive", "slice_kernel", "verdict"]
+__all__ = ["constant_of", "is_positive", "slice_kernel", "verdict", "window_strides"]
 
 _MOST_STRIDE, _MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION = 7, 15, 1023, 15, 127, 15
 #: Taps of which at most one has a weight that is not zero, of a slice.
@@ -157,14 +157,17 @@ def is_positive(graph, name):
     return isinstance(node, Softmax) and not node.log
 
 
-def _strides(graph, node):
-    """Strides of a window, 1 along an axis where there is one result only."""
-    return tuple(s if n > 1 else 1 for s, n in zip(node.stride, graph.shape(node.output)[:2], strict=True))
+def window_strides(graph, node):
+    """Strides of a pooling's window; one that is larger than the machine's is as good as its largest where there is one result only."""
+    shape, results = graph.shape(node.inputs[0]), graph.shape(node.output)
+    lengths = [shape[a] + node.padding[a] + node.padding[a + 2] for a in (0, 1)]
+    return tuple(_MOST_STRIDE if s > _MOST_STRIDE and n == 1 and k + _MOST_STRIDE > length else s
+                 for s, n, k, length in zip(node.stride, results[:2], node.window, lengths, strict=True))
 
 
 @_judge.register
 def _(node: MaxPool, graph):
-    reasons = _limits(("window", node.window, 1, _MOST_POOL), ("stride", _strides(graph, node), 1, _MOST_STRIDE),
+    reasons = _limits(("window", node.window, 1, _MOST_POOL), ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
                       ("padding", node.padding, 0, _MOST_PADDING), ("dilation", node.dilation, 1, 1))
     if any(node.padding) and not is_positive(graph, node.inputs[0]):
         reasons.append(f"padding {node.padding} around values that may be negative, this machine pads with zeros")
@@ -173,7 +176,7 @@ def _(node: MaxPool, graph):
 
 @_judge.register
 def _(node: AveragePool, graph):
-    reasons = _limits(("window", node.window, 1, _MOST_TAPS), ("stride", _strides(graph, node), 1, _MOST_STRIDE),
+    reasons = _limits(("window", node.window, 1, _MOST_TAPS), ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
                       ("padding", node.padding, 0, _MOST_PADDING))
     if any(node.padding) and not node.include_padding:
         reasons.append(f"padding {node.padding} that does not count, this machine counts it")
@@ -195,10 +198,10 @@ def _(node: Reduce, graph):
 def _(node: Reshape, graph):
     source, result = graph.shape(node.inputs[0]), graph.shape(node.output)
     flat = len(result) == 1 and all(isinstance(reader, Dense) for reader in graph.readers(node.output)) and node.output not in graph.kept()
-    first = graph.maker(node.inputs[0]) is None and len(graph.readers(node.inputs[0])) == 1 and node.inputs[0] not in graph.kept()
+    first = len(source) == 1 and graph.maker(node.inputs[0]) is None and len(graph.readers(node.inputs[0])) == 1 and node.inputs[0] not in graph.kept()
     if map_shape(source) == map_shape(result) or flat or (first and _regular(map_shape(result))):
         return _YES
-    return Verdict(HOST, f"reshape of {source} to {result}, this machine flattens for dense layers, shapes its inputs, and drops axes of length 1")
+    return Verdict(HOST, f"reshape of {source} to {result}, this machine flattens for dense layers, shapes inputs that are vectors, and drops axes of length 1")
 
 
 def _regular(shape):

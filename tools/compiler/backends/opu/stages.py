@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A network that main memory does not hold as a whole, in stages that it holds one after the other."""
+from dataclasses import dataclass, field
+
+from ...graph import Graph, Port
+from ...quantised import Quantised
+from ..base import LoweringError
+
+__all__ = ["Stage", "stages"]
+
+
+@dataclass(eq=False)
+class Stage(Graph):
+    """Part of a graph; ``cuts``: names of its inputs that are no inputs of the network."""
+    cuts: frozenset = field(default_factory=frozenset)
+
+
+def _part(quantised, first, last):
+    """Quantised of nodes ``first`` to ``last`` (exclusive): what it reads from before is an input, what is read behind it an output."""
+    graph = quantised.graph
+    nodes = graph.nodes[first:last]
+    made = {node.output for node in nodes}
+    wanted = graph.kept() | {name for node in graph.nodes[last:] for name in node.inputs}
+    given = {port.tensor: port for port in graph.inputs}
+    names = dict.fromkeys(name for node in nodes for name in node.inputs if name not in made and graph.tensors[name].data is None)
+    kept = {port.tensor: port for port in graph.outputs}
+
+    def port(name):
+        shape = graph.shape(name)
+        return Port(name, name, tuple(range(len(shape))), shape)
+
+    part = Stage(graph.name, [given.get(name) or port(name) for name in names],
+                 [kept.get(node.output) or port(node.output) for node in nodes if node.output in wanted], nodes,
+                 {name: graph.tensors[name] for node in nodes for name in (*node.inputs, node.output)}, frozenset(set(names) - set(given)))
+    return Quantised(graph=part, scales={name: scale for name, scale in quantised.scales.items() if name in part.tensors},
+                     layers={node.name: quantised.layers[node.name] for node in nodes if node.name in quantised.layers})
+
+
+def stages(quantised, lower):
+    """The fewest parts, one after the other, that ``lower`` (Quantised -> Lowered) takes; the whole if it takes that.
+
+    Raises
+    ------
+    LoweringError
+        A node that memory does not hold even by itself.
+    """
+    nodes, found, first = quantised.graph.nodes, [], 0
+    try:
+        lower(quantised)
+        return [quantised]
+    except LoweringError:
+        pass
+    while first < len(nodes):
+        good, last, refused = None, first + 1, None
+        while last <= len(nodes):
+            part = _part(quantised, first, last)
+            try:
+                lower(part)
+            except LoweringError as error:
+                refused = refused or error
+                # One that does nothing by itself (a reshape) goes with the next.
+                if good is not None or last - first > 2:
+                    break
+            else:
+                good = last, part
+            last += 1
+        if good is None:
+            raise refused
+        found.append(good[1])
+        first = good[0]
+    return found
