@@ -3,15 +3,18 @@
 from dataclasses import dataclass, field
 from itertools import product
 
+from .....gateware.cores.cherry.image import row_words
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
 from ....kernels.cherry.nests import Nests, ProgramSource, TooLarge
 from ....kernels.cherry.tilework import Costs
+from ....kernels.cherry.timing import program_cycles
 from ...layout import dense_layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .bands import rows_apart
 from .emit import Emitter
 from .places import Crowded, allocate
+from .schedule import Timeline, image_cycles, transfer_cycles
 from .transfers import Main, Work
 from .works import Works
 
@@ -98,9 +101,19 @@ class _Lowering:
         bodies = self._bodies()
         lines, programs = [], {}
         entries = []
+        spent, moved, timeline, known, last = {}, {}, Timeline(), {}, None
         for number, step in enumerate(steps):
             text = "\n".join(ProgramSource([bodies[w][b] for w, b in step.bodies], **self.program).text("NAME")[1:])
             name = programs.setdefault(text, f"p{len(programs)}")
+            coming = [t for w in step.works for t in self.made.works[w].incoming] + (self.made.fills if number == 0 else [])
+            leaving = [t for w in step.works for t in self.made.works[w].outgoing]
+            if text not in known:
+                known[text] = program_cycles([bodies[w][b] for w, b in step.bodies], self.params, self.costs) if step.bodies else 0
+            words = 8 + 6 * text.count(".apu") + 2 * text.count(".loop") + text.count("\n")
+            cycles = timeline.step(known[text], sum(map(transfer_cycles, coming)) + (name != last) * image_cycles(words),
+                                   sum(map(transfer_cycles, leaving)), self._prefetched(step, number), self._deferred(steps, number))
+            last = name
+            self._attribute(step, cycles, [*coming, *leaving], spent, moved)
             entries.append(f".step {name}" + " prefetch" * self._prefetched(step, number) + " defer" * self._deferred(steps, number))
             first = [t for t in self.made.fills] if number == 0 else []
             entries += [t.line() for t in (*first, *(t for w in step.works for t in self.made.works[w].incoming),
@@ -109,7 +122,7 @@ class _Lowering:
             lines += [f".program {name}", *text.splitlines()]
         source = "\n".join([*lines, *entries]) + "\n"
         data = assemble_text(SOFTWARE, source, f"{self.graph.name}.s", params=self.params).data
-        return self._result(source, data, steps)
+        return self._result(source, data, spent, moved)
 
     def tight(self):
         """Number of the operation at which the scratchpad is too small, were every work a step; ``None``: it never is."""
@@ -206,7 +219,14 @@ class _Lowering:
         return self.ahead and number < len(steps) - 1 and any(works[w].outgoing for w in steps[number].works) and \
             not any(works[w].at_once for w in steps[number].works) and not any(works[w].ordered for w in steps[number + 1].works)
 
-    def _result(self, source, data, steps):
+    def _attribute(self, step, cycles, transfers, spent, moved):
+        """A step's cycles to the nodes of its bodies, its bytes to the last of them."""
+        nodes = [self.made.works[w].nodes[-1] for w, _ in step.bodies] or [self.made.works[w].nodes[-1] for w in step.works]
+        for node in nodes:
+            spent[node] = spent.get(node, 0) + cycles / len(nodes)
+        moved[nodes[-1]] = moved.get(nodes[-1], 0) + sum(4 * t.rows * row_words(t.fmt, t.cols) for t in transfers if t.op != "fill")
+
+    def _result(self, source, data, spent, moved):
         arrays = {name: Placed(name, dense_layout(address, (1, *self.graph.shape(name)), "float32")) for name, address in self.made.arrays.items()}
         program_at = self.main.take(len(data))
         if self.main.end > self.memory_size:
@@ -220,7 +240,7 @@ class _Lowering:
             for node in work.nodes[-1:]:
                 macs[node] = macs.get(node, 0) + work.macs
         names = {node: work.nodes for work in self.made.works for node in work.nodes[-1:]}
-        layers = [LayerSpan(node, tuple(names[node]), None, None, macs[node], 0, 0) for node in names]
+        layers = [LayerSpan(node, tuple(names[node]), None, None, macs[node], int(spent.get(node, 0)), moved.get(node, 0)) for node in names]
         params = {"contexts": self.params["contexts"], "log_mem": self.params["log_mem"], "imem": self.params["imem"]}
         return Lowered(program=bytes(data), text=source, program_at=program_at, registers={"program_address": program_at, "program_length": len(data)},
                        constants=self.main.constants, inputs=inputs, outputs=outputs, tensors=arrays, memory=self.main.end, layers=layers, params=params)
