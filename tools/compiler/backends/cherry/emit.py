@@ -8,7 +8,6 @@ import numpy as np
 from ....kernels.cherry.tilework import Products, chain, products, reduce
 from ....kernels.cherry.views import View
 from .machine import Chain, Operation, PairProduct, Product, Ref, Window
-from .places import borders
 
 __all__ = ["Cut", "Emitter", "cuts", "packed_weights"]
 
@@ -105,10 +104,22 @@ class Emitter:
     def parts(self, parts):
         return [part if isinstance(part, str) else (part[0], self.view(part[1])) for part in parts]
 
-    def around(self, value, filler):
-        """What lies around a value; ``filler``: Ref of one element."""
-        for view in borders(value, self.places[value]):
+    def within(self, places):
+        """The same with other places for some values."""
+        return Emitter(self.nests, self.costs, {**self.places, **places})
+
+    def fill(self, views, filler):
+        """Writes one element everywhere."""
+        for view in views:
             chain(self.nests, view, [("OUTPUT", self.view(filler))])
+
+    def slide(self, value, before, after, first, end):
+        """Moves rows [``first``, ``end``) of a value from one place to another ahead of it, which it may overlap."""
+        shift = (before.lead - after.lead) // before.strides[0]
+        count = end - first if end - first <= shift else 1
+        for row in range(first, end, count):
+            there = Ref.of(value).part((row, 0, 0), (min(count, end - row), *value.shape[1:]))
+            chain(self.nests, after.view(there), [("OUTPUT", before.view(there))])
 
     def operation(self, operation, cut=None, weights=None):
         """``cut``, ``weights``: of a convolution, the part of it and the buffer of its weights."""

@@ -76,7 +76,7 @@ def _joined(first, chain, done):
             parts.append(f"copy {register}, {held}")
     first.parts = [*first.parts, *parts]
     first.out = chain.out
-    first.nodes = tuple(dict.fromkeys([*getattr(first, "nodes", (first.node,)), *getattr(chain, "nodes", (chain.node,))]))
+    first.joined = tuple(name for name in dict.fromkeys((*first.nodes, *chain.joined)) if name != chain.node)
     first.node = chain.node
     return True
 

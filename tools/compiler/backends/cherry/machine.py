@@ -80,9 +80,15 @@ class Ref:
 
 @dataclass(eq=False, kw_only=True)
 class Operation:
-    """One use of a kernel. ``node``: name of the graph's node; ``out``: Ref that it writes."""
+    """One use of a kernel. ``node``: name of the graph's node; ``joined``: of those whose work it does, too; ``out``: Ref that it writes."""
     node: str
     out: Ref
+    joined: tuple = ()
+
+    @property
+    def nodes(self):
+        """Names of all its nodes, its own last."""
+        return (*self.joined, self.node)
 
     def refs(self):
         """What it reads, as Refs."""

@@ -8,9 +8,16 @@ from ....kernels.cherry.views import View
 from ..base import LoweringError
 from .machine import Ref, Value
 
-__all__ = ["Buffer", "Place", "allocate", "geometry"]
+__all__ = ["Buffer", "Crowded", "Place", "allocate", "borders", "edges", "geometry"]
 
 TILE = 4
+
+
+class Crowded(LoweringError):
+    """Too many elements at a time, in ``step``."""
+    def __init__(self, step, text):
+        super().__init__(text)
+        self.step = step
 
 
 @dataclass(eq=False)
@@ -75,6 +82,25 @@ def borders(value: Value, place: Place):
     return found
 
 
+def edges(value: Value, place: Place, low, high, sides):
+    """Views of what lies around rows [``low``, ``high``) of a value: rows of its border, and ``sides``, where they are wanted."""
+    rows, columns, _ = value.shape
+    _, left, _, right = value.border
+    row, pitch, _ = place.strides
+    begin = place.buffer.address + place.lead
+
+    def pixels(at, height, width):
+        return View(begin + at, (height, width, pitch), (row, pitch, 1))
+    found = [pixels(first * row, end - first, columns) for first, end in ((low, min(0, high)), (max(rows, low), high)) if end > first]
+    if sides and left:
+        found.append(pixels(low * row - left * pitch, 1, left))
+    if sides and high - low > 1 and row > columns * pitch:
+        found.append(pixels(low * row + columns * pitch, high - low - 1, row // pitch - columns))
+    if sides and right:
+        found.append(pixels((high - 1) * row + columns * pitch, 1, right))
+    return found
+
+
 def allocate(buffers, elements):
     """Gives addresses, so that buffers needed in the same step lie apart; raises LoweringError where they do not fit."""
     for key in (lambda b: (-b.size, b.first), lambda b: (b.first, -b.size), lambda b: (b.first - b.last, -b.size)):
@@ -82,7 +108,7 @@ def allocate(buffers, elements):
             return
     step, needed, most = _peak(buffers)
     names = ", ".join(f"{b.what} {b.size:,}" for b in most[:4])
-    raise LoweringError(f"step {step} needs {needed:,} elements of the scratchpad at a time, there are {elements:,}: {names}")
+    raise Crowded(step, f"step {step} needs {needed:,} elements of the scratchpad at a time, there are {elements:,}: {names}")
 
 
 def _first_fit(buffers, elements):

@@ -1,106 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Works: what one program can do at least, with the buffers that it takes and what DMA brings before it and takes away after it."""
-from dataclasses import dataclass, field
-
+"""Operations as works: where their values lie, what DMA brings for them and takes away."""
 import numpy as np
 
-from ....kernels.cherry.stored import from_array
+from .bandworks import BandWorks
 from .decompose import streamed
 from .emit import cuts, packed_weights
 from .machine import Chain, Product, Ref, Regroup, Value
-from .places import Buffer, Place, geometry
+from .places import Buffer, Place, borders, geometry
+from .transfers import MOST, Transfer, Work, moved, whole
 
-__all__ = ["Main", "Transfer", "Work", "Works"]
-
-#: Columns of a descriptor's row, at most.
-_MOST = 65535
+__all__ = ["Works"]
 
 
-class Main:
-    """Main memory from an address on, taken piece by piece.
-
-    Attributes
-    ----------
-    constants : list of (address, uint8 array, what it is); ``end``: the first free address
-    """
-    def __init__(self, start=0):
-        self.constants, self.end = [], start
-
-    def take(self, size):
-        address, self.end = self.end, self.end + (size + 63 & ~63)
-        return address
-
-    def hold(self, elements, fmt, what):
-        """The address of a row of constant elements."""
-        data = from_array(elements.reshape(1, -1), fmt).astype("<u4").view(np.uint8).ravel()
-        address = self.take(data.size)
-        self.constants.append((address, data, what))
-        return address
-
-
-@dataclass
-class Transfer:
-    """A DMA descriptor: ``op`` in, out or fill, ``rows`` x ``cols`` elements at ``offset`` of ``buffer``."""
-    op: str
-    buffer: Buffer
-    offset: int
-    rows: int
-    cols: int
-    fmt: str = "fp32"
-    main: object = 0
-    pitch: int = 0
-    mem_pitch: int = 0
-
-    def line(self):
-        """As assembly source."""
-        mem = self.buffer.address + self.offset
-        if self.op == "fill":
-            return f".fill {self.main} {mem} {self.rows} {self.cols}"
-        spaced = f" pitch={self.pitch} mem_pitch={self.mem_pitch}" if self.rows > 1 else ""
-        return f".{self.op} {self.fmt} {self.main:#x} {mem} {self.rows} {self.cols}{spaced}"
-
-
-@dataclass
-class Work:
-    """``emit(emitter)`` makes its loop nests.
-
-    Attributes
-    ----------
-    nodes : names of the graph's nodes
-    buffers : that its program touches
-    incoming, outgoing : lists of Transfer
-    ordered : what comes in has left with the work before: nothing is prefetched
-    """
-    nodes: tuple
-    emit: object
-    buffers: set = field(default_factory=set)
-    incoming: list = field(default_factory=list)
-    outgoing: list = field(default_factory=list)
-    ordered: bool = False
-    macs: int = 0
-
-
-def _whole(ref):
-    """Whether a Ref is its value as it lies."""
-    return (ref.axes, ref.start, ref.step, ref.shape) == ((0, 1, 2), (0, 0, 0), (1, 1, 1), ref.value.shape)
-
-
-def moved(op, place, shape, main, rows=None):
-    """Transfers of a value whose array lies at ``main`` in fp32, C order; ``rows``: (first, number) of its rows."""
-    height, width, depth = shape
-    first, number = rows or (0, height)
-    row, pixel, _ = place.strides
-    whole = width * depth
-    if pixel == depth or width == 1:
-        if width == 1 and pixel != depth:
-            whole, pixel = depth, depth
-        if whole <= _MOST:
-            return [Transfer(op, place.buffer, place.lead + first * row, number, whole, main=main + 4 * first * whole, pitch=4 * whole, mem_pitch=row)]
-    return [Transfer(op, place.buffer, place.lead + y * row, width, depth, main=main + 4 * y * whole, pitch=4 * depth, mem_pitch=pixel)
-            for y in range(first, first + number)]
-
-
-class Works:
+class Works(BandWorks):
     """Works of a machine's operations, in order.
 
     Parameters
@@ -109,6 +21,7 @@ class Works:
     keep : bool, every tensor of the graph goes to main memory
     most : elements of a part of weights
     spread : pixels lie at pitches that spread tiles over the banks, though that takes room
+    segments : list of (first operation, end, number of bands), of operations that are done in bands
     main : Main
 
     Attributes
@@ -117,10 +30,11 @@ class Works:
     fills : list of Transfer: constants of one element, brought first
     arrays : dict, tensor name -> address of its array in main memory, fp32, C order
     """
-    def __init__(self, machine, params, *, keep, most, spread, main):
+    def __init__(self, machine, params, *, keep, most, spread, main, segments=()):
         self.machine, self.params, self.keep, self.most, self.spread, self.main = machine, params, keep, most, spread, main
         self.works, self.places, self.buffers, self.fills, self.arrays = [], {}, [], [], {}
-        self._weights, self._waiting = {}, []
+        self._weights, self._surrounded = {}, set()
+        self._everything_wanted = [(name, machine.values[name]) for name in (machine.values if keep else machine.outputs)]
         for name, value in machine.inputs.items():
             self.arrays[name] = main.take(4 * value.size)
         self._remaining = {}
@@ -130,8 +44,15 @@ class Works:
         for number, operation in enumerate(machine.operations):
             for ref in operation.refs():
                 self._uses[ref.value] = number
-        for self._number, operation in enumerate(machine.operations):
-            self._operation(operation)
+        begins = {first: (end, bands) for first, end, bands in segments}
+        self._number = 0
+        while self._number < len(machine.operations):
+            if self._number in begins:
+                self._segment(*begins[self._number])
+                self._number = begins[self._number][0]
+            else:
+                self._operation(machine.operations[self._number])
+                self._number += 1
         self._leave_unmade()
 
     def buffer(self, size, what):
@@ -140,18 +61,19 @@ class Works:
         self.buffers.append(found)
         return found
 
-    def place(self, value, work):
-        """Where a value lies; the first that asks brings or surrounds it."""
+    def place(self, value, work, surrounded=True):
+        """Where a value lies; the first that asks brings it, and surrounds it if it is to."""
         if value not in self.places:
             self._lay(value)
             if value.data is not None:
                 self._constant(value, work)
             elif value.name in self.machine.inputs and self.machine.inputs[value.name] is value:
                 work.incoming += moved("in", self.places[value], value.shape, self.arrays[value.name])
-            if any(value.border):
+            if any(value.border) and (surrounded or value.name in self.machine.inputs):
+                self._surrounded.add(value)
                 filler = Ref.of(self._filler(value.around, work))
-                before = work.emit
-                work.emit = lambda emitter: (emitter.around(value, filler), before(emitter))
+                before = work.emit or (lambda emitter: None)
+                work.emit = lambda emitter: (emitter.fill(borders(value, self.places[value]), filler), before(emitter))
         work.buffers.add(self.places[value].buffer)
 
     def _lay(self, value):
@@ -175,8 +97,8 @@ class Works:
             self.fills.append(Transfer("fill", buffer, 0, 1, 1, main=repr(number)))
             return
         data = value.data.ravel()
-        for first in range(0, data.size, _MOST - 15):
-            some = data[first:first + _MOST - 15]
+        for first in range(0, data.size, MOST - 15):
+            some = data[first:first + MOST - 15]
             work.incoming.append(Transfer("in", buffer, first, 1, some.size, "packed", self.main.hold(some, "packed", "constants")))
 
     # Operations
@@ -195,7 +117,7 @@ class Works:
     def _in_place(self, operation):
         """Lets the result lie where an operand does that nothing reads any more."""
         out = operation.out
-        if out.value in self.places or not _whole(out) or self.keep:
+        if out.value in self.places or not whole(out) or self.keep:
             return
         # What leaves for main memory does so after the step, in which the result may be made already.
         lasting = [*self.machine.inputs.values(), *(ref.value for ref in self.machine.outputs.values())]
@@ -204,16 +126,24 @@ class Works:
             others = [r for r in operation.refs() if r.value is value and r is not ref]
             if value not in self.places or value.data is not None or self._uses[value] > self._number or value in lasting:
                 continue
-            if _whole(ref) and ref.shape == out.shape and all(_whole(r) and r.shape == ref.shape for r in others) \
+            if whole(ref) and ref.shape == out.shape and all(whole(r) and r.shape == ref.shape for r in others) \
                     and all(mine <= there for mine, there in zip(out.value.border, value.border, strict=True)) \
                     and (not any(out.value.border) or out.value.around == value.around):
                 self.places[out.value] = self.places[value]
                 return
 
     def _work(self, operation, emit):
-        work = Work(getattr(operation, "nodes", (operation.node,)), emit)
+        work = Work(operation.nodes, emit)
         for ref in (*operation.refs(), operation.out):
             self.place(ref.value, work)
+        return self._append(work)
+
+    def _copied(self, node, source, out):
+        operation = Chain(node=node, out=out, parts=[("OUTPUT", source)])
+        return self._work(operation, lambda emitter: emitter.operation(operation))
+
+    def _append(self, work):
+        work.number = self._number
         self.works.append(work)
         return work
 
@@ -242,28 +172,27 @@ class Works:
         buffer = self.buffer(elements.size, f"weights of {operation.node}")
         self._weights[(shared, number) if shared is not None else key] = buffer
         incoming = []
-        for first in range(0, elements.size, _MOST - 15):
-            some = elements[first:first + _MOST - 15]
+        for first in range(0, elements.size, MOST - 15):
+            some = elements[first:first + MOST - 15]
             incoming.append(Transfer("in", buffer, first, 1, some.size, fmt, self.main.hold(some, fmt, f"weights of {operation.node}")))
         return buffer, incoming
 
     def _regroup(self, operation):
         """By way of main memory: out under one shape, in under the other."""
         source, out = operation.source, operation.out
-        if not _whole(source):
-            whole = Ref.of(Value(source.shape))
-            self._work(Chain(node=operation.node, out=whole, parts=[("OUTPUT", source)]),
-                       lambda emitter: emitter.operation(Chain(node=operation.node, out=whole, parts=[("OUTPUT", source)])))
-            source = whole
+        if not whole(source):
+            copied = Ref.of(Value(source.shape))
+            self._copied(operation.node, source, copied)
+            source = copied
         array = self.main.take(4 * source.value.size)
         leaving = Work(operation.node and (operation.node,), lambda emitter: None)
         self.place(source.value, leaving)
         leaving.outgoing += moved("out", self.places[source.value], source.shape, array)
-        self.works.append(leaving)
+        self._append(leaving)
         coming = Work((operation.node,), lambda emitter: None, ordered=True)
         self.place(out.value, coming)
         coming.incoming += moved("in", self.places[out.value], out.shape, array)
-        self.works.append(coming)
+        self._append(coming)
         self._outgoing(operation, coming)
 
     def _wanted(self, value):
@@ -281,10 +210,9 @@ class Works:
 
     def _leave(self, name, ref, work=None):
         """Takes a tensor to main memory: with the work that made it, or copied first where it is seen otherwise than it lies."""
-        if work is None or not _whole(ref):
-            whole = Ref.of(Value(ref.shape))
-            operation = Chain(node=work.nodes[-1] if work else name, out=whole, parts=[("OUTPUT", ref)])
-            work, ref = self._work(operation, lambda emitter: emitter.operation(operation)), whole
+        if work is None or not whole(ref):
+            copied = Ref.of(Value(ref.shape))
+            work, ref = self._copied(work.nodes[-1] if work else name, ref, copied), copied
         self.arrays[name] = self.main.take(4 * ref.value.size)
         work.outgoing += moved("out", self.places[ref.value], ref.shape, self.arrays[name])
 

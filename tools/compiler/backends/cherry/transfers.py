@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Works: what one program can do at least, with the buffers that it takes and what DMA brings before it and takes away after it."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ....kernels.cherry.stored import from_array
+from .places import Buffer
+
+__all__ = ["MOST", "Main", "Transfer", "Work", "moved", "whole"]
+
+#: Columns of a descriptor's row, at most.
+MOST = 65535
+
+
+class Main:
+    """Main memory from an address on, taken piece by piece.
+
+    Attributes
+    ----------
+    constants : list of (address, uint8 array, what it is); ``end``: the first free address
+    """
+    def __init__(self, start=0):
+        self.constants, self.end = [], start
+
+    def take(self, size):
+        address, self.end = self.end, self.end + (size + 63 & ~63)
+        return address
+
+    def hold(self, elements, fmt, what):
+        """The address of a row of constant elements."""
+        data = from_array(elements.reshape(1, -1), fmt).astype("<u4").view(np.uint8).ravel()
+        address = self.take(data.size)
+        self.constants.append((address, data, what))
+        return address
+
+
+@dataclass
+class Transfer:
+    """A DMA descriptor: ``op`` in, out or fill, ``rows`` x ``cols`` elements at ``offset`` of ``buffer``."""
+    op: str
+    buffer: Buffer
+    offset: int
+    rows: int
+    cols: int
+    fmt: str = "fp32"
+    main: object = 0
+    pitch: int = 0
+    mem_pitch: int = 0
+
+    def line(self):
+        """As assembly source."""
+        mem = self.buffer.address + self.offset
+        if self.op == "fill":
+            return f".fill {self.main} {mem} {self.rows} {self.cols}"
+        spaced = f" pitch={self.pitch} mem_pitch={self.mem_pitch}" if self.rows > 1 else ""
+        return f".{self.op} {self.fmt} {self.main:#x} {mem} {self.rows} {self.cols}{spaced}"
+
+
+@dataclass
+class Work:
+    """``emit(emitter)`` makes its loop nests.
+
+    Attributes
+    ----------
+    nodes : names of the graph's nodes
+    buffers : that its program touches
+    incoming, outgoing : lists of Transfer
+    ordered : what comes in has left with the work before: nothing is prefetched
+    number : of the operation
+    at_once : what leaves does so before the next program, which may write over it
+    """
+    nodes: tuple
+    emit: object
+    buffers: set = field(default_factory=set)
+    incoming: list = field(default_factory=list)
+    outgoing: list = field(default_factory=list)
+    ordered: bool = False
+    macs: int = 0
+    number: int = 0
+    at_once: bool = False
+
+
+def whole(ref):
+    """Whether a Ref is its value as it lies."""
+    return (ref.axes, ref.start, ref.step, ref.shape) == ((0, 1, 2), (0, 0, 0), (1, 1, 1), ref.value.shape)
+
+
+def moved(op, place, shape, main, rows=None):
+    """Transfers of a value whose array lies at ``main`` in fp32, C order; ``rows``: (first, number) of its rows."""
+    height, width, depth = shape
+    first, number = rows or (0, height)
+    row, pixel, _ = place.strides
+    whole = width * depth
+    if pixel == depth or width == 1:
+        if width == 1 and pixel != depth:
+            whole, pixel = depth, depth
+        if whole <= MOST:
+            return [Transfer(op, place.buffer, place.lead + first * row, number, whole, main=main + 4 * first * whole, pitch=4 * whole, mem_pitch=row)]
+    return [Transfer(op, place.buffer, place.lead + y * row, width, depth, main=main + 4 * y * whole, pitch=4 * depth, mem_pitch=pixel)
+            for y in range(first, first + number)]
