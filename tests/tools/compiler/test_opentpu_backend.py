@@ -101,6 +101,18 @@ def test_steps_of_many_channels_and_a_tensor_added_to_itself():
         assert check(graph, backend_of(preset, **{**overrides, "ub_rows": 512}))
 
 
+@pytest.mark.parametrize("relu", [False, True])
+def test_window_maxima_without_the_extension_over_the_whole_range(relu):
+    backend = backend_of("sim")
+    graph = map_graph(*[lambda b: b.act("relu")] * relu, lambda b: b.add(g.MaxPool, window=(2, 3), stride=(2, 1), padding=(0, 1, 0, 0) if relu else (0,) * 4))
+    assert all(backend.verdict(graph, node).runs for node in graph.nodes)
+    quantised, random = quantised_of(graph, backend), np.random.default_rng(0)
+    lowered, output = backend.lower(quantised), graph.nodes[-1].output
+    for _ in range(8):
+        inputs = {"input_0": random.choice([-128, -127, -1, 0, 1, 126, 127], (1, 5, 6, 3))}
+        assert np.array_equal(run_model(lowered, backend, inputs)[0][output], backend.reference(quantised, inputs)[output])
+
+
 def test_extreme_numbers_saturate_and_sums_wrap():
     graph, backend = map_graph(lambda b: b.conv(4, (3, 3), padding=(0, 0, 0, 0))), backend_of()
     quantised = quantised_of(graph, backend)
@@ -150,7 +162,7 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
 
 @pytest.mark.parametrize(("answer", "reason", "step", "options"), [
     ("no", "a build with ext_norm", lambda b: b.conv(4, (3, 3)), {"preset": "sim-plain"}),
-    ("no", "wants a build with ext_pool", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1)), {"preset": "sim"}),
+    ("no", "it wants ext_pool, or a relu in front", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(0, 1, 0, 0)), {"preset": "sim"}),
     ("host", "dilation (2, 1) of a window, 1 is taken", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), dilation=(2, 1)), {}),
     ("host", "window (16, 1), up to 15 x 15 are taken", lambda b: b.add(g.MaxPool, window=(16, 1), stride=(1, 1)), {"shape": (20, 2, 2)}),
     ("host", "padding (2, 0, 0, 0) as wide as the window", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(2, 0, 0, 0)), {}),
