@@ -51,6 +51,8 @@ SPACE = ParameterSpace("opentpu", (
               doc="reset value of cfg_norm; without ext_norm the normalisation that is wired in"),
 ), (
     Preset("85f-8x8", {"n": 8, "ub_rows": 8192, "acc_rows": 1024}, default=True),
+    Preset("85f-8x8-conv", {"n": 8, "ub_rows": 8192, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
+           doc="strided convolutions and max pooling, for networks of them"),
     Preset("85f-12x12", {"n": 12, "ub_rows": 4096, "acc_rows": 1024}),
     Preset("85f-16x16", {"n": 16, "ub_rows": 4096, "acc_rows": 1024, "multiplier": "dsp_pair"},
            doc="two products from each of 128 DSPs"),

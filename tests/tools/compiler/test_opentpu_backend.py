@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OpenTPU's back end: the golden model gives what plain numpy gives, every tensor, on every build."""
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from networks import graphs
-from opentpu_networks import backend_of, differences
+from networks import NETWORKS, Builder, graphs
+from opentpu_networks import backend_of, differences, fused, quantised_of, run_model, whole_inputs
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
@@ -52,3 +53,170 @@ def test_every_kind_equals_the_golden_model(kind, build, data):
 def test_random_networks_equal_the_golden_model(build, graph, seed):
     preset, overrides = BUILDS[build]
     check(graph, backend_of(preset, **overrides), seed)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("name", ["resnet8", "ds_cnn", "mobilenet", "autoencoder"])
+def test_small_variants_of_well_known_networks(name, build):
+    preset, overrides = BUILDS[build]
+    backend, graph = backend_of(preset, **{**overrides, **({"ub_rows": 256} if build == "tight" else {})}), fused(NETWORKS[name][1](0))
+    assert all(backend.verdict(graph, node).runs for node in graph.nodes)
+    assert check(graph, backend)
+
+
+#: Cycles that a network takes at most on the board, and that an estimate must therefore say.
+CYCLES = {"resnet8": 245_000, "ds_cnn": 92_000, "mobilenet": 385_000, "autoencoder": 215_000}
+
+
+@pytest.mark.parametrize("name", CYCLES)
+def test_whole_networks(name):
+    backend, graph = backend_of("85f-8x8-conv"), fused(NETWORKS[name][0](0))
+    bad, _, lowered = differences(graph, backend, keep=False)
+    assert not bad and sum(layer.cycles for layer in lowered.layers) < CYCLES[name]
+    macs = {layer.name: layer.macs for layer in lowered.layers}
+    assert all(macs[node.name] == graph.macs(node) for node in graph.nodes)
+    assert lowered.layers[-1].end == len(lowered.program) and all(layer.bytes > 0 for layer in lowered.layers)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["resnet8", "mobilenet"])
+def test_a_network_that_exceeds_the_unified_buffer(name):
+    backend, graph = backend_of("85f-8x8-conv", ub_rows=1024), fused(NETWORKS[name][0](0))
+    for keep in (False, True):
+        assert not differences(graph, backend, keep=keep)[0]
+
+
+def map_graph(*steps, shape=(5, 6, 3)):
+    """A chain of ``steps``, functions of a builder."""
+    b = Builder("one", shape)
+    for step in steps:
+        step(b)
+    return b.finish()
+
+
+def test_steps_of_many_channels_and_a_tensor_added_to_itself():
+    graph = map_graph(lambda b: b.conv(20, (3, 3), stride=(2, 1)), lambda b: b.add(g.Binary, b.here, b.here, function="sub"),
+                      lambda b: b.add(g.Concat, b.here, b.here, "conv_0:0", axis=2), lambda b: b.conv(5, (1, 1)))
+    for preset, overrides in BUILDS.values():
+        assert check(graph, backend_of(preset, **{**overrides, "ub_rows": 512}))
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_window_maxima_without_the_extension_over_the_whole_range(relu):
+    backend = backend_of("sim")
+    graph = map_graph(*[lambda b: b.act("relu")] * relu, lambda b: b.add(g.MaxPool, window=(2, 3), stride=(2, 1), padding=(0, 1, 0, 0) if relu else (0,) * 4))
+    assert all(backend.verdict(graph, node).runs for node in graph.nodes)
+    quantised, random = quantised_of(graph, backend), np.random.default_rng(0)
+    lowered, output = backend.lower(quantised), graph.nodes[-1].output
+    for _ in range(8):
+        inputs = {"input_0": random.choice([-128, -127, -1, 0, 1, 126, 127], (1, 5, 6, 3))}
+        assert np.array_equal(run_model(lowered, backend, inputs)[0][output], backend.reference(quantised, inputs)[output])
+
+
+def test_extreme_numbers_saturate_and_sums_wrap():
+    graph, backend = map_graph(lambda b: b.conv(4, (3, 3), padding=(0, 0, 0, 0))), backend_of()
+    quantised = quantised_of(graph, backend)
+    integer, inputs = quantised.layers["conv_0"], {"input_0": np.full((1, 5, 6, 3), -128)}
+    integer.weights[:] = -128
+    for bias, shift, wanted in ((0, 0, 127), (-(27 << 14), 0, 0), (-(28 << 14), 7, -128), (-(27 << 14) - 64, 7, 0), (-(27 << 14) - 65, 7, -1)):
+        integer.bias, integer.shift = np.full(4, bias), np.full(4, shift)
+        tensors, _ = run_model(backend.lower(quantised), backend, inputs)
+        assert (tensors["conv_0:0"] == wanted).all() and (backend.reference(quantised, inputs)["conv_0:0"] == wanted).all()
+
+
+@pytest.mark.parametrize("limit", [0.5, 3.0, 6.0, 6.35, 9.0])
+def test_a_clip_is_exact_at_any_scale(limit):
+    graph = map_graph(lambda b: b.conv(5, (1, 1)), lambda b: b.act("clip", low=0.0, high=limit))
+    bad, tensors, lowered = differences(graph, backend_of())
+    assert not bad and tensors["activation_1:0"].max() <= min(127, round(limit / 0.05)) and tensors["activation_1:0"].min() >= 0
+    assert lowered.text.count("ACT") == (2 if limit < 6.35 else 0) * 2 + 4
+
+
+def test_shifts_of_a_block_must_be_equal():
+    graph, backend = map_graph(lambda b: b.conv(5, (1, 1))), backend_of()
+    quantised = quantised_of(graph, backend)
+    quantised.layers["conv_0"].shift[1] += 1
+    with pytest.raises(ValueError, match="shifts .*: those of 4 channels must be equal"):
+        backend.lower(quantised)
+
+
+def test_memory_that_does_not_hold_it_is_said():
+    graph, backend = map_graph(lambda b: b.conv(64, (3, 3)), shape=(5, 6, 16)), backend_of(memory_size=4096)
+    with pytest.raises(LoweringError, match=r"the network takes \d+ bytes of main memory, there are 4096; largest: program, \d+ bytes"):
+        backend.lower(quantised_of(graph, backend))
+
+
+def test_text_is_the_program_in_assembly():
+    from quintet.gateware.cores.opentpu.software import SOFTWARE
+    from quintet.gateware.isa.asm import assemble_text
+    graph, backend = map_graph(lambda b: b.conv(5, (3, 3), stride=(2, 2)), lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1))), backend_of()
+    lowered = backend.lower(quantised_of(graph, backend))
+    assert assemble_text(SOFTWARE, lowered.text, params=backend.params).data == lowered.program
+
+
+def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
+    graph, backend = map_graph(*steps, shape=shape), backend_of(preset)
+    verdict = backend.verdict(graph, graph.nodes[-1])
+    assert (verdict.answer, verdict.runs) == (answer, False) and reason in verdict.reason, verdict
+
+
+@pytest.mark.parametrize(("answer", "reason", "step", "options"), [
+    ("no", "a build with ext_norm", lambda b: b.conv(4, (3, 3)), {"preset": "sim-plain"}),
+    ("no", "it wants ext_pool, or a relu in front", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(0, 1, 0, 0)), {"preset": "sim"}),
+    ("host", "dilation (2, 1) of a window, 1 is taken", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), dilation=(2, 1)), {}),
+    ("host", "window (16, 1), up to 15 x 15 are taken", lambda b: b.add(g.MaxPool, window=(16, 1), stride=(1, 1)), {"shape": (20, 2, 2)}),
+    ("host", "padding (2, 0, 0, 0) as wide as the window", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(2, 0, 0, 0)), {}),
+    ("host", "count_include_pad", lambda b: b.add(g.AveragePool, window=(2, 2), stride=(1, 1), padding=(1, 0, 0, 0), include_padding=False), {}),
+    ("host", "slope 1.5 of a leaky relu, 0 to 1 are taken", lambda b: b.act("leaky", alpha=1.5), {}),
+    ("host", "clip from -1.0, taken from 0", lambda b: b.act("clip", low=-1.0, high=1.0), {}),
+    ("host", "sigmoid: no table of the machine's is fine enough", lambda b: b.act("sigmoid"), {}),
+    ("host", "mul of two tensors; add and sub are taken", lambda b: b.add(g.Binary, b.here, b.here, function="mul"), {}),
+    ("host", "constant of shape (5, 6, 3), one number or one a channel are taken",
+     lambda b: b.add(g.Binary, b.here, b.constant(np.ones((5, 6, 3))), function="add"), {}),
+    ("host", "a constant divided by a tensor", lambda b: b.add(g.Binary, b.constant(np.ones(3)), b.here, function="div"), {}),
+    ("host", "shapes (5, 6, 3) and (1, 1, 3), equal ones are taken", lambda b: b.add(g.Binary, b.here, b.global_average(), function="add"), {}),
+    ("host", "axis 0, the last one (channels) is taken", lambda b: b.add(g.Concat, b.here, b.here, axis=0), {}),
+    ("host", "padding with 1.0, 0 is taken", lambda b: b.add(g.Pad, before=(1, 0, 0), after=(0, 0, 0), value=1.0), {}),
+    ("host", "rows and columns of a map are padded", lambda b: b.add(g.Pad, before=(0, 0, 1), after=(0, 0, 0)), {}),
+    ("host", "max over axes (0,), a mean over rows and columns is taken", lambda b: b.add(g.Reduce, function="max", axes=(0,)), {}),
+    ("host", "would change their channels", lambda b: b.add(g.Reshape, shape=(9, 10)), {}),
+    ("host", "5 channels do not fill blocks of whole vectors", lambda b: b.add(g.Reshape, shape=(30,)), {"shape": (2, 3, 5)}),
+    ("host", "exponentials", lambda b: b.add(g.Softmax), {}),
+    ("host", "a product of two activations", lambda b: b.add(g.MatMul, b.here, b.add(g.Transpose, order=(1, 0))), {"shape": (3, 4)}),
+    ("host", "gates want sigmoid and tanh", lambda b: b.lstm(3), {"shape": (3, 4)}),
+])
+def test_refusals_say_what_is_taken_instead(answer, reason, step, options):
+    refused(answer, reason, step, **options)
+
+
+def test_inputs_layouts_and_zeros_leave_other_bytes_alone():
+    graph, backend = map_graph(lambda b: b.conv(4, (3, 3), stride=(2, 2))), backend_of()
+    lowered = backend.lower(quantised_of(graph, backend))
+    (at, size), placed = lowered.zeros[0], lowered.inputs["input_0"].layout
+    assert at <= placed.first and placed.end <= at + size and len(np.unique(placed.offsets())) == 5 * 6 * 3
+    assert lowered.params == {key: backend.params[key] for key in lowered.params} and lowered.images == 1
+    inputs = whole_inputs(graph)
+    first, _ = run_model(lowered, backend, inputs)
+    assert np.array_equal(first["input_0"], inputs["input_0"])
+
+
+@pytest.mark.long
+def test_a_virtual_board_gives_the_same_in_the_cycles_that_were_estimated():
+    from quintet.tools.targets import open_target
+    backend, machine = backend_of("85f-8x8-conv"), open_target("sim:ulx3s-85f/opentpu?preset=85f-8x8-conv")
+    for name in CYCLES:
+        graph = fused(NETWORKS[name][0](0))
+        quantised, inputs = quantised_of(graph, backend), whole_inputs(graph)
+        lowered = backend.lower(quantised)
+        machine.reset_core()
+        memory = machine.board.chip
+        memory[:lowered.memory] = 0
+        for at, data, _ in [*lowered.constants, (0, np.frombuffer(lowered.program, np.uint8), "program")]:
+            memory[at:at + data.size] = data
+        for tensor, placed in lowered.inputs.items():
+            placed.layout.write(memory, inputs[tensor].astype(np.int8))
+        outcome = machine.run(lowered.registers)
+        wanted = backend.reference(quantised, inputs)
+        for tensor, placed in lowered.outputs.items():
+            assert np.array_equal(placed.layout.read(memory[:lowered.memory]), wanted[tensor]), name
+        assert abs(sum(layer.cycles for layer in lowered.layers) / outcome.counters["cycles"] - 1) < 0.03, name

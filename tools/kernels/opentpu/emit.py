@@ -125,7 +125,7 @@ class Emitter:
             base = plan.base[name]
             return lambda block, line, place: base + map_.vector(block, line, place)
         parts = plan.parts[number]
-        base = plan.scratch[number, "band", name, part % min(2, len(parts))]
+        base = plan.scratch[number, "band", name, part % plan.bands[number]]
         low, high = needed(step, parts[part], step.sources.index(name), plan.planes)
         size = map_.lead + (high - low) * map_.pitch
         return lambda block, line, place: base + block * size + map_.lead + (line - low) * map_.pitch + place
@@ -143,10 +143,13 @@ class Emitter:
         if places is not None and self._spread(number, step, places):
             return None
         biases = bias_tiles(step.bias, source.n) if step.bias is not None else [None] * len(step.terms)
-        self._fetch(number, step, 0)
+        ahead = plan.bands[number] - 1
         for part, chunk in enumerate(plan.parts[number]):
+            if part == 0 or not ahead:
+                self._fetch(number, step, part)
             self._ask(1)
-            self._fetch(number, step, part + 1)
+            if ahead:
+                self._fetch(number, step, part + 1)
             views = [self._view(number, step, part, name) for name in step.sources]
             self._left = sum(len(terms) for terms in step.terms)
             for block, terms in enumerate(step.terms):

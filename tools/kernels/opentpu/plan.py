@@ -24,6 +24,7 @@ class Plan:
     base : dict, tensor -> first row in the unified buffer; of those alone that stay there
     home : dict, tensor -> first host vector; of those that have a place in main memory
     parts : list, a step's chunks
+    bands : list, how many parts of a step have lines of their sources in the buffer: two, the next part's as well, or one
     scratch : dict, (step, what) -> first row of what a step needs besides: ``("band", source, 0 or 1)`` lines of a source that comes from main
         memory, ``("out", 0 or 1)`` a part of the result on its way there
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
@@ -34,6 +35,7 @@ class Plan:
     base: dict = field(default_factory=dict)
     home: dict = field(default_factory=dict)
     parts: list = field(default_factory=list)
+    bands: list = field(default_factory=list)
     scratch: dict = field(default_factory=dict)
     zeros: int = 0
     ones: int = 0
@@ -50,7 +52,7 @@ def band_size(lines, map_):
     return map_.blocks * (map_.lead + lines * map_.pitch)
 
 
-def _lives(steps, planes, inputs):
+def _lives(steps):
     """Tensor -> (first, last) step at which it is there."""
     lives = {}
     for number, step in enumerate(steps):
@@ -87,7 +89,8 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params):
     rows = params["ub_rows"]
     biased = any(isinstance(step, PoolStep) or step.bias is not None or not all(step.terms) for step in steps)
     plan.ones = min(ONES, rows // 16, max((planes[s.target].down * planes[s.target].pitch for s in steps), default=1)) if biased or steps else 0
-    lives, streamed, most = _lives(steps, planes, inputs), set(), [None] * len(steps)
+    lives, streamed, most = _lives(steps), set(), [None] * len(steps)
+    plan.bands = [2] * len(steps)
     while True:
         plan.parts = [chunks(step, planes, params, limit) for step, limit in zip(steps, most, strict=True)]
         items = [Item(name, planes[name].size, *life) for name, life in lives.items() if name not in streamed]
@@ -114,8 +117,7 @@ def _scratch(number, step, plan, streamed):
     for index, name in enumerate(step.sources):
         if name in streamed and name not in step.sources[:index]:
             size = band_size(band_lines(step, index, plan.parts[number], plan.planes), plan.planes[name])
-            count = min(2, len(plan.parts[number]))
-            items += [Item((number, "band", name, k), size, number, number) for k in range(count)]
+            items += [Item((number, "band", name, k), size, number, number) for k in range(plan.bands[number])]
     if step.target in streamed:
         size = plan.planes[step.target].lead + max(chunk.rows for chunk in plan.parts[number])
         items += [Item((number, "out", k), size, number, number) for k in range(2)]
@@ -129,6 +131,9 @@ def _make_room(item, steps, plan, lives, streamed, most, rows):
         longest = max(chunk.end - chunk.first for chunk in plan.parts[number])
         if longest > 1:
             most[number] = longest // 2
+            return
+        if plan.bands[number] > 1:
+            plan.bands[number] = 1
             return
     present = [name for name, (first, last) in lives.items() if name not in streamed and first <= item.last and item.first <= last]
     if present:

@@ -27,6 +27,10 @@ def test_presets(name):
     assert not values["ext_conv"] and not values["ext_pool"] and values["norm_reset"] == 0
 
 
+def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
+    assert SPACE.resolve("85f-8x8-conv") == {**SPACE.resolve("85f-8x8"), "ext_conv": True, "ext_pool": True}
+
+
 def test_default_and_board_presets():
     assert SPACE.default_preset == "85f-8x8"
     assert [SPACE.preset_for(f) for f in ("85f", "45f", "25f", "up5k", "hx8k", "sim")] == \

@@ -39,7 +39,7 @@ def lower(quantised, params, memory_size, keep=False):
 
 def _lower(quantised, params, memory_size, keep, swap, long):
     graph = quantised.graph
-    made = Steps(quantised, params["n"], swap=swap)
+    made = Steps(quantised, params, swap=swap)
     inputs = [made.root[port.tensor] for port in graph.inputs]
     kept = {made.root[name] for name in graph.kept()} | ({step.target for step in made.steps} & set(graph.tensors) if keep else set())
     try:

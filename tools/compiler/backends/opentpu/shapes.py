@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """In which shape of rows, columns and channels a tensor is stored: reshaping is a matter of addresses."""
-from ...graph import Activation, Affine, Binary, Dense, Reduce, Reshape
+from math import inf
 
-__all__ = ["StoredError", "as_map", "axes_of", "dense_parts", "stored_shapes"]
+from ...graph import Activation, Affine, AveragePool, Binary, Concat, Dense, MaxPool, Pad, Reduce, Reshape
+
+__all__ = ["StoredError", "as_map", "axes_of", "dense_parts", "nonnegative", "stored_shapes"]
 
 
 class StoredError(ValueError):
@@ -129,3 +131,14 @@ def axes_of(shape, parts):
             left.append((size // rest, [(size // rest, stride * rest)], True))
         axes.append(mine)
     return axes[::-1]
+
+
+def nonnegative(graph, name):
+    """Whether no element of a tensor can be negative."""
+    node = graph.maker(name)
+    if node is None:
+        return False
+    if isinstance(node, MaxPool | AveragePool | Reshape | Concat | Pad):
+        return all(nonnegative(graph, source) for source in node.inputs)
+    activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
+    return activation is not None and activation.function in ("relu", "clip", "abs") and activation.low in (0, -inf)

@@ -9,7 +9,7 @@ from quintet.tools.kernels.opentpu.step import PoolStep, Step
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
 from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
-from .shapes import stored_shapes
+from .shapes import nonnegative, stored_shapes
 
 __all__ = ["Steps"]
 
@@ -20,7 +20,7 @@ class Steps:
     Parameters
     ----------
     quantised : Quantised
-    n : side of the array
+    params : build parameters
     swap : bool, a line is a column of the map
 
     Attributes
@@ -29,8 +29,9 @@ class Steps:
     planes : dict, tensor -> Planes without gaps
     root : dict, tensor -> the tensor in whose place it lies
     """
-    def __init__(self, quantised, n, *, swap):
-        self.quantised, self.n, self.swap = quantised, n, swap
+    def __init__(self, quantised, params, *, swap):
+        self.quantised, self.params, self.swap = quantised, params, swap
+        n = self.n = params["n"]
         graph = self.graph = quantised.graph
         self.stored = stored_shapes(graph, n)
         self.steps, self.planes, self.root = [], {}, {}
@@ -153,8 +154,39 @@ class Steps:
         self._add(node, sources, terms, shifts=[shift] * len(terms), stride=self._turned(node.stride))
 
     def _max_pool(self, node, sources):
-        self.steps.append(PoolStep(name=node.name, target=node.output, sources=sources, window=self._turned(node.window), stride=self._turned(node.stride),
-                                   before=self._turned(node.padding[:2]), nodes=(node.name,)))
+        window, stride, before = map(self._turned, (node.window, node.stride, node.padding[:2]))
+        if self.params["ext_pool"]:
+            self.steps.append(PoolStep(name=node.name, target=node.output, sources=sources, window=window, stride=stride, before=before, nodes=(node.name,)))
+            return
+        places = [(line - before[0], place - before[1]) for line in range(window[0]) for place in range(window[1])]
+        channels, positive = self.planes[node.output].channels, nonnegative(self.graph, node.inputs[0])
+        newest = None
+        for number, place in enumerate(places):
+            last = number == len(places) - 1
+            seen = self._between(node, f"seen_{number}") if len(places) > 1 else node.output
+            self._plain(node, sources, copy_terms(channels, 0, channels, self.n, line=place[0], place=place[1]), seen, stride=stride)
+            if newest is not None:
+                seen = self._larger(node, newest, seen, node.output if last else self._between(node, f"largest_{number}"), number, positive)
+            newest = seen
+
+    def _plain(self, node, sources, terms, target, *, bias=None, relu=False, stride=(1, 1)):
+        """A step between others, without a shift."""
+        self.steps.append(Step(name=node.name, target=target, sources=list(sources), terms=terms, shifts=[0] * len(terms), bias=bias, relu=relu,
+                               stride=stride, nodes=(node.name,)))
+
+    def _sum(self, channels, factors_):
+        """Terms of a sum of sources times factors."""
+        parts = [self._copy(channels, factor, source) for source, factor in enumerate(factors_)]
+        return [[term for terms in each for term in terms] for each in zip(*parts, strict=True)]
+
+    def _larger(self, node, a, b, target, number, positive):
+        """The larger of two: a + relu(b - a), the difference in parts that a byte holds."""
+        channels, rests = self.planes[node.output].channels, []
+        for part in range(1 if positive else 3):
+            rests.append(self._between(node, f"more_{number}_{part}"))
+            self._plain(node, [a, b], self._sum(channels, (-1, 1)), rests[-1], bias=self._padded(np.full(channels, -127 * part)), relu=True)
+        self._plain(node, [a, *rests], self._sum(channels, [1] * (1 + len(rests))), target)
+        return target
 
     def _activate(self, node, sources):
         channels, count = self.planes[node.output].channels, self._blocks(node.output)

@@ -2,7 +2,7 @@
 """Which nodes OpenTPU runs, and how; what stands in the way of the others."""
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
-from .shapes import StoredError, axes_of, dense_parts, stored_shapes
+from .shapes import StoredError, axes_of, dense_parts, nonnegative, stored_shapes
 
 __all__ = ["verdict"]
 
@@ -51,15 +51,17 @@ def _binary(graph, node, params):
 def _max_pool(graph, node, params):
     if len(graph.shape(node.output)) != 3:
         return Verdict(HOST, "windows of a sequence, a map's are taken")
-    if not params["ext_pool"]:
-        return Verdict(NO, "max pooling wants a build with ext_pool")
     if node.dilation != (1, 1):
         return Verdict(HOST, f"dilation {node.dilation} of a window, 1 is taken")
     if max(node.window) > _LONGEST_WINDOW or max(node.stride) > 255:
         return Verdict(HOST, f"window {node.window}, up to {_LONGEST_WINDOW} x {_LONGEST_WINDOW} are taken")
     if any(p >= w for p, w in zip(node.padding, node.window * 2, strict=True)):
         return Verdict(HOST, f"padding {node.padding} as wide as the window")
-    return Verdict(NATIVE)
+    if params["ext_pool"]:
+        return Verdict(NATIVE)
+    if any(node.padding) and not nonnegative(graph, node.inputs[0]):
+        return Verdict(NO, f"padding {node.padding} of numbers that may be negative; it wants ext_pool, or a relu in front")
+    return Verdict(DECOMPOSED, "a + relu(b - a) a position of the window; ext_pool does it in one instruction")
 
 
 def _average(graph, node, params):
