@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..evaluate import activate, run_graph
-from ..graph import Activation, AveragePool, Binary, Conv, MatMul, Reduce
-from ..quantised import Integer, Quantised, Scale
+from ..graph import Activation, Conv
+from ..quantised import Quantised, Scale
 from .calibration import check_calibration, fewer
 from .correction import mean_error
 from .equalise import equalised
