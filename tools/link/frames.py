@@ -99,9 +99,8 @@ class Request:
     def __str__(self):
         if self.operation == Operation.IDENTIFY:
             return "identify"
-        name, _, strided = self.operation.name.lower().partition("_")
-        runs = f" in runs of {self.run}, {self.stride} apart," if strided else ""
-        return f"{name} of {self.span} bytes{runs} at {self.address:#010x}"
+        runs = f" in runs of {self.run}, {self.stride} apart," if self.operation.strided and self.run != self.stride else ""
+        return f"{self.operation.name.lower().partition('_')[0]} of {self.span} bytes{runs} at {self.address:#010x}"
 
 
 @dataclass(frozen=True)
