@@ -1,247 +1,114 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of several programs: what the array keeps between them, counters, the common limit, faults, refusals."""
+"""Targets: runs of bytes and fills, on the model, over the link, and as the base class makes them of plain reads and writes."""
+import struct
+import zlib
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
-from quintet.gateware.cores.imagine.params import SPACE
-from quintet.tools import Job, open_target, run_job
-from quintet.tools.errors import JobError
-from quintet.tools.job import Run, Save
-from quintet.tools.kernels.imagine import KernelError, Layer, Resident, write_job
+from quintet.gateware.link.protocol import INFO_ADDRESS
+from quintet.tools.errors import TargetError
+from quintet.tools.link.client import LinkClient
+from quintet.tools.link.device_model import DeviceModel, WordMemory
+from quintet.tools.targets.base import Target, TargetInfo
+from quintet.tools.targets.link import LinkTarget
 from quintet.tools.targets.model import ModelTarget
-from quintet.tools.verify import compare, verify_job
+from tests.tools.link.fake_pipe import FakePipe
 
-PARAMS = SPACE.resolve("sim", {"rows": 4, "cols": 2, "reg_width": 16, "depth": 512})
-TARGET = "model:imagine?rows=4&cols=2&depth=512"
-
-
-def layer():
-    rng = np.random.default_rng(4)
-    return Layer(rng.integers(-900, 900, (6, 40)), rng.integers(-99, 99, 6), fraction=4, name="one")
+SIZE = 1 << 16
+TEXT = zlib.compress(b'{"board": "fake"}')
 
 
-@pytest.fixture
-def resident(tmp_path):
-    """A job: loader, then the kernel for two vectors; the layer and the vectors."""
-    made, rng = Resident([layer()], PARAMS), np.random.default_rng(5)
-    vectors = [rng.integers(-900, 900, 40) for _ in range(2)]
-    path = write_job(tmp_path, "mine", [made.loader(), *(made.kernel(0, [x]) for x in vectors)], comment="loader, kernels")
-    return path, made, vectors
+class Plain(Target):
+    """Has ``write`` and ``read`` only."""
+    def __init__(self):
+        self.name, self.info, self.memory = "plain", TargetInfo("model", None, {}, SIZE), bytearray(SIZE)
+
+    def write(self, address, data, progress=None):
+        self.memory[address:address + len(data)] = data
+        if progress:
+            progress(len(data), len(data))
+
+    def read(self, address, size, progress=None):
+        return bytes(self.memory[address:address + size])
+
+    read_register = write_register = reset_core = run = None
 
 
-def small_job(*calls, **options):
-    """A job of one program for each list of calls of the assembler, at 0x1000, 0x2000 ...; results at 0x8000."""
-    runs = []
-    for index, names in enumerate(calls):
-        asm = IMAGineAsm()
-        for name in names:
-            getattr(asm, name)()
-        data = b"".join(word.to_bytes(4, "little") for word in asm.words())
-        runs.append(Run(data, 0x1000 * (index + 1), {"output_at": 0x8000 + 64 * index, "output_limit": 0x8040 + 64 * index}))
-    return Job(core="imagine", runs=runs, **options)
+def over_link(version):
+    rom = WordMemory(1024, INFO_ADDRESS)
+    header = struct.pack("<4s2H4s9I16s", b"QNTT", version, 16, b"", 0, 0, SIZE, 0, 0, 0, INFO_ADDRESS + 64, len(TEXT), 1, b"fake")
+    rom.data[:64 + len(TEXT)] = header + TEXT
+    device = DeviceModel([WordMemory(SIZE), rom])
+    return LinkTarget(client=LinkClient(FakePipe(device, line_rate=False), seed=1), name="fake")
 
 
-def test_weights_stay_between_programs(resident):
-    path, made, vectors = resident
-    with open_target(TARGET) as target:
-        result = run_job(Job.load(path), target)
-    for index, x in enumerate(vectors):
-        y = result.tensors[f"mine_{index + 1}_y.npy"]
-        assert made.results(0, y[..., 0]).tolist() == layer().reference(x).tolist()
-    assert [step.name for step in result.image.steps] == ["mine_0.s", "mine_1.s", "mine_2.s"] and result.outcome.status == "done"
-    assert len(result.outcomes) == 3 and result.outcomes[0].counters["bytes_written"] == 0
-    for name, value in result.outcome.counters.items():
-        assert value == sum(one.counters[name] for one in result.outcomes)
-    assert result.outcome.values == result.outcomes[-1].values
+TARGETS = {"plain": Plain, "model": lambda: ModelTarget(isa="opentpu", memory_size=SIZE),
+           "link": lambda: over_link(2), "old link": lambda: over_link(1)}
 
 
-def test_the_programs_are_there_without_being_run(resident):
-    """The kernel alone gives something else: what the first test sees comes from the loader."""
-    path, made, vectors = resident
-    job = Job.load(path)
-    job.runs = job.runs[1:]
-    with open_target(TARGET) as target:
-        result = run_job(job, target)
-    assert not result.tensors["mine_1_y.npy"][..., 0].any()
+@pytest.fixture(params=TARGETS)
+def target(request):
+    return TARGETS[request.param]()
 
 
-def test_report(resident, quintet, tmp_path):
-    path, _, _ = resident
-    ran = quintet("run", path, "--on", TARGET, "--out", tmp_path / "out", "--json")
-    values = ran.json
-    assert ran.code == 0 and [run["program"] for run in values["runs"]] == ["mine_0.s", "mine_1.s", "mine_2.s"]
-    assert values["counters"]["instructions"] == sum(run["counters"]["instructions"] for run in values["runs"])
-    assert {run["status"] for run in values["runs"]} == {"done"} and values["fault"] is None
-    ran = quintet("run", path, "--on", TARGET, "--out", tmp_path / "out")
-    assert "run[0] (mine_0.s)" in ran.out and "run[2] (mine_2.s)" in ran.out
-    ran = quintet("verify", path, "--on", TARGET, "--json")
-    assert ran.code == 0 and ran.json["equal"] and len(ran.json["a"]["runs"]) == 3
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(sorted(TARGETS)), st.integers(0, 900), st.integers(1, 300), st.integers(0, 300), st.integers(0, 20),
+       st.integers(0, 255))
+def test_runs_and_fills(name, address, run, gap, count, value):
+    target, stride, chance = TARGETS[name](), run + gap, np.random.default_rng(run)
+    image = chance.integers(0, 256, SIZE, np.uint8)
+    target.write(0, image.tobytes())
+    rows = chance.integers(0, 256, (count, run), np.uint8)
+    target.write_runs(address, rows, stride)
+    for number, row in enumerate(rows):
+        image[address + number * stride:][:run] = row
+    assert target.read(0, SIZE) == image.tobytes()
+    back = target.read_runs(address, run, stride, count)
+    assert back.dtype == np.uint8 and back.flags.writeable and np.array_equal(back, rows)
+    target.fill(address, run, value)
+    image[address:address + run] = value
+    assert target.read(0, SIZE) == image.tobytes()
 
 
-def test_a_single_program_is_one_run(small, quintet):
-    values = quintet("run", small, "--json").json
-    assert len(values["runs"]) == 1 and values["runs"][0]["counters"] == values["counters"]
-    assert "run[0]" not in quintet("run", small).out
+def test_turned_rows(target):
+    """Rows that do not lie as C arrays do."""
+    rows = np.arange(12, dtype=np.uint8).reshape(3, 4).T
+    target.write_runs(100, rows, 16)
+    assert np.array_equal(target.read_runs(100, 3, 16, 4), rows)
 
 
-def test_faults_name_the_program(resident, quintet):
-    path, _, _ = resident
-    source = path.with_name("mine_1.s")
-    source.write_text(source.read_text() + ".word 0xffffffff\n")
-    ran = quintet("run", path, "--on", TARGET, "--json")
-    fault = ran.json["fault"]
-    assert ran.code == 5 and fault["name"] == "illegal_submodule" and fault["run"] == 1 and len(ran.json["runs"]) == 2
-    assert fault["file"] == str(source) and fault["line"] == len(source.read_text().splitlines())
-    assert "core fault in run[1] (mine_1.s): illegal_submodule" in ran.err and ran.json["outputs"] == []
-    assert ran.json["runs"][0]["status"] == "done" and ran.json["runs"][1]["status"] == "fault"
-    assert "equal: the way the run ended" in quintet("verify", path, "--on", TARGET).out
+def test_progress(target):
+    told = []
+    target.write_runs(0, np.zeros((100, 3), np.uint8), 64, progress=lambda *done: told.append(done))
+    target.read_runs(0, 3, 64, 100, progress=lambda *done: told.append(done))
+    target.fill(0, 300, progress=lambda *done: told.append(done))
+    assert set(told[-1:]) <= {(300, 300)} and told == [pair for pair in told if pair[1] == 300]
 
 
-@pytest.mark.parametrize("limit, ended", [(3, 1), (4, 2), (5, 2), (6, None), (7, None)])
-def test_the_limit_is_for_all_together(limit, ended):
-    job = small_job(["mv_nop"] * 3, ["mv_nop"], ["mv_nop"] * 2, cycle_limit=limit)
-    with open_target("model") as target:
-        result = run_job(job, target)
-    assert result.outcome.status == ("done" if ended is None else "aborted")
-    assert len(result.outcomes) == (3 if ended is None else ended + 1)
-    assert result.outcome.counters["instructions"] == min(limit, 6)
-
-
-@pytest.mark.parametrize("isa", ["opentpu", "opu", "pim", "cherry"])
-def test_a_limit_that_is_used_up_stops_the_next_program(isa, tmp_path):
-    """Every model takes a limit of 0; their own first programs use up exactly what there is."""
-    from quintet.gateware.isa.asm import assemble_text
-    ends = {"opentpu": "HLT", "opu": "end", "pim": "nop", "cherry": "nop"}
-    room = Job(core=isa, program=b"1", program_at=0).room
-    data = assemble_text(room.software.SOFTWARE, ends[isa]).data
-    job = Job(core=isa, runs=[Run(data, 0x1000)])
-    with open_target(f"model:{isa}") as target:
-        first = run_job(job, target).outcome
-        used = first.counters.get("cycles", first.counters["instructions"])
-        assert first.status == "done"
-        job = Job(core=isa, runs=[Run(data, 0x1000), Run(data, 0x2000)], cycle_limit=max(used, 1))
-        result = run_job(job, target)
-    assert [outcome.status for outcome in result.outcomes] == (["done", "aborted"] if used else ["done", "done"])
-
-
-def test_registers_stay_and_change():
-    job = small_job(["vv_parallelEn"], ["vv_parallelEn"], ["vv_parallelEn"])
-    job.runs[1] = Run(job.runs[1].program, 0x2000)          # goes on where the first wrote
-    job.saves = [Save(0x8000, "a.bin", size=16), Save(0x8080, "b.bin", size=16)]
-    with open_target(TARGET) as target:
-        target.write(0x8000, bytes(0x100))
-        result = run_job(job, target)
-        assert target.read(0x8040, 16) == bytes(16) and target.read_register("output_at") == 0x8080
-    assert all(any(raw) for raw in result.raw.values())
-
-
-def test_one_program_may_run_twice():
-    job = small_job(["vv_parallelEn"])
-    job.runs = [job.runs[0], Run(job.runs[0].program, 0x1000, {"output_at": 0x9000, "output_limit": 0x9040})]
-    with open_target(TARGET) as target:
-        result = run_job(job, target)
-        assert target.read(0x9000, 16) == target.read(0x8000, 16) != bytes(16)
-    assert len(result.image.parts) == 1 and len(result.outcomes) == 2
-
-
-def test_verify_names_program_and_instruction(resident):
-    """The first difference is written by the second kernel; counters are compared program by program."""
-    path, _, _ = resident
-    job = Job.load(path)
-
-    def opener(name, change=False):
-        def make():
-            target = ModelTarget(name=name, isa="imagine", overrides={"rows": 4, "cols": 2, "depth": 512})
-            run, count = target.run, []
-
-            def changed(registers, *args, **options):
-                count.append(1)
-                outcome = run(registers, *args, **options)
-                if change and len(count) == 3:
-                    target.memory[registers["output_at"]] ^= 1
-                return outcome
-            target.run = changed
-            return target
-        make.kind = "model"
-        return make
-    comparison = verify_job(job, opener("A"), opener("B", True))
-    difference = comparison.difference
-    assert difference.element == "mine_2_y.npy[0, 0, 0]" and difference.file.endswith("mine_2.s") and difference.line
-    comparison = verify_job(job, opener("A"), opener("B"))
-    assert comparison.equal
-    a, b = comparison.a, comparison.b
-    b.outcomes[1].counters["bytes_read"] += 1
-    assert compare(job, a, b).troubles == [
-        f"counter bytes_read of run[1] (mine_1.s) differs: {a.outcomes[1].counters['bytes_read']:,} on A, "
-        f"{a.outcomes[1].counters['bytes_read'] + 1:,} on B"]
-    b.outcomes[1].counters["bytes_read"] -= 1
-    b.outcomes[2].values["vectors"] += 1
-    assert compare(job, a, b).troubles == ["register vectors of run[2] (mine_2.s) differs: 0x2 on A, 0x3 on B"]
-    b.outcomes.pop()
-    assert compare(job, a, b).troubles[0] == "A ended in run[2] (mine_2.s), B in run[1] (mine_1.s)"
-
-
-JOB = '''core = "imagine"
-[[run]]
-program = "a.bin"
-program_at = 0x1000
-[[run]]
-program = "b.bin"
-program_at = 0x2000
-registers = { output_at = 0x3000 }
-'''
-
-
-@pytest.mark.parametrize("old, new, message", [
-    ("[[run]]\nprogram = \"a.bin\"", 'program = "a.bin"\n[[run]]\nprogram = "a.bin"',
-     'program = "a.bin": expected no such key beside [[run]], which names each program'),
-    ('core = "imagine"', 'core = "imagine"\nprogram_at = 0', "program_at = 0: expected no such key beside [[run]], which names "
-                                                             "each program"),
-    ('"b.bin"', '"c.bin"', 'run[1].program = "FOLDER/c.bin": no such file'),
-    ('program = "b.bin"', 'program = ""', 'run[1].program = "": expected the path of a program'),
-    ('program = "b.bin"\n', "", "run[1].program is missing; expected a string"),
-    ("program_at = 0x2000\n", "", "run[1].program_at is missing; expected an integer"),
-    ("0x2000", "0x2001", "run[1].program_at = 0x2001: expected a multiple of 4 for imagine"),
-    ("0x2000", "-4", "run[1].program_at = -4: expected an address, an integer from 0 to 0xffffffff"),
-    ("0x2000", "0x1000", "run[0] (a.bin) at 0x1000..0x1007 overlaps run[1] (b.bin) at 0x1000..0x1003"),
-    ("output_at = 0x3000", "output = 1", 'run[1].registers.output = 1: '),
-    ("output_at = 0x3000", "output_count = 1", "run[1].registers.output_count = 1: is read-only"),
-    ("output_at = 0x3000", "window_base = 0x80, window_limit = 0x40",
-     "run[1].registers.window_limit = 0x40: lies below window_base 0x80"),
-    ("output_at = 0x3000", "window_limit = 0x4000000", "run[1]: registers.window_limit = 0x4000000: lies past the main memory of model"),
-    ("output_at = 0x3000", "output_at = 0x2000, output_limit = 0x2010",
-     "run[1]: the output area 0x2000..0x200f (output_at, output_limit) overlaps the program at 0x2000..0x2003"),
-    ("registers", "register", "run[1].register: unknown key; did you mean registers?"),
-    ("[[run]]\n", "[[runs]]\n", "runs: unknown key; did you mean run?"),
-    (JOB, 'core = "imagine"\nrun = []\n', "run: no program; expected at least one [[run]]"),
-    (JOB, 'core = "imagine"\nrun = 5\n', "run = 5: expected an array"),
-    (JOB, 'core = "imagine"\n', "program is missing; expected a string"),
-    ("registers", '[[save]]\nfile = "a.bin"\nat = 0\nsize = 4\n[registers]\n#',
-     'save[0].file = "a.bin": expected another name: this is the file of a program'),
+@pytest.mark.parametrize("call, message", [
+    (lambda t: t.write_runs(0, np.zeros(4, np.uint8), 8), "rows must be a 2-D array of uint8, not 1-D of uint8"),
+    (lambda t: t.write_runs(0, np.zeros((2, 4), np.int8), 8), "rows must be a 2-D array of uint8, not 2-D of int8"),
+    (lambda t: t.write_runs(0, np.zeros((2, 0), np.uint8), 8), "run must be 1 or more, not 0"),
+    (lambda t: t.write_runs(0, np.zeros((2, 4), np.uint8), 3), "stride must be 4 or more, not 3"),
+    (lambda t: t.read_runs(0, 0, 3, 1), "run must be 1 or more, not 0"),
+    (lambda t: t.read_runs(0, 3, 2, 1), "stride must be 3 or more, not 2"),
+    (lambda t: t.read_runs(0, 3, 4, -1), "count must be 0 or more, not -1"),
+    (lambda t: t.fill(0, -1), "a fill takes a size from 0 and a value from 0 to 255, not -1 and 0"),
+    (lambda t: t.fill(0, 1, 256), "a fill takes a size from 0 and a value from 0 to 255, not 1 and 256"),
 ])
-def test_refused(tmp_path, old, new, message):
-    (tmp_path / "a.bin").write_bytes(bytes(8))
-    (tmp_path / "b.bin").write_bytes(bytes(4))
-    assert old in JOB
-    (tmp_path / "job.toml").write_text(JOB.replace(old, new))
-    with open_target("model") as target, pytest.raises(JobError) as error:
-        run_job(Job.load(tmp_path / "job.toml"), target)
-    assert str(error.value).startswith(f"{tmp_path / 'job.toml'}: {message}".replace("FOLDER", str(tmp_path)))
+def test_refused(target, call, message):
+    with pytest.raises(TargetError) as error:
+        call(target)
+    assert str(error.value) == f"{target.name}: {message}"
 
 
-def test_refused_from_python():
-    with pytest.raises(JobError, match=r"job: program and program_at stand in \[\[run\]\] where a job has several programs"):
-        Job(core="imagine", program=b"1234", program_at=0, runs=[Run(b"1234", 0)])
-    with pytest.raises(JobError, match="job: program is missing; expected a path, or bytes in binary form"):
-        Job(core="imagine")
-    with pytest.raises(JobError, match=r"job: run\[1\].program = .*: is empty"):
-        Job(core="imagine", runs=[Run(b"1234", 0), Run(b"", 64)]).image(PARAMS, 4096)
-
-
-def test_written_jobs_refused(tmp_path):
-    with pytest.raises(KernelError, match="job x: no program, expected at least one"):
-        write_job(tmp_path, "x", [])
-    other = SPACE.resolve("sim", {"rows": 4, "cols": 2, "depth": 1024})
-    with pytest.raises(KernelError, match="job x: program 1 is for another build than program 0"):
-        write_job(tmp_path, "x", [Resident([layer()], PARAMS).loader(), Resident([layer()], other).loader()])
+@pytest.mark.parametrize("name, end, message", [("model", SIZE, "lies outside main memory"), ("link", 1 << 32, "lie outside the 32-bit addresses")])
+def test_outside(name, end, message):
+    target = TARGETS[name]()
+    for call in (lambda: target.write_runs(end - 100, np.zeros((2, 3), np.uint8), 98), lambda: target.read_runs(end - 100, 3, 98, 2),
+                 lambda: target.fill(end - 3, 4), lambda: target.read_runs(-1, 3, 4, 2)):
+        with pytest.raises(TargetError, match=message):
+            call()
