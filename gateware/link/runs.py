@@ -64,6 +64,13 @@ class RunWalker(wiring.Component):
             **dict.fromkeys(("active", "inside", "over", "empty", "one", "two", "spare"), Out(1)),
             "left": Out(16), "address": Out(32), "select": Out(4),
         })
+        # Proofs look at these.
+        self.run = Signal(8, reset_less=True)
+        self.step = Signal(16, reset_less=True)
+        self.place_in_run = Signal(8, reset_less=True)      # of the next byte, from 1
+        self.skip = Signal(2, reset_less=True)              # lanes before the data
+        self.lane = Signal(2)
+        self.carry = Signal()
 
     def elaborate(self, platform):
         m = Module()
@@ -71,12 +78,7 @@ class RunWalker(wiring.Component):
         over = Signal(reset_less=True)
         address = Signal(32, reset_less=True)
         select = Signal(4, reset_less=True)
-        run = Signal(8, reset_less=True)
-        step = Signal(16, reset_less=True)
-        place = Signal(8, reset_less=True)      # of the next byte in its run, from 1
-        lane = Signal(2)
-        skip = Signal(2, reset_less=True)       # lanes before the data
-        carry = Signal()
+        run, step, place, skip, lane, carry = self.run, self.step, self.place_in_run, self.skip, self.lane, self.carry
 
         short = left[2:] == 0
         m.d.comb += [

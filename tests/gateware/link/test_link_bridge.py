@@ -320,9 +320,9 @@ class Words(WordMemory):
 def test_random_requests_against_the_model(seed):
     chance = random.Random(seed)
     with Bench(seed=seed, stall_percent=chance.choice([0, 10, 60])) as bench:
-        memory, words, rom = WordMemory(MEMORY), Words(1 << 10, 0x8000_0000), WordMemory(64, 0x8002_0000)
-        rom.data[:] = bench.header
-        model = DeviceModel([memory, words, rom])
+        memory, words = WordMemory(MEMORY), Words(1 << 18, 0x8000_0000)
+        words.data[0x2_0000:0x2_0040] = bench.header
+        model = DeviceModel([memory, words])
         expected, nonce = 0, 1
         for _ in range(60):
             sent = b""
@@ -343,7 +343,12 @@ def test_random_requests_against_the_model(seed):
                 stride = run + chance.choice([0, 1, 5, chance.randrange(-20, 40)])
                 request = Request(operation, address, size, data if operation.writes else b"", run, stride)
                 encoded = request.encode(model.session, expected + chance.choice([0] * 12 + [-1, 1, 5]))
-                if chance.random() < 0.1:
+                if chance.random() < 0.05:
+                    # Whole, with anything in it, or with too little.
+                    anything = bytes([0, chance.randrange(3), chance.choice([0, 0, 255])]) + bytes(3) + chance.randbytes(chance.randrange(3))
+                    head = bytes([chance.choice([chance.randrange(8), chance.randrange(128)])]) + model.session + bytes([expected & 0xFF])
+                    encoded = frame(head + chance.randbytes(chance.choice([0, 3, 4])) + anything[:chance.randrange(12)])
+                elif chance.random() < 0.1:
                     encoded = encoded[:chance.randrange(len(encoded))] + chance.randbytes(2)
                 sent += encoded
                 expected += 1
