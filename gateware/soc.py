@@ -97,7 +97,7 @@ class SoC(wiring.Component):
                                   family=family, pipelined=self.pipelined, shared_clock=shared_clock)
         self.domain = self.core.domain if self.core is not None else None
         text = {"board": board_name, "isa": room.name if room else None, "preset": self.preset, "params": self.params,
-                "clock_hz": clock_hz, "link": self.link, "version": _version(),
+                "clock_hz": clock_hz, "link": {**self.link, "strided": not self.uartbone}, "version": _version(),
                 "memory": {"size": memory.size, "beat_bytes": memory.beat_bytes,
                            "kind": getattr(memory, "kind", type(memory).__name__)}}
         if self.domain is not None:

@@ -13,7 +13,8 @@ from quintet.gateware.parts.queues import StreamBuffer
 from .crc import CRC32, RESIDUE
 from .framing import FrameReceiver, FrameTransmitter
 from .microcode import Action, Source, Step, When, assemble
-from .protocol import ANSWER, INFO_ADDRESS, OVERHEAD, Operation, Status
+from .protocol import ANSWER, INFO_ADDRESS, Operation, Status
+from .runs import RunWalker
 
 __all__ = ["LinkBridge"]
 
@@ -106,7 +107,7 @@ class LinkBridge(wiring.Component):
             sink = encoder.i
 
         # The step of this cycle. It is all zero after configuration, which leads to address 0.
-        layout = data.StructLayout({"source": 4, "action": 4, "when": 4, "target": 8, **dict.fromkeys(Step.FLAGS, 1)})
+        layout = data.StructLayout({"source": 4, "action": 4, "when": 5, "target": 8, **dict.fromkeys(Step.FLAGS, 1)})
         program = [layout.const(word) for word in assemble()]
         s.step = Signal(layout)
         holds = Signal()        # the condition
@@ -122,33 +123,28 @@ class LinkBridge(wiring.Component):
         s.expected = Signal(8)
         s.stopped = Signal()
         s.status = Signal(Status, reset_less=True)
-        s.address = Signal(32, reset_less=True)
-        s.length = Signal(16, reset_less=True)  # data bytes to go; in the first pass: those so far
-        s.over = Signal(reset_less=True)               # none are to go
         s.word = Signal(32, reset_less=True)
-        s.select = Signal(4, reset_less=True)
-        s.lane = Signal(2)
-        s.skip = Signal(2, reset_less=True)              # lanes before the data
-        s.carry = Signal()
 
-        s.identify = s.operation == Operation.IDENTIFY
-        s.writes = s.operation == Operation.WRITE
+        s.strided = s.operation[2]
+        s.blank = s.operation[:2] == Operation.IDENTIFY
+        s.carries = s.operation[:2] == Operation.WRITE
+        s.sums = s.operation[:2] == Operation.CHECKSUM
+        s.writes = s.carries | (s.blank & s.strided)
         s.distance = Signal(8, reset_less=True)
         # A cycle late: there are other steps between those that change either and those that ask.
         m.d.sync += s.distance.eq(s.sequence - s.expected)
 
         # A lane without data is passed over at once.
-        s.active = Signal()
+        m.submodules.runs = s.runs = RunWalker()
         take, emit = Signal(), Signal()
         ready = Signal()        # nothing is to be waited for
         sums = Signal()         # the byte goes through the CRC, which takes two cycles,
         final = Signal()        # and this is not the first of them
         m.d.comb += [
-            s.active.eq(~s.step.data | ((s.skip == 0) & ~s.over)),
-            take.eq(s.step.take & s.active),
-            emit.eq(s.step.emit & s.active),
+            take.eq(s.step.take & s.runs.active),
+            emit.eq(s.step.emit & s.runs.active),
             ready.eq(~((take & ~source.valid) | (emit & ~sink.ready) | (s.step.bus & ~(bus.ack | bus.err)))),
-            sums.eq(s.step.crc & s.active & ~source.p.end),
+            sums.eq(s.step.crc & s.runs.active & ~source.p.end),
             final.eq(crc.last | ~sums),
             s.go.eq(ready & final),
         ]
@@ -177,14 +173,28 @@ class LinkBridge(wiring.Component):
             crc.init.eq(s.step.crc_init),
             bus.cyc.eq(s.step.bus),
             bus.stb.eq(s.step.bus),
-            bus.adr.eq(s.address[2:]),
+            bus.adr.eq(s.runs.address[2:]),
             bus.dat_w.eq(s.word),
             bus.we.eq(s.writes),
-            bus.sel.eq(s.select | ~s.writes.replicate(4)),
+            bus.sel.eq(s.runs.select | ~s.writes.replicate(4)),
         ]
 
         self._session(m, s, does)
-        self._words(m, s, source, does)
+        m.d.comb += [
+            s.runs.byte.eq(s.byte),
+            s.runs.go.eq(s.go),
+            s.runs.receive.eq(does(Action.COUNT_UP) & ~source.p.end),
+            s.runs.begin.eq(does(Action.DROP)),
+            s.runs.size.eq(does(Action.LENGTH)),
+            s.runs.land.eq(does(Action.LAND)),
+            s.runs.place.eq(s.step.address),
+            s.runs.stride.eq(s.step.stride),
+            s.runs.data.eq(s.step.data),
+            s.runs.advance.eq(s.step.advance),
+            s.runs.many.eq(s.strided),
+        ]
+        with m.If((s.step.word | (s.step.bus & ~s.writes)) & s.go):
+            m.d.sync += s.word.eq(Mux(s.step.bus, bus.dat_r, Cat(s.word[8:], s.byte)))
         self._choose_condition(m, s, crc, source, holds)
         return m
 
@@ -193,12 +203,12 @@ class LinkBridge(wiring.Component):
         info = Const(self._info_address, 32)
         sources = {
             Source.FRAME: source.p.data,
-            Source.OPERATION: Cat(s.operation, Const(ANSWER >> 2, 6)),
+            Source.OPERATION: Cat(s.operation, Const(ANSWER >> 3, 5)),
             Source.NONCE: s.nonce,
             Source.COUNT: s.count,
             Source.SEQUENCE: s.sequence,
             Source.EXPECTED: s.expected,
-            Source.ADDRESS: s.address[:8],
+            Source.ADDRESS: s.runs.address[:8],
             Source.WORD: s.word[:8],
             Source.STATUS: s.status,
             Source.CRC: ~crc.state[:8],
@@ -219,9 +229,8 @@ class LinkBridge(wiring.Component):
         m.d.comb += other.eq(s.byte != Mux(s.step.action == Action.SAME_COUNT, s.count, s.nonce))
         with m.If(does(Action.OPERATION)):
             m.d.sync += [
-                s.operation.eq(s.byte[:2]),
-                s.unknown.eq(s.byte[2:] != 0),
-                s.over.eq(0),
+                s.operation.eq(s.byte[:3]),
+                s.unknown.eq(s.byte[3:] != 0),
             ]
         with m.If(does(Action.SAME_NONCE, Action.SAME_COUNT, Action.NONCE)):
             m.d.sync += s.foreign.eq(other | (s.foreign & (s.step.action == Action.SAME_COUNT)))
@@ -234,7 +243,7 @@ class LinkBridge(wiring.Component):
             ]
         with m.If(does(Action.SEQUENCE)):
             m.d.sync += s.sequence.eq(s.byte)
-        with m.If(does(Action.ACCEPT) & (s.distance == 0) & ~s.identify):
+        with m.If(does(Action.ACCEPT) & (s.distance == 0) & (s.strided | ~s.blank)):
             m.d.sync += s.expected.eq(s.expected + 1)
         # The source FRAME of the step OPERATION is status OK.
         with m.If(does(Action.OPERATION, Action.STATUS, Action.STOP)):
@@ -242,60 +251,33 @@ class LinkBridge(wiring.Component):
         with m.If(does(Action.STOP)):
             m.d.sync += s.stopped.eq(1)
 
-    def _words(self, m, s, source, does):
-        """Length, which goes up in the first pass and down with the data; address and word, which take a byte at the top and move down."""
-        moved = Signal(16)
-        m.d.comb += moved.eq(s.length + Mux(s.step.data, 0xFFFF, 1))
-        with m.If((does(Action.COUNT_UP) & ~source.p.end) | (s.step.data & s.active & s.go)):
-            m.d.sync += s.length.eq(moved)
-        with m.If(does(Action.LENGTH)):
-            m.d.sync += s.length.eq(Cat(s.length[8:], s.byte))
-        with m.If(does(Action.DROP)):
-            m.d.sync += s.length.eq(-OVERHEAD & 0xFFFF)
-        s.long = s.length[2:] != 0
-        last = ~s.long & (s.length[:2] == 1)
-
-        # The lanes of a word. Meanwhile the address goes round once, and is that of the next word then.
-        ahead = Signal(9)
-        m.d.comb += ahead.eq(s.address[:8] + Cat(s.carry, Const(0, 1), s.step.advance & (s.lane == 0)))
-        with m.If(does(Action.SKIP)):
-            m.d.sync += s.skip.eq(s.byte[:2])
-        with m.If(s.step.data & s.go):
-            m.d.sync += [
-                s.lane.eq(s.lane + 1),
-                s.select.eq(Cat(s.select[1:], s.active)),
-                s.carry.eq(ahead[8] & (s.lane != 3)),
-                s.over.eq(s.over | (s.active & last)),
-            ]
-            with m.If(s.skip != 0):
-                m.d.sync += s.skip.eq(s.skip - 1)
-        with m.If((s.step.address | s.step.data) & s.go):
-            m.d.sync += s.address.eq(Cat(s.address[8:], Mux(s.step.data, ahead[:8], s.byte)))
-        with m.If((s.step.word | s.step.bus) & s.go):
-            m.d.sync += s.word.eq(Mux(s.step.bus, self.bus.dat_r, Cat(s.word[8:], s.byte)))
-
     def _choose_condition(self, m, s, crc, source, holds):
         """Condition that the step names."""
+        runs = s.runs
         # Late as well: the end of a frame goes through no CRC.
         residue = Signal(reset_less=True)
         m.d.sync += residue.eq(crc.state == RESIDUE)
         conditions = {
             When.NEVER: Const(0),
             When.MORE: ~source.p.end,
-            When.GOOD: residue & ~source.p.bad & ~s.length[-1],
+            When.GOOD: residue & ~source.p.bad & ~runs.left[-1],
             When.ANSWER: source.p.data[7],      # of a step that takes its byte from the frame
-            When.IDENTIFY: s.identify,
+            When.BLANK: s.blank,
             When.WRITES: s.writes,
-            When.SUMS: s.operation == Operation.CHECKSUM,
+            When.SUMS: s.sums,
             When.FOREIGN: s.foreign,
             When.STOPPED: s.stopped,
             When.AHEAD: (s.distance != 0) & ~s.distance[-1],
             When.PAST: s.distance[-1],
-            When.BAD: s.unknown | Mux(s.writes, ~s.long & (s.length[:2] == 0), s.long | (s.length[:2] != 2)),
-            When.LANES: s.lane != 3,
-            When.UNFINISHED: ~s.over,
+            # Run, step and pattern of a frame that is too short leave less than nothing.
+            When.BAD: s.unknown | Mux(s.carries, runs.empty | runs.left[-1], ~runs.two),
+            When.LANES: runs.inside,
+            When.UNFINISHED: ~runs.over,
             When.ERROR: self.bus.err,
             When.FAILED: s.status != Status.OK,
+            When.STRIDED: s.strided,
+            When.RUNS: ~runs.empty,
+            When.SPARE: runs.spare,
         }
         with m.Switch(s.step.when):
             for number, value in conditions.items():

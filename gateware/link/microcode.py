@@ -40,7 +40,7 @@ class Action(enum.IntEnum):
     NONCE = 4           # compare with the session's first byte, and replace it
     COUNT = 5           # if it was another: count the session, and leave the stopped state
     SEQUENCE = 6
-    SKIP = 7            # low bits of the address
+    LAND = 7            # a run begins at the address, of which the byte is the lowest
     LENGTH = 8
     STATUS = 9          # the source's number is the status
     STOP = 10           # the same, and the session stops
@@ -57,7 +57,7 @@ class When(enum.IntEnum):
     MORE = 1            # the frame goes on
     GOOD = 2            # the frame's CRC, length and encoding are right
     ANSWER = 3          # bit 7 of the byte
-    IDENTIFY = 4
+    BLANK = 4           # identify or fill
     WRITES = 5
     SUMS = 6
     FOREIGN = 7         # another session's
@@ -69,6 +69,9 @@ class When(enum.IntEnum):
     UNFINISHED = 13     # the data goes on
     ERROR = 14          # of the bus
     FAILED = 15         # the status is not ok
+    STRIDED = 16        # the request goes over runs
+    RUNS = 17           # bytes are to go, behind this run
+    SPARE = 18          # the run took no more words than it must have
 
 
 @dataclass(frozen=True)
@@ -86,11 +89,12 @@ class Step:
     word: bool = False          # the byte goes to the top of the word
     data: bool = False          # for one lane of the word; without data in this lane, nothing of the above but word
     advance: bool = False       # with data, in the first lane: the address is that of the next word
+    stride: bool = False        # the byte goes to the top of run and step; with data: the step is added to the address
     when: int = When.NEVER
     then: str = ""
     goto: str = ""
 
-    FLAGS = ("take", "emit", "bus", "crc", "crc_shift", "crc_init", "address", "word", "data", "advance")
+    FLAGS = ("take", "emit", "bus", "crc", "crc_shift", "crc_init", "address", "word", "data", "advance", "stride")
 
 
 def _program(program):
@@ -117,6 +121,9 @@ def _crc(name, step):
 _TAKE = Step(take=True)
 _EMIT = Step(emit=True, crc=True)
 _PLACE = Step(take=True, address=True)
+_SHAPE = Step(take=True, stride=True)
+_PAINT = Step(Source.WORD, data=True, word=True)
+_PASS = Step(data=True, advance=True)       # behind a run, so without data: the address goes round and is that of the next word
 
 
 def _refuse(name, status):
@@ -133,41 +140,70 @@ PROGRAM = _program([
 
     # Second pass: whether to execute it.
     ("operation", Step(take=True, action=Action.OPERATION, when=When.ANSWER, then="release")),
-    ("kind", Step(when=When.IDENTIFY, then="nonce")),
+    ("kind", Step(when=When.STRIDED, then="same")),
+    ("kind_plain", Step(when=When.BLANK, then="nonce")),
     ("same", replace(_TAKE, action=Action.SAME_NONCE)),
     ("same_too", replace(_TAKE, action=Action.SAME_COUNT)),
     ("sequence", replace(_TAKE, action=Action.SEQUENCE)),
     ("ours", Step(when=When.FOREIGN, then="refuse_session")),
     ("alive", Step(when=When.STOPPED, then="refuse_stopped")),
     ("due", Step(when=When.AHEAD, then="refuse_sequence")),
+    ("shaped", Step(when=When.STRIDED, then="patterned")),
     ("sound", Step(when=When.BAD, then="refuse_bad")),
     ("new", Step(when=When.WRITES, then="new_write", goto="place")),
     ("new_write", Step(when=When.PAST, then="answer", goto="place")),
+
+    # What a pattern leaves in run and step moves on when these come.
+    ("patterned", Step(when=When.BLANK, then="pattern", goto="shape")),
+    *_times("pattern", 4, replace(_SHAPE, word=True)),
+    *_times("shape", 3, _SHAPE, goto="sound"),
 
     ("nonce", replace(_TAKE, action=Action.NONCE)),
     ("count", replace(_TAKE, action=Action.COUNT)),
     ("number", replace(_TAKE, source=Source.EXPECTED, action=Action.SEQUENCE)),
     ("info_alive", Step(when=When.STOPPED, then="refuse_stopped")),
     ("info_sound", Step(when=When.BAD, then="refuse_bad")),
-    ("info0", replace(_PLACE, source=Source.INFO0, action=Action.SKIP)),
+    ("info0", replace(_PLACE, source=Source.INFO0, action=Action.LAND)),
     ("info1", replace(_PLACE, source=Source.INFO1)),
     ("info2", replace(_PLACE, source=Source.INFO2)),
     ("info3", replace(_PLACE, source=Source.INFO3, goto="length")),
 
-    ("place", replace(_PLACE, action=Action.SKIP)),
-    *_times("place_more", 3, _PLACE, when=When.WRITES, then="first"),
-    *_times("length", 2, replace(_TAKE, action=Action.LENGTH), when=When.SUMS, then="sum_bus", goto="answer"),
+    ("place", replace(_PLACE, action=Action.LAND)),
+    *_times("place_more", 3, _PLACE, when=When.WRITES, then="given"),
+    *_times("length", 2, replace(_TAKE, action=Action.LENGTH), when=When.SUMS, then="sum_bus"),
+    ("sized", Step(when=When.WRITES, then="paint", goto="answer")),
+    ("given", Step(when=When.BLANK, then="length", goto="first")),
 
     # A write fills a word, then goes to the bus.
     ("first", Step(take=True, data=True, word=True, when=When.LANES, then="first", goto="write_bus")),
     ("fill", Step(take=True, data=True, word=True, advance=True, when=When.LANES, then="fill")),
     ("write_bus", Step(bus=True, when=When.ERROR, then="write_failed")),
-    ("written", Step(when=When.UNFINISHED, then="fill", goto="answer")),
+    ("written", Step(when=When.UNFINISHED, then="fill", goto="next")),
+
+    # A fill leaves the word as it is.
+    ("paint", replace(_PAINT, when=When.LANES, then="paint", goto="paint_bus")),
+    ("paint_more", replace(_PAINT, advance=True, when=When.LANES, then="paint_more")),
+    ("paint_bus", Step(bus=True, when=When.ERROR, then="write_failed")),
+    ("painted", Step(when=When.UNFINISHED, then="paint_more")),
+
+    # From the last word of a run to the next run. The address is made to stand behind the words of a run that begins within a word, of
+    # which this one may have been spared one; a write has not passed its last. The step leads from there.
+    ("next", Step(when=When.RUNS, then="hop", goto="ended")),
+    ("hop", Step(when=When.SPARE, then="hop_spare", goto="hop_kind")),
+    ("hop_spare", replace(_PASS, when=When.LANES, then="hop_spare")),
+    ("hop_kind", Step(when=When.WRITES, then="hop_write", goto="leap")),
+    ("hop_write", replace(_PASS, when=When.LANES, then="hop_write")),
+    ("leap", Step(data=True, stride=True, when=When.LANES, then="leap")),
+    ("land", Step(Source.ADDRESS, Action.LAND, when=When.WRITES, then="land_write")),
+    ("land_read", Step(when=When.SUMS, then="sum_bus", goto="read_bus")),
+    ("land_write", Step(when=When.BLANK, then="paint", goto="first")),
+    ("ended", Step(when=When.SUMS, then="total")),
+    ("ended_too", Step(when=When.WRITES, then="answer", goto="accept")),
 
     # A checksum reads a word. What comes out in the end moves to the word, since the answer needs a CRC itself.
     ("sum_bus", Step(bus=True, when=When.ERROR, then="write_failed")),
     ("sum", Step(Source.WORD, crc=True, data=True, word=True, advance=True, when=When.LANES, then="sum")),
-    ("summed", Step(when=When.UNFINISHED, then="sum_bus")),
+    ("summed", Step(when=When.UNFINISHED, then="sum_bus", goto="next")),
     *_crc("total", Step(Source.CRC, word=True)),
     ("totalled", Step(crc_init=True)),
 
@@ -181,7 +217,7 @@ PROGRAM = _program([
     # A read answers while it reads.
     ("read_bus", Step(bus=True, when=When.ERROR, then="read_failed")),
     ("read", replace(_EMIT, source=Source.WORD, data=True, word=True, advance=True, when=When.LANES, then="read")),
-    ("has_read", Step(when=When.UNFINISHED, then="read_bus", goto="accept")),
+    ("has_read", Step(when=When.UNFINISHED, then="read_bus", goto="next")),
 
     *_times("result", 4, replace(_EMIT, source=Source.WORD, word=True)),
     ("accept", Step(action=Action.ACCEPT, goto="status")),

@@ -2,10 +2,12 @@
 """Numbers of the link protocol (docs/link.md), for gateware and host alike. Pure Python."""
 import enum
 
-__all__ = ["ANSWER", "INFO_ADDRESS", "INFO_BYTES", "MAX_DATA", "OVERHEAD", "VERSION", "Operation", "Status"]
+__all__ = ["ANSWER", "FIRST_STRIDED", "INFO_ADDRESS", "INFO_BYTES", "MAX_DATA", "MAX_RUN", "OVERHEAD", "VERSION", "Operation", "Status",
+           "step_of", "stride_of"]
 
-#: Version of the protocol, for word 1 of the info header.
-VERSION = 1
+#: Version of the protocol, for word 1 of the info header, and the first one with strided requests.
+VERSION = 2
+FIRST_STRIDED = 2
 
 #: Set in the first byte of an answer.
 ANSWER = 0x80
@@ -17,6 +19,9 @@ INFO_BYTES = 64
 #: Most data bytes of a write request.
 MAX_DATA = 512
 
+#: Most bytes of a run of a strided request.
+MAX_RUN = 256
+
 #: Bytes of a request around its data: operation, session (2), sequence, address (4), CRC (4).
 OVERHEAD = 12
 
@@ -26,6 +31,28 @@ class Operation(enum.IntEnum):
     READ = 1
     WRITE = 2
     CHECKSUM = 3
+    FILL = 4
+    READ_STRIDED = 5
+    WRITE_STRIDED = 6
+    CHECKSUM_STRIDED = 7
+
+    @property
+    def strided(self):
+        """Goes over runs."""
+        return self >= 4
+
+    @property
+    def writes(self):
+        return self in (Operation.WRITE, Operation.WRITE_STRIDED, Operation.FILL)
+
+    @property
+    def carries(self):
+        """The request has data."""
+        return self in (Operation.WRITE, Operation.WRITE_STRIDED)
+
+    @property
+    def sums(self):
+        return self in (Operation.CHECKSUM, Operation.CHECKSUM_STRIDED)
 
 
 class Status(enum.IntEnum):
@@ -34,3 +61,15 @@ class Status(enum.IntEnum):
     SEQUENCE = 2
     SESSION = 3
     BAD_REQUEST = 4
+
+
+def step_of(run, stride):
+    """What a frame says of the distance ``stride`` of runs of ``run`` bytes: what is left of it behind the words of a run that does not
+    begin at a word's first byte; ``None`` if a frame cannot say it."""
+    step = stride - (run + 3 & ~3) - 4
+    return step if -0x8000 <= step < 0x8000 else None
+
+
+def stride_of(run, step):
+    """The distance of runs that a frame speaks of."""
+    return step + (run + 3 & ~3) + 4

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The whole SoC in pysim, spoken to through its link."""
+import zlib
+
 import pytest
 from amaranth.sim import Simulator
 
@@ -84,7 +86,7 @@ def test_info(client):
     text = parse_info(client.read(info.info_address, info.info_length))
     assert text["isa"] == "tiny" and text["params"] == {"size": 4} and text["preset"] == "sim"
     assert text["memory"] == {"size": SIZE, "beat_bytes": 4, "kind": "block RAM"}
-    assert text["link"] == {"kind": "pipe"} and text["clock_hz"] == 1_000_000
+    assert text["link"] == {"kind": "pipe", "strided": True} and text["clock_hz"] == 1_000_000
 
 
 def test_memory_and_core(client):
@@ -102,6 +104,26 @@ def test_memory_and_core(client):
     assert client.read_word(base + 0x14) == 2
     assert client.read(0x401, 63) == bytes(b ^ 0x55 for b in data[:63])
     assert int.from_bytes(client.read(base + 0x88, 8), "little") == 16
+
+
+def test_runs_and_fills(client):
+    image = bytearray(client.read(0x600, 256))
+    client.write_strided(0x603, b"abcdefghi", 3, 17)
+    for number in range(3):
+        image[3 + 17 * number:6 + 17 * number] = b"abcdefghi"[3 * number:3 * number + 3]
+    assert client.read(0x600, 256) == image
+    assert client.read_strided(0x603, 3, 17, 3) == b"abcdefghi"
+    assert client.checksum_strided(0x603, 3, 17, 3) == zlib.crc32(b"abcdefghi")
+    client.fill(0x641, 5, b"xy", stride=10, count=4)
+    for number in range(4):
+        image[0x41 + 10 * number:0x46 + 10 * number] = b"xyxyx"
+    client.fill(0x6FE, 1, 0xEE)
+    image[0xFE] = 0xEE
+    assert client.read(0x600, 256) == image
+    # Registers of four bytes are written whole.
+    client.fill(CONTROL_BASE + 0x28, 4, b"\0\1\0\0", stride=4, count=2)
+    assert client.read(CONTROL_BASE + 0x28, 8) == b"\0\1\0\0" * 2
+    client.reset_core()
 
 
 def test_soc_registers(client):

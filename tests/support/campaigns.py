@@ -41,9 +41,9 @@ class Campaign:
                 self._save(key, done)
         self._save(key, done)
 
-    def tally(self, build, count):
+    def tally(self, build, count, what="frames"):
         """Adds to what is counted beside seeds, as the frames of a link: ``<build> frames``."""
-        key = f"{build} frames/{self.base}"
+        key = f"{build} {what}/{self.base}"
         self._save(key, self._totals().get(key, 0) + count)
 
     def _save(self, key, done):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A line that loses, damages, repeats and reorders, between any pipe and the host."""
 import random
+import zlib
 
 from quintet.tools.link.pipe import Pipe
 
-__all__ = ["Faults", "Interrupted", "SpoiledPipe"]
+__all__ = ["Faults", "Interrupted", "Runs", "SpoiledPipe"]
 
 
 class Interrupted(Exception):
@@ -40,6 +41,43 @@ class Faults:
         else:
             self._held, data = data, b""        # goes out after the next one
         return data + held
+
+
+class Runs:
+    """Random runs within so many bytes: ``address``, ``run``, ``stride``, ``count``; ``places``: where their bytes lie."""
+    def __init__(self, chance, space):
+        self.run = chance.choice([1, 3, 16, 61, 255, 256, 300])
+        self.count = chance.randrange(1, 2 + 2500 // self.run)
+        most = (space - self.run) // self.count
+        self.stride = min(self.run + chance.choice([0, 1, 2, 7, 61, 1000]), most)
+        self.address = chance.randrange(space - self.count * self.stride)
+        self.places = [self.address + number * self.stride + at for number in range(self.count) for at in range(self.run)]
+
+    @property
+    def requests(self):
+        """That a call takes at most."""
+        return 2 + self.count + len(self.places) // 256
+
+    def of(self, image):
+        return bytes(image[place] for place in self.places)
+
+    def put(self, image, data):
+        for place, byte in zip(self.places, data, strict=True):
+            image[place] = byte
+
+    def write(self, link, image, data):
+        link.write_strided(self.address, data, self.run, self.stride)
+        self.put(image, data)
+
+    def fill(self, link, image, pattern):
+        link.fill(self.address, self.run, pattern, stride=self.stride, count=self.count)
+        self.put(image, (pattern * self.run)[:self.run] * self.count)
+
+    def check(self, link, image):
+        assert link.read_strided(self.address, self.run, self.stride, self.count) == self.of(image)
+
+    def check_sum(self, link, image):
+        assert link.checksum_strided(self.address, self.run, self.stride, self.count) == zlib.crc32(self.of(image))
 
 
 class SpoiledPipe(Pipe):

@@ -87,6 +87,16 @@ class FakeBoard:
         else:
             self.memory[address:address + len(data)] = np.frombuffer(bytes(data), dtype=np.uint8)
 
+    def read_strided(self, address, run, stride, count, progress=None):
+        return b"".join(self.read(address + number * stride, run) for number in range(count))
+
+    def write_strided(self, address, data, run, stride, progress=None):
+        for number in range(len(data) // run):
+            self.write(address + number * stride, data[number * run:(number + 1) * run])
+
+    def fill(self, address, size, value=0, progress=None):
+        self.write(address, bytes([value]) * size, progress)
+
     def checksum(self, address, size):
         return zlib.crc32(self.read(address, size))
 

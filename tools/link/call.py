@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One call: requests of one kind, several in flight, repeated until all are answered."""
+"""One call: requests (writes, or else none), several in flight, repeated until all are answered."""
 from dataclasses import dataclass
 
-from quintet.gateware.link.protocol import Operation, Status
+from quintet.gateware.link.protocol import Status
 
 from .errors import BoardError, LinkError
 from .frames import Request
@@ -47,7 +47,7 @@ class Call:
         self._fresh = 0                  # first request that was not sent yet
         self._flights = {}               # by request: sent and not answered
         self._weight = 0                 # bytes in flight
-        self._checked = 0                # bytes that the board has been asked for the checksum of
+        self._unseen = 0                 # bytes that the board goes over while the line rests
         self._turn = 0
         self._silences = 0               # times that all were sent again since the last answer
         self._gap = None                 # request that was last sent again since the board missed it,
@@ -66,7 +66,7 @@ class Call:
             self._fill()
             rate = pipe.bytes_per_second
             # Twice as long after each silence: a board that is slow (a simulated one is) must not drown in repeats.
-            patience = client._retry + (self._weight / rate if rate else 0) + self._checked / client._checksum_rate
+            patience = client._retry + (self._weight / rate if rate else 0) + self._unseen / client._checksum_rate
             patience *= 1 << min(self._silences, 4)
             until = min(max(heard, self._repeated) + patience, heard + client._timeout)
             for answer in client._receive(until):
@@ -120,7 +120,7 @@ class Call:
                 break
             self._flights[self._fresh] = flight
             self._weight += flight.weight
-            self._checked += request.span if request.operation == Operation.CHECKSUM else 0
+            self._unseen += request.unseen
             self._send(self._fresh)
             self._fresh += 1
 
@@ -139,7 +139,7 @@ class Call:
     def _take(self, index, answer):
         flight = self._flights.pop(index)
         self._weight -= flight.weight
-        self._checked -= flight.request.span if flight.request.operation == Operation.CHECKSUM else 0
+        self._unseen -= flight.request.unseen
         self._results[index] = answer.data
         while self._first < len(self._requests) and self._results[self._first] is not None:
             self._first += 1

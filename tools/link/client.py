@@ -2,8 +2,18 @@
 """The host's side of the link: calls, made of requests that are repeated until they are answered (docs/link.md)."""
 import random
 import struct
+from numbers import Integral
 
-from quintet.gateware.link.protocol import INFO_BYTES, MAX_DATA, VERSION, Operation, Status
+from quintet.gateware.link.protocol import (
+    FIRST_STRIDED,
+    INFO_BYTES,
+    MAX_DATA,
+    MAX_RUN,
+    VERSION,
+    Operation,
+    Status,
+    step_of,
+)
 
 from .call import Call
 from .crc import combine
@@ -15,8 +25,8 @@ __all__ = ["LinkClient"]
 #: What is below is main memory, where a write may be made again.
 MEMORY_END = 0x8000_0000
 
-#: Bytes of one checksum request: few enough that the board's answer never takes long, on a simulated board too.
-CHECKED = 8192
+#: Bytes of one checksum or fill request: few enough that the board's answer never takes long, on a simulated board too.
+UNSEEN = 8192
 
 #: Of the control block (docs/contracts.md, section 3): registers and bits for a reset of the core.
 CONTROL, CORE_RESET = 0x10, 4
@@ -39,7 +49,7 @@ class LinkClient:
     chunk : int
         Data bytes of a request, at most 512 for a write; reads are twice as long.
     checksum_rate : float
-        Bytes a second that the slowest board checks; a simulated one is slow.
+        Bytes a second that the slowest board checks or fills; a simulated one is slow.
     seed : int or None
         For the choice of sessions; ``None``: by chance.
 
@@ -106,9 +116,9 @@ class LinkClient:
             raise LinkError(f"what answers at {self.pipe.name} is no quintet board: its info header begins with "
                             f"{header[:4].hex(' ')}")
         version, = struct.unpack_from("<H", header, 4)
-        if version != VERSION:
+        if not 1 <= version <= VERSION:
             raise LinkError(f"the board at {self.pipe.name} speaks version {version} of the link protocol, this program "
-                            f"version {VERSION}")
+                            f"versions 1 to {VERSION}")
         self._header = header
         return header
 
@@ -140,12 +150,100 @@ class LinkClient:
     def checksum(self, address, size, *, progress=None):
         """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes from ``address``, computed on the board. Raises as :meth:`read`."""
         self._check(address, size)
+        return self._summed([Request(Operation.CHECKSUM, address + at, min(UNSEEN, size - at))
+                             for at in range(0, size, UNSEEN)], progress)
+
+    def _summed(self, requests, progress):
         crc = 0
-        requests = [Request(Operation.CHECKSUM, address + at, min(CHECKED, size - at))
-                    for at in range(0, size, CHECKED)]
         for request, data in zip(requests, self._call(requests, progress, limit=2), strict=True):
             crc = combine(crc, int.from_bytes(data, "little"), request.length)
         return crc
+
+    def write_strided(self, address, data, run, stride, *, progress=None):
+        """Writes ``data`` in runs of ``run`` bytes, of which each begins ``stride`` bytes behind the one before; no byte between them
+        is written. A board that has no strided requests gets one request for each run. Raises as :meth:`read`.
+        """
+        data = bytes(data)
+        if run > 0 and len(data) % run:
+            raise ValueError(f"data has {len(data)} bytes, which are no whole number of runs of {run}")
+        runs = self._runs(address, run, stride, len(data) // max(run, 1))
+        requests, at = [], 0
+        for place, size, group in self._grouped(runs, self._chunk):
+            requests.append(Request(Operation.WRITE_STRIDED if group else Operation.WRITE, place, data=data[at:at + size], **group))
+            at += size
+        self._call(requests, progress)
+
+    def read_strided(self, address, run, stride, count, *, progress=None):
+        """The bytes of ``count`` runs, put together; runs as :meth:`write_strided` has them. Raises as :meth:`read`."""
+        runs = self._runs(address, run, stride, count)
+        requests = [Request(Operation.READ_STRIDED if group else Operation.READ, place, size, **group)
+                    for place, size, group in self._grouped(runs, 2 * self._chunk)]
+        return b"".join(self._call(requests, progress))
+
+    def checksum_strided(self, address, run, stride, count, *, progress=None):
+        """CRC-32 of what :meth:`read_strided` reads, computed on the board. Raises as :meth:`read`."""
+        requests = [Request(Operation.CHECKSUM_STRIDED if group else Operation.CHECKSUM, place, size, **group)
+                    for place, size, group in self._grouped(self._runs(address, run, stride, count), UNSEEN)]
+        return self._summed(requests, progress)
+
+    def fill(self, address, size, value=0, *, stride=None, count=1, progress=None):
+        """Writes ``value`` into each of the ``size`` bytes from ``address``, or of ``count`` runs of ``size`` bytes, ``stride`` apart.
+
+        ``value`` is a byte (0 to 255), or bytes, which are repeated from the beginning of each run on. A pattern whose length is not
+        1, 2 or 4 or does not divide ``stride``, and a board that has no fill, take as many bytes on the line as are filled. Raises as
+        :meth:`read`.
+        """
+        pattern = self._pattern(value)
+        self._check(address, size)
+        if not size:
+            return
+        stride = size if stride is None else stride
+        runs = self._runs(address, size, stride, count)
+        if 4 % len(pattern) or (count > 1 and stride % len(pattern)) or not self._strided:
+            once = (pattern * (size // len(pattern) + 1))[:size]
+            self.write_strided(address, once * count, size, stride, progress=progress)
+            return
+        # Each byte of the pattern has its lane of a word.
+        lanes = bytes(pattern[lane - address & len(pattern) - 1] for lane in range(4))
+        requests = [Request(Operation.FILL, place, length, lanes, **(group or {"run": MAX_RUN, "stride": MAX_RUN}))
+                    for place, length, group in self._grouped(runs, UNSEEN)]
+        self._call(requests, progress, limit=2)
+
+    @staticmethod
+    def _pattern(value):
+        if isinstance(value, Integral):
+            if not 0 <= value <= 255:
+                raise ValueError(f"value must be a byte, 0 to 255, or bytes, not {value}")
+            return bytes([value])
+        if not len(value):
+            raise ValueError("value must be a byte, 0 to 255, or bytes, not none")
+        return bytes(value)
+
+    @property
+    def _strided(self):
+        """The board has strided requests."""
+        return struct.unpack_from("<H", self._header or self.identify(), 4)[0] >= FIRST_STRIDED
+
+    def _runs(self, address, run, stride, count):
+        """The runs of a call, checked: address, bytes of each, distance, number. Runs that touch are one."""
+        for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
+            if value < least:
+                raise ValueError(f"{name} must be {least} or more, not {value}")
+        self._check(address, (count - 1) * stride + run if count else 0)
+        return (address, run * count, stride * count, 1) if stride == run and count else (address, run, stride, count)
+
+    def _grouped(self, runs, most):
+        """Address, bytes, and what its request says of runs besides, of each request of at most ``most`` bytes: as many runs as these
+        are, or a part of one."""
+        address, run, stride, count = runs
+        together = most // run if count > 1 and run <= MAX_RUN and step_of(run, stride) is not None and self._strided else 1
+        if together > 1:
+            for first in range(0, count, together):
+                yield address + first * stride, min(together, count - first) * run, {"run": run, "stride": stride}
+            return
+        for place in range(address, address + count * stride, stride):
+            for at in range(0, run, most):
+                yield place + at, min(most, run - at), {}
 
     def read_word(self, address):
         """A 32-bit register or word."""
@@ -230,7 +328,7 @@ class LinkClient:
     # Requests in flight
 
     def _call(self, requests, progress=None, limit=64):
-        """Has all requests (of one kind) executed in order; returns their answers' data, in order."""
+        """Has all requests (writes, or else none) executed in order; returns their answers' data, in order."""
         results, lost = [], 0
         while len(results) < len(requests):
             if self._session is None:
@@ -248,7 +346,7 @@ class LinkClient:
             # but that is known only above: here a request is lost if it cannot simply be made again.
             lost += 1
             request = requests[len(results)]
-            if lost > 3 or request.operation == Operation.WRITE and request.address + request.span > MEMORY_END:
+            if lost > 3 or request.operation.writes and request.end > MEMORY_END:
                 raise LinkError(f"{self.pipe.name}: the board was reset, or another program opened its link; whether the "
                                 f"{request} was executed is not known")
         return results

@@ -5,7 +5,7 @@ For tests of the host without gateware, and of the gateware against the protocol
 """
 import zlib
 
-from quintet.gateware.link.protocol import ANSWER, INFO_ADDRESS, Operation, Status
+from quintet.gateware.link.protocol import ANSWER, INFO_ADDRESS, Operation, Status, stride_of
 
 from .frames import Answer, Decoder
 
@@ -112,12 +112,39 @@ class DeviceModel:
                 return at
         return None
 
+    def _execute(self, operation, runs, data):
+        """Has a request executed, run by run: data, and where it failed."""
+        found = b""
+        for address, size in runs:
+            if operation.writes:
+                failed = self._write(address, bytes(data[:size]))
+                data = data[size:]
+            else:
+                more, failed = self._read(address, size)
+                found += more
+            if failed is not None:
+                return found, failed
+        return found, None
+
+    @staticmethod
+    def _runs(address, length, run, stride):
+        """Address and size of each run of ``length`` bytes, of which the last may be cut short."""
+        for done in range(0, length, run):
+            yield address & 0xFFFF_FFFF, min(run, length - done)
+            address += stride
+
     def _request(self, contents):
         if len(contents) < 8 or contents[0] & ANSWER:
             return b""
-        operation, session, sequence = contents[0], contents[1:3], contents[3]
-        address, body = int.from_bytes(contents[4:8], "little"), contents[8:]
-        identify = operation & 3 == Operation.IDENTIFY
+        operation, session, sequence = Operation(contents[0] & 7), contents[1:3], contents[3]
+        unknown, rest = contents[0] > 7, contents[4:]
+        pattern = shape = b""
+        if operation == Operation.FILL:
+            pattern, rest = rest[:4], rest[4:]
+        if operation.strided:
+            shape, rest = rest[:3], rest[3:]
+        address, body = int.from_bytes(rest[:4], "little"), rest[4:]
+        identify = operation == Operation.IDENTIFY
         if identify:
             if session[0] != self.session[0]:
                 self.session = bytes([session[0], (self.session[1] + 1) & 0xFF])
@@ -125,7 +152,7 @@ class DeviceModel:
             session, sequence, address = self.session, self.expected, self._info_address
 
         def answer(status, data=b"", address=None):
-            return Answer(Operation(operation & 3), self.session, sequence, status, data, self.expected,
+            return Answer(operation, self.session, sequence, status, data, self.expected,
                           address if address is not None else 0).encode()
 
         distance = (sequence - self.expected) & 0xFF
@@ -135,19 +162,25 @@ class DeviceModel:
             return answer(Status.BUS_ERROR, address=self.stopped)
         if 0 < distance < 128:
             return answer(Status.SEQUENCE)
-        is_write = operation == Operation.WRITE
-        if operation > 3 or not body or (not is_write and len(body) != 2):
+        if unknown or not body or (not operation.carries and len(body) != 2):
             return answer(Status.BAD_REQUEST)
+        if operation.writes and distance:
+            return answer(Status.OK)
 
-        data = b""
-        if is_write:
-            failed = self._write(address, body) if distance == 0 else None
-        else:
-            data, failed = self._read(address, int.from_bytes(body, "little") or 65536)
+        length = len(body) if operation.carries else int.from_bytes(body, "little") or 65536
+        runs = [(address, length)]
+        if operation.strided:
+            run = shape[0] or 256
+            runs = self._runs(address, length, run, stride_of(run, int.from_bytes(shape[1:], "little", signed=True)))
+        if operation == Operation.FILL:
+            # Each byte of the pattern has its lane.
+            runs = [*runs]
+            body = b"".join((pattern * (size // 4 + 2))[at & 3:][:size] for at, size in runs)
+        data, failed = self._execute(operation, runs, body)
         if failed is not None:
             self.stopped = failed
-            return answer(Status.BUS_ERROR, data if operation != Operation.CHECKSUM else b"", failed)
-        if operation == Operation.CHECKSUM:
+            return answer(Status.BUS_ERROR, b"" if operation.sums else data, failed)
+        if operation.sums:
             data = zlib.crc32(data).to_bytes(4, "little")
         if distance == 0 and not identify:
             self.executed += 1

@@ -4,7 +4,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-from quintet.gateware.link.protocol import ANSWER, Operation, Status
+from quintet.gateware.link.protocol import ANSWER, Operation, Status, step_of
 
 __all__ = ["Answer", "Decoder", "Request", "cobs_decode", "cobs_encode", "frame"]
 
@@ -54,32 +54,53 @@ def frame(contents):
 
 @dataclass(frozen=True)
 class Request:
-    """One request. ``length`` is that of the data it asks for; ``data`` is a write's."""
+    """One request. ``length`` is that of the data it asks for or fills in; ``data`` is a write's, or the pattern (4 bytes) of a fill.
+    A strided one goes over runs of ``run`` bytes (1 to 256), of which each begins ``stride`` bytes behind the one before."""
     operation: Operation
     address: int = 0
     length: int = 0
     data: bytes = b""
+    run: int = 0
+    stride: int = 0
 
     def encode(self, session, sequence):
         """The frame, for a session (2 bytes) and number."""
-        body = self.data if self.operation == Operation.WRITE else struct.pack("<H", self.length & 0xFFFF)
-        head = struct.pack("<B2sBI", self.operation, session, sequence & 0xFF, self.address)
-        return frame(head + body)
+        contents = struct.pack("<B2sB", self.operation, session, sequence & 0xFF)
+        if self.operation == Operation.FILL:
+            contents += self.data
+        if self.operation.strided:
+            contents += struct.pack("<Bh", self.run & 0xFF, step_of(self.run, self.stride))
+        body = self.data if self.operation.carries else struct.pack("<H", self.length & 0xFFFF)
+        return frame(contents + struct.pack("<I", self.address) + body)
 
     @property
     def answer_data(self):
         """Bytes of data in a good answer."""
-        return {Operation.WRITE: 0, Operation.CHECKSUM: 4}.get(self.operation, self.length)
+        return 0 if self.operation.writes else 4 if self.operation.sums else self.length
 
     @property
     def span(self):
         """Bytes of memory or registers it is about."""
-        return len(self.data) or self.length
+        return self.length or len(self.data)
+
+    @property
+    def unseen(self):
+        """Bytes that the board goes over while the line rests."""
+        return self.span if self.operation.sums or self.operation == Operation.FILL else 0
+
+    @property
+    def end(self):
+        """Address behind its last byte."""
+        if not self.operation.strided:
+            return self.address + self.span
+        before = (self.span - 1) // self.run
+        return self.address + before * (self.stride - self.run) + self.span
 
     def __str__(self):
         if self.operation == Operation.IDENTIFY:
             return "identify"
-        return f"{self.operation.name.lower()} of {self.span} bytes at {self.address:#010x}"
+        runs = f" in runs of {self.run}, {self.stride} apart," if self.operation.strided and self.run != self.stride else ""
+        return f"{self.operation.name.lower().partition('_')[0]} of {self.span} bytes{runs} at {self.address:#010x}"
 
 
 @dataclass(frozen=True)
@@ -104,7 +125,7 @@ class Answer:
     @classmethod
     def decode(cls, contents):
         """An answer from the contents of a frame, CRC removed; ``None`` if that is none."""
-        if len(contents) < 5 or contents[0] & 0xFC != ANSWER or contents[-1] not in set(Status):
+        if len(contents) < 5 or contents[0] & 0xF8 != ANSWER or contents[-1] not in set(Status):
             return None
         operation, session, sequence = struct.unpack("<B2sB", contents[:4])
         status, data = Status(contents[-1]), contents[4:-1]
@@ -114,7 +135,7 @@ class Answer:
                 return None
             expected, address = struct.unpack("<BI", data[-5:])
             data = b""
-        return cls(Operation(operation & 3), session, sequence, status, data, expected, address)
+        return cls(Operation(operation & 7), session, sequence, status, data, expected, address)
 
 
 class Decoder:

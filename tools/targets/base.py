@@ -4,10 +4,18 @@ import zlib
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
 from ..errors import TargetError
 from ..jobs.registers import RegisterMap
 
-__all__ = ["Target", "TargetInfo"]
+__all__ = ["Target", "TargetInfo", "runs_view"]
+
+
+def runs_view(memory, count, run, stride):
+    """``count`` runs of an array of bytes, from its first on, as rows; what is written to them is written there."""
+    return as_strided(memory, (count, run), (stride, 1))
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,47 @@ class Target(ABC):
     @abstractmethod
     def read(self, address, size, progress=None):
         """``size`` bytes from ``address``."""
+
+    def write_runs(self, address, rows, stride, progress=None):
+        """Write the rows of a 2-D array of uint8, of which each begins ``stride`` bytes behind the one before; no byte between
+        them is touched. ``progress`` as :meth:`write` has it."""
+        rows, _ = self._rows(rows, stride)
+        for number, row in enumerate(rows):
+            self.write(address + number * stride, row.tobytes())
+            if progress:
+                progress((number + 1) * rows.shape[1], rows.size)
+
+    def read_runs(self, address, run, stride, count, progress=None):
+        """What :meth:`write_runs` writes: an array of uint8, ``count`` x ``run``."""
+        self._check_runs(run, stride, count)
+        rows = np.empty((count, run), np.uint8)
+        for number in range(count):
+            rows[number] = np.frombuffer(self.read(address + number * stride, run), np.uint8)
+            if progress:
+                progress((number + 1) * run, rows.size)
+        return rows
+
+    def fill(self, address, size, value=0, progress=None):
+        """Write ``value`` (0 to 255) into each of ``size`` bytes."""
+        self._check_fill(size, value)
+        self.write(address, bytes([value]) * size, progress)
+
+    def _rows(self, rows, stride):
+        """The array, checked, and the bytes from the first of its first run to the last of its last."""
+        rows = np.asarray(rows)
+        if rows.ndim != 2 or rows.dtype != np.uint8:
+            raise TargetError(f"{self.name}: rows must be a 2-D array of uint8, not {rows.ndim}-D of {rows.dtype}")
+        return rows, self._check_runs(rows.shape[1], stride, len(rows))
+
+    def _check_runs(self, run, stride, count):
+        for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
+            if value < least:
+                raise TargetError(f"{self.name}: {name} must be {least} or more, not {value}")
+        return (count - 1) * stride + run if count else 0
+
+    def _check_fill(self, size, value):
+        if size < 0 or not 0 <= value <= 255:
+            raise TargetError(f"{self.name}: a fill takes a size from 0 and a value from 0 to 255, not {size} and {value}")
 
     def checksum(self, address, size):
         """CRC-32 (as ``zlib.crc32``) of ``size`` bytes, computed where they lie."""

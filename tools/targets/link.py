@@ -2,6 +2,8 @@
 """A board behind the host link: physical or virtual, the same code."""
 import struct
 
+import numpy as np
+
 from ...gateware.cores import open_room, room_names
 from ...gateware.isa.outcome import FaultReport, Outcome
 from ...gateware.isa.parameters import params_hash
@@ -68,14 +70,33 @@ class LinkTarget(Target):
         if address < 0 or size < 0 or address + size > 1 << 32:
             raise TargetError(f"{self.name}: {size} bytes at {address:#x} lie outside the 32-bit addresses")
 
+    @staticmethod
+    def _telling(progress, total):
+        return progress and (lambda done: progress(done, total))
+
     def write(self, address, data, progress=None):
         data = bytes(data)
         self._check(address, len(data))
-        self.client.write(address, data, progress=progress and (lambda done: progress(done, len(data))))
+        self.client.write(address, data, progress=self._telling(progress, len(data)))
 
     def read(self, address, size, progress=None):
         self._check(address, size)
-        return self.client.read(address, size, progress=progress and (lambda done: progress(done, size)))
+        return self.client.read(address, size, progress=self._telling(progress, size))
+
+    def write_runs(self, address, rows, stride, progress=None):
+        rows, size = self._rows(rows, stride)
+        self._check(address, size)
+        self.client.write_strided(address, rows.tobytes(), rows.shape[1], stride, progress=self._telling(progress, rows.size))
+
+    def read_runs(self, address, run, stride, count, progress=None):
+        self._check(address, self._check_runs(run, stride, count))
+        data = self.client.read_strided(address, run, stride, count, progress=self._telling(progress, run * count))
+        return np.frombuffer(data, np.uint8).reshape(count, run).copy()
+
+    def fill(self, address, size, value=0, progress=None):
+        self._check_fill(size, value)
+        self._check(address, size)
+        self.client.fill(address, size, value, progress=self._telling(progress, size))
 
     def checksum(self, address, size):
         return self.client.checksum(address, size)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...gateware.cores import open_room
 from ..errors import TargetError
-from .base import Target, TargetInfo
+from .base import Target, TargetInfo, runs_view
 
 __all__ = ["MEMORY_SIZE", "ModelTarget"]
 
@@ -88,6 +88,18 @@ class ModelTarget(Target):
     def read(self, address, size, progress=None):
         place = self._range(address, size)
         return self.memory[place].tobytes()
+
+    def write_runs(self, address, rows, stride, progress=None):
+        rows, size = self._rows(rows, stride)
+        runs_view(self.memory[self._range(address, size)], *rows.shape, stride)[:] = rows
+
+    def read_runs(self, address, run, stride, count, progress=None):
+        size = self._check_runs(run, stride, count)
+        return runs_view(self.memory[self._range(address, size)], count, run, stride).copy()
+
+    def fill(self, address, size, value=0, progress=None):
+        self._check_fill(size, value)
+        self.memory[self._range(address, size)] = value
 
     def read_register(self, name):
         self._need_model()

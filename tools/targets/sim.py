@@ -2,8 +2,11 @@
 """The virtual board as a target: the bitstream's own SoC, compiled, spoken to by the same link client as a board."""
 import zlib
 
+import numpy as np
+
 from ..errors import TargetError
 from ..outputs import check_output
+from .base import runs_view
 from .link import LinkTarget
 
 __all__ = ["SimTarget", "open_board_of", "open_sim"]
@@ -57,6 +60,34 @@ class SimTarget(LinkTarget):
         if progress:
             progress(size, size)
         return data
+
+    def write_runs(self, address, rows, stride, progress=None):
+        rows, size = self._rows(rows, stride)
+        if (memory := self._backdoor(address, size)) is None:
+            return super().write_runs(address, rows, stride, progress)
+        # What lies between the runs is written as it is: the core is idle, and nothing else changes main memory.
+        image = np.frombuffer(memory.read(address, size), np.uint8).copy()
+        runs_view(image, *rows.shape, stride)[:] = rows
+        memory.write(address, image.tobytes())
+        if progress:
+            progress(rows.size, rows.size)
+
+    def read_runs(self, address, run, stride, count, progress=None):
+        size = self._check_runs(run, stride, count)
+        if (memory := self._backdoor(address, size)) is None:
+            return super().read_runs(address, run, stride, count, progress)
+        rows = runs_view(np.frombuffer(memory.read(address, size), np.uint8), count, run, stride).copy()
+        if progress:
+            progress(rows.size, rows.size)
+        return rows
+
+    def fill(self, address, size, value=0, progress=None):
+        self._check_fill(size, value)
+        if (memory := self._backdoor(address, size)) is None:
+            return super().fill(address, size, value, progress)
+        memory.write(address, bytes([value]) * size)
+        if progress:
+            progress(size, size)
 
     def checksum(self, address, size):
         memory = self._backdoor(address, size)

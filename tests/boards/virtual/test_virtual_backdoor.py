@@ -4,6 +4,7 @@ import random
 import zlib
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from quintet.boards.virtual.backdoor import Backdoor
@@ -98,6 +99,26 @@ def test_no_cycle_passes_for_a_byte():
         assert target.checksum(12_345, len(data)) == zlib.crc32(data)
         assert target.board.cycle - before < 1000
         assert told == [(len(data), len(data))] * 2
+
+
+@pytest.mark.parametrize("board", ["ulx3s-25f", "icebreaker"])
+@pytest.mark.parametrize("direct", [False, True])
+def test_runs_and_fills(board, direct):
+    chance = np.random.default_rng(2)
+    image = chance.integers(0, 256, 0x9000, np.uint8)
+    with opened(board, direct=direct) as target:
+        target.write(0, image.tobytes())
+        before, told = target.board.cycle, []
+        for address, run, stride, count in ((1, 3, 64, 100), (0x7FE7, 5, 9, 20), (6, 300, 700, 3), (0, 1, 1, 0)):
+            rows = chance.integers(0, 256, (count, run), np.uint8)
+            target.write_runs(address, rows, stride, lambda *done: told.append(done))
+            for number, row in enumerate(rows):
+                image[address + number * stride:][:run] = row
+            assert np.array_equal(target.read_runs(address, run, stride, count, lambda *done: told.append(done)), rows)
+        target.fill(0x7FFF, 70, 0xA5, lambda *done: told.append(done))
+        image[0x7FFF:0x7FFF + 70] = 0xA5
+        assert (target.board.cycle - before < 1000) == direct and told[-1] == (70, 70)
+        assert target.client.read(0, image.size) == target.read(0, image.size) == image.tobytes()
 
 
 def test_what_is_no_main_memory_goes_over_the_link():

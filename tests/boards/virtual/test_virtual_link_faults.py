@@ -11,7 +11,7 @@ from quintet.boards.virtual.board import open_virtual
 from quintet.gateware.info import CONTROL_BASE, SOC_BASE
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import BoardError, LinkError
-from tests.support.link_faults import Faults, Interrupted, SpoiledPipe
+from tests.support.link_faults import Faults, Interrupted, Runs, SpoiledPipe
 from tests.support.tiny_core import ROOM
 
 SPACE = 1 << 15             # bytes of main memory that the calls use
@@ -57,7 +57,7 @@ def campaign(name, seed, events, rate, seconds=None):
         faults.rate = rate
         state = {"led": 0}
 
-        def call(kind, address, size):
+        def call(kind, address, size, runs):
             """One call or several, such that they may be made again. Returns how many requests that took at most."""
             if kind == "w":
                 data = chance.randbytes(size)
@@ -67,6 +67,13 @@ def campaign(name, seed, events, rate, seconds=None):
                 assert link.read(address, size) == image[address:address + size]
             elif kind == "c":
                 assert link.checksum(address, size) == zlib.crc32(image[address:address + size])
+            elif kind in "sf":
+                if kind == "s":
+                    runs.write(link, image, chance.randbytes(len(runs.places)))
+                else:
+                    runs.fill(link, image, chance.randbytes(4))
+                runs.check(link, image)
+                return 2 * runs.requests
             elif kind == "C":
                 return run_core(link, image, chance, address & -64)
             elif kind == "L":
@@ -77,8 +84,9 @@ def campaign(name, seed, events, rate, seconds=None):
 
         reported = 0
         while faults.count < events and (end is None or time.monotonic() < end):
-            kind = chance.choice("wwrrcCLi")
+            kind = chance.choice("wwrrcCLisf")
             address, size = chance.randrange(SPACE - 3000), chance.choice([1, 4, 100, 700, 2500])
+            runs = Runs(chance, SPACE)
             if kind == "i":
                 # The host dies in mid-transfer, and another one comes.
                 def die(done):
@@ -91,7 +99,7 @@ def campaign(name, seed, events, rate, seconds=None):
             for _ in range(3):
                 started = pipe.now()
                 try:
-                    requests = call(kind, address, size)
+                    requests = call(kind, address, size, runs)
                     break
                 except LinkError as error:
                     assert not isinstance(error, BoardError)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 import random
 import zlib
+from itertools import product
 
 import pytest
 
@@ -153,21 +154,110 @@ def test_repeated_identify_keeps_the_session(bench):
     assert (answer.session, answer.sequence) == (SESSION, FIRST + 1)
 
 
+def strided(operation, address, run, stride, data=b"", length=0):
+    return Request(operation, address, length, data, run, stride)
+
+
+def test_every_alignment_of_runs(bench):
+    """Nothing is written, read or summed up outside the runs, wherever they begin and however far apart they are."""
+    number = FIRST
+    for start, run, gap in product(range(4), (1, 2, 3, 4, 5, 6, 7, 8, 255, 256), (0, 1, 2, 3, 4, 61)):
+        stride, count = run + gap, 3 if run > 8 else 5
+        places = [start + stride * n + at for n in range(count) for at in range(run)]
+        data = random.Random(stride).randbytes(len(places))
+        got = ask(bench, strided(Operation.WRITE_STRIDED, start, run, stride, data[:480]),
+                  strided(Operation.READ_STRIDED, start, run, stride, length=len(places)),
+                  strided(Operation.CHECKSUM_STRIDED, start, run, stride, length=len(places)),
+                  Request(Operation.READ, 0, 4096),
+                  strided(Operation.FILL, start, run, stride, b"\xA0\xA1\xA2\xA3", len(places)),
+                  Request(Operation.READ, 0, 4096), sequence=number, quiet=30_000)
+        number += len(got)
+        assert [answer.status for answer in got] == [Status.OK] * 6
+        for place, byte in zip(places, data[:480], strict=False):
+            bench.image[place] = byte
+        wanted = bytes(bench.image[place] for place in places)
+        assert got[1].data == wanted
+        assert got[2].data == zlib.crc32(wanted).to_bytes(4, "little")
+        assert got[3].data == bench.image
+        for place in places:
+            bench.image[place] = 0xA0 | place & 3
+        assert got[5].data == bench.image
+
+
+def test_run_is_written_in_whole_words(bench):
+    """Bytes of a run inside one aligned word go in one cycle; the last run may be cut short."""
+    ask(bench, strided(Operation.WRITE_STRIDED, WORD + 3, 3, 9, b"abcdefg"), strided(Operation.FILL, WORD, 4, 8, b"wxyz", 6))
+    assert bench.log() == [
+        (WORD, ord("a") << 24, 8), (WORD + 4, 0x6362, 3), (WORD + 12, 0x00666564, 7), (WORD + 20, ord("g") << 8, 2),
+        (WORD, 0x7A797877, 15), (WORD + 8, 0x7877, 3)]
+
+
+def test_strides_of_either_sign(bench):
+    start = 0x8001_8000
+    for number, stride in enumerate((0, -4, -7, -300, 32_000, 0x7FFF + 7, -0x7FF8)):
+        written, read = ask(bench, strided(Operation.WRITE_STRIDED, start, 2, stride, b"abcdef"),
+                            strided(Operation.READ_STRIDED, start, 2, stride, length=6), sequence=FIRST + 2 * number)
+        assert written.status == Status.OK and read.data == (b"abcdef" if stride else b"efefef")
+        assert [address for address, _, _ in bench.log()] == [start + n * stride & ~3 for n in range(3)]
+
+
+def test_fill_of_65536_bytes(bench):
+    filled, read = ask(bench, strided(Operation.FILL, 0, 256, 256, b"fill"), Request(Operation.READ, 0, 1 << 16), quiet=500_000)
+    assert filled.status == Status.OK and read.data == b"fill" * (MEMORY // 4)
+
+
+def test_bus_error_in_a_run(bench):
+    """Runs before the failure are written, the failing word is named, nothing behind it happens."""
+    start, data = MEMORY - 12, bytes(range(1, 10))
+    got = ask(bench, strided(Operation.WRITE_STRIDED, start, 3, 6, data), write(b"no!!"))
+    assert {(answer.status, answer.expected, answer.address & ~3) for answer in got} == {(Status.BUS_ERROR, FIRST, MEMORY)}
+    opened, = answers(bench.run(identify(0x5B)))
+    read, = ask(bench, Request(Operation.READ, start, 12), session=opened.session)
+    assert read.data[:3] + read.data[6:9] == data[:6] and bench.log() == []
+    failed, = ask(bench, strided(Operation.FILL, MEMORY - 8, 1, 8, b"abcd", 3), session=opened.session, sequence=FIRST + 1)
+    assert (failed.status, failed.expected, failed.address & ~3) == (Status.BUS_ERROR, FIRST + 1, MEMORY)
+    opened, = answers(bench.run(identify(0x5C)))
+    for kind in (Operation.READ_STRIDED, Operation.CHECKSUM_STRIDED):
+        failed, = ask(bench, strided(kind, MEMORY - 8, 1, 8, length=3), session=opened.session, sequence=FIRST + 1)
+        assert (failed.status, failed.expected, failed.address & ~3) == (Status.BUS_ERROR, FIRST + 1, MEMORY)
+        opened, = answers(bench.run(identify(0x5C + kind)))
+
+
+def test_repeated_runs_are_answered_not_executed(bench):
+    first = strided(Operation.WRITE_STRIDED, WORD, 1, 4, b"ab").encode(SESSION, FIRST)
+    second = strided(Operation.FILL, WORD, 1, 4, b"fill", 2).encode(SESSION, FIRST + 1)
+    got = answers(bench.run(first + second + first + second))
+    assert [(answer.status, answer.sequence - FIRST) for answer in got] == [(Status.OK, 0), (Status.OK, 1)] * 2
+    assert [(address - WORD, word) for address, word, _ in bench.log()] == [(0, ord("a")), (4, ord("b")), (0, ord("f")), (4, ord("f"))]
+
+
 @pytest.mark.parametrize("contents", [
     b"\x02" + SESSION + b"\x08" + bytes(4),                      # a write without data
     b"\x01" + SESSION + b"\x08" + bytes(4),                      # a read without length
     b"\x01" + SESSION + b"\x08" + bytes(4) + b"\1",
     b"\x01" + SESSION + b"\x08" + bytes(4) + b"\1\0\0",
     b"\x03" + SESSION + b"\x08" + bytes(4) + b"\1\0\0",
-    b"\x05" + SESSION + b"\x08" + bytes(4) + b"\1\0",            # no such operation
+    b"\x0d" + SESSION + b"\x08" + bytes(4) + b"\1\0",            # no such operation
     b"\x42" + SESSION + b"\x08" + bytes(4) + b"\1\0",
     b"\x00" + SESSION + b"\x08" + bytes(4),                      # identify without length
+    b"\x0e" + SESSION + b"\x08\3\4\0" + bytes(4) + b"abc",
+    b"\x05" + SESSION + b"\x08\3\4\0" + bytes(4) + b"\1\0\0",
+    b"\x04" + SESSION + b"\x08abcd\3\4\0" + bytes(4) + b"\1\0\0",
 ])
 def test_bad_requests(bench, contents):
     answer, = answers(bench.run(frame(contents)))
     assert answer.status == Status.BAD_REQUEST and bench.log() == []
     answer, = ask(bench, write(b"good"))
     assert answer.status == Status.OK
+
+
+def test_strided_requests_that_end_too_early(bench):
+    """Within run, step, pattern, address or length."""
+    for kind, least in ((Operation.WRITE_STRIDED, 8), (Operation.READ_STRIDED, 9), (Operation.CHECKSUM_STRIDED, 9), (Operation.FILL, 13)):
+        for size in range(4, least):
+            answer, = answers(bench.run(frame(bytes([kind]) + SESSION + b"\x08" + bytes(size))))
+            assert (answer.operation, answer.status) == (kind, Status.BAD_REQUEST)
+    assert bench.log() == [] and ask(bench, write(b"good"))[0].status == Status.OK
 
 
 @pytest.mark.parametrize("contents", [
@@ -214,13 +304,25 @@ def test_frame_of_exactly_the_buffer(bench):
     assert max(lengths) == 1023
 
 
+class Words(WordMemory):
+    """Words that keep what was written: address, bytes that count, lanes."""
+    def __init__(self, size, base):
+        super().__init__(size, base)
+        self.log = []
+
+    def write(self, address, word, lanes):
+        self.log.append((address, int.from_bytes(bytes(w if used else 0 for w, used in zip(word, lanes, strict=True)), "little"),
+                         sum(used << lane for lane, used in enumerate(lanes))))
+        return super().write(address, word, lanes)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_requests_against_the_model(seed):
     chance = random.Random(seed)
     with Bench(seed=seed, stall_percent=chance.choice([0, 10, 60])) as bench:
-        memory, words, rom = WordMemory(MEMORY), WordMemory(1 << 10, 0x8000_0000), WordMemory(64, 0x8002_0000)
-        rom.data[:] = bench.header
-        model = DeviceModel([memory, words, rom])
+        memory, words = WordMemory(MEMORY), Words(1 << 18, 0x8000_0000)
+        words.data[0x2_0000:0x2_0040] = bench.header
+        model = DeviceModel([memory, words])
         expected, nonce = 0, 1
         for _ in range(60):
             sent = b""
@@ -229,16 +331,24 @@ def test_random_requests_against_the_model(seed):
                     nonce = chance.randrange(1, 4)
                     sent += identify(nonce)
                     continue
-                operation = chance.choice([Operation.READ, Operation.WRITE, Operation.CHECKSUM])
+                operation = chance.choice([kind for kind in Operation if kind != Operation.IDENTIFY])
                 base = chance.choice([0, 0x8000_0000])
                 size = chance.randrange(1, 24)
+                run = chance.choice([chance.randrange(1, 12), 256])
                 address = base + chance.choice([chance.randrange(900), chance.randrange(900) & ~3])
                 if chance.random() < 0.05:
                     address = MEMORY - chance.randrange(1, 9)
-                data = bytes(chance.choice([0, 0, 1, 255]) for _ in range(size))
-                request = Request(operation, address, size, data if operation == Operation.WRITE else b"")
+                data = bytes(chance.choice([0, 0, 1, 255]) for _ in range(4 if operation == Operation.FILL else size))
+                # Strides of all kinds: runs that touch, overlap, go backwards, end outside.
+                stride = run + chance.choice([0, 1, 5, chance.randrange(-20, 40)])
+                request = Request(operation, address, size, data if operation.writes else b"", run, stride)
                 encoded = request.encode(model.session, expected + chance.choice([0] * 12 + [-1, 1, 5]))
-                if chance.random() < 0.1:
+                if chance.random() < 0.05:
+                    # Whole, with anything in it, or with too little.
+                    anything = bytes([0, chance.randrange(3), chance.choice([0, 0, 255])]) + bytes(3) + chance.randbytes(chance.randrange(3))
+                    head = bytes([chance.choice([chance.randrange(8), chance.randrange(128)])]) + model.session + bytes([expected & 0xFF])
+                    encoded = frame(head + chance.randbytes(chance.choice([0, 3, 4])) + anything[:chance.randrange(12)])
+                elif chance.random() < 0.1:
                     encoded = encoded[:chance.randrange(len(encoded))] + chance.randbytes(2)
                 sent += encoded
                 expected += 1
@@ -249,7 +359,7 @@ def test_random_requests_against_the_model(seed):
         opened, = answers(bench.run(b"\0" + identify(9)))
         read, = ask(bench, Request(Operation.READ, 0, MEMORY), session=opened.session, sequence=opened.sequence)
         assert read.data == memory.data
-        assert len(bench.log()) == words.writes
+        assert bench.log() == words.log
 
 
 def plain(answer):

@@ -10,7 +10,7 @@ from quintet.tools.link.client import LinkClient
 from quintet.tools.measure.link.bench import MEMORY, Bench, BenchPipe
 from quintet.tools.measure.link.rates import HEADER
 from tests.support.campaigns import Campaign
-from tests.support.link_faults import Faults, Interrupted, SpoiledPipe
+from tests.support.link_faults import Faults, Interrupted, Runs, SpoiledPipe
 
 WORD = 0x8000_0100
 SECONDS = 1.0       # of the board's time, that a call may wait for any answer
@@ -31,7 +31,7 @@ def campaign(seed, frames, rate, seconds=None):
         image = bytearray(MEMORY)
         words = []
         while pipe.frames < frames and (end is None or time.monotonic() < end):
-            kind = chance.choice("wwwrrcRRi")
+            kind = chance.choice("wwwrrcRRissSSffCX")
             address = chance.randrange(MEMORY - 3000)
             size = chance.choice([1, 4, 100, 700, 2500])
             started = pipe.now()
@@ -44,6 +44,21 @@ def campaign(seed, frames, rate, seconds=None):
                 assert link.read(address, size) == image[address:address + size]
             elif kind == "c":
                 assert link.checksum(address, size) == zlib.crc32(image[address:address + size])
+            elif kind in "sSCf":
+                runs = Runs(chance, MEMORY)
+                requests = runs.requests
+                if kind == "s":
+                    runs.write(link, image, chance.randbytes(len(runs.places)))
+                elif kind == "S":
+                    runs.check(link, image)
+                elif kind == "C":
+                    runs.check_sum(link, image)
+                else:
+                    runs.fill(link, image, chance.randbytes(chance.choice([1, 2, 4])))
+            elif kind == "X":
+                # Registers are filled once, one cycle each.
+                link.fill(WORD, 4, len(words).to_bytes(4, "little"), stride=8, count=3)
+                words += [(WORD + 8 * number, len(words), 15) for number in range(3)]
             elif kind == "R":
                 link.write_word(WORD, len(words))
                 words.append((WORD, len(words), 15))
@@ -66,7 +81,7 @@ def campaign(seed, frames, rate, seconds=None):
         return pipe.frames, faults.count, link.repeats
 
 
-@pytest.mark.parametrize("seed, rate", [(1, 0.03), (2, 0.2)])
+@pytest.mark.parametrize("seed, rate", [(3, 0.03), (2, 0.2)])
 def test_faults(seed, rate):
     frames, faults, repeats = campaign(seed, 1000, rate)
     assert frames >= 1000 and faults >= rate * 500 and repeats
@@ -80,6 +95,7 @@ def test_many_faults():
     for seed in totals.seeds("bridge"):
         more, bad, _ = campaign(seed, 5000, (0.01, 0.05, 0.2, 0.4)[seed % 4], totals.until - time.monotonic())
         totals.tally("bridge", more)
+        totals.tally("bridge", bad, "spoilt")
         frames, faults = frames + more, faults + bad
     print(f"\nlink faults: {frames} frames, {faults} of them with faults")
     assert frames > 1000

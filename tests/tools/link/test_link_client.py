@@ -16,7 +16,7 @@ from tests.tools.link.fake_pipe import FakePipe
 CONTROL = 0x8000_0000
 
 
-def header(version=1, control_size=4096):
+def header(version=2, control_size=4096):
     return struct.pack("<4sHH4s9I16s", b"QNTT", version, 16, b"TEST", 1, 0, 1 << 16, CONTROL, control_size, 0x8001_0000,
                        0, 0, 80_000_000, b"model")
 
@@ -112,8 +112,8 @@ def test_no_board_and_no_info_rom():
     board.rom.data[:4] = b"MPTY"
     with pytest.raises(LinkError, match="no quintet board: .* 4d 50 54 59"):
         client(board).identify()
-    board.rom.data[:] = header(version=2)
-    with pytest.raises(LinkError, match="version 2 of the link protocol, this program version 1"):
+    board.rom.data[:] = header(version=3)
+    with pytest.raises(LinkError, match="version 3 of the link protocol, this program versions 1 to 2"):
         client(board).identify()
     board.rom.data[:] = header(control_size=0)
     with pytest.raises(LinkError, match="no core"):
@@ -258,7 +258,7 @@ def test_decoder_survives_noise():
     decoder.feed(b"\7" * 1_000_000)
     assert len(decoder._rest) < 100_000
     decoder.feed(b"\0")
-    good = Request(1, 0, 4).encode(b"\1\1", 0)
+    good = Request(Operation.READ, 0, 4).encode(b"\1\1", 0)
     assert len(decoder.feed(good)) == 1 and decoder.damaged == 1
 
 

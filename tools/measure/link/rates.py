@@ -3,6 +3,7 @@
 import random
 import struct
 
+from ....gateware.info import PROTOCOL_VERSION
 from ...link.client import LinkClient
 from .. import Differs, Row
 
@@ -10,7 +11,7 @@ __all__ = ["BAUD", "HEADER", "NAK_REST", "open_usb", "open_wire", "rate_rows", "
 
 BAUD = 3_000_000
 #: What the bench's info ROM holds.
-HEADER = struct.pack("<4sHH4s9I16s", b"QNTT", 1, 16, b"", 0, 0, 1 << 16, 0x8000_0000, 4096, 0, 0, 0, 24_000_000, b"bench")
+HEADER = struct.pack("<4sHH4s9I16s", b"QNTT", PROTOCOL_VERSION, 16, b"", 0, 0, 1 << 16, 0x8000_0000, 4096, 0, 0, 0, 24_000_000, b"bench")
 #: Bits for which the host leaves an IN endpoint alone that had nothing, in the second of the measurements.
 NAK_REST = 4000
 _PIECE = 1 << 16
