@@ -5,14 +5,16 @@ from pathlib import Path
 from setuptools import setup
 
 ROOT = Path(__file__).resolve().parent
+#: The package itself: names of the Python API.
+TOP = "tools/package"
 ROOMS = ("gateware", "boards", "tools", "firmware")
 
 
 def packages():
-    found = []
+    found = ["quintet"]
     for room in ROOMS:
         for folder in [ROOT / room, *sorted((ROOT / room).rglob("*"))]:
-            if not folder.is_dir() or "__pycache__" in folder.parts:
+            if not folder.is_dir() or "__pycache__" in folder.parts or folder == ROOT / TOP:
                 continue
             if any(entry.is_file() for entry in folder.iterdir()):
                 found.append("quintet." + ".".join(folder.relative_to(ROOT).parts))
@@ -21,7 +23,7 @@ def packages():
 
 setup(
     packages=packages(),
-    package_dir={f"quintet.{room}": room for room in ROOMS},
+    package_dir={"quintet": TOP, **{f"quintet.{room}": room for room in ROOMS}},
     package_data={"": ["*"]},
     include_package_data=False,
 )

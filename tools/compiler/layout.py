@@ -99,6 +99,19 @@ class Layout:
         length = int(np.gcd.reduce(np.diff(np.concatenate([[0], breaks, [places.size]]))))
         return places[::length], length * self.item
 
+    def strips(self):
+        """Runs at equal distances: list of (byte offset, bytes of a run, distance, runs), in the order of the elements."""
+        places, run = self.runs()
+        found, at = [], 0
+        while at < len(places):
+            stride = int(places[at + 1] - places[at]) if at + 1 < len(places) else run
+            end = at + 1
+            while stride >= run and end < len(places) and places[end] - places[end - 1] == stride:
+                end += 1
+            found.append((int(places[at]), run, max(stride, run), end - at))
+            at = end
+        return found
+
     def as_dict(self):
         """As a plan's file has it."""
         return {"address": self.address, "shape": list(self.shape), "dtype": self.dtype, "digits": [list(asdict(d).values()) for d in self.digits],

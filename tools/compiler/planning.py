@@ -112,5 +112,5 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         progress("write programs")
     programs = dict(zip(map(id, parts), made.backend.lower_all(parts), strict=True))
     steps = [step if isinstance(step, HostStep) else MachineStep(step, programs[id(step)]) for step in steps]
-    return Plan(network=graph.name, isa=build.isa, preset=build.preset, board=build.board, params=build.params, memory_size=build.memory_size,
+    return Plan(network=graph.name, isa=build.isa, preset=build.preset, board=build.board, target=build.target, params=build.params, memory_size=build.memory_size,
                 inputs=list(made.graph.inputs), outputs=list(made.graph.outputs), steps=steps, choices=[c for part in parts for c in part.choices], notes=notes)

@@ -13,6 +13,9 @@ from .ports import from_graph, to_graph
 
 __all__ = ["RunFailed", "Session", "SessionReport"]
 
+#: Bytes that a request takes on the line beside its data.
+_FRAME = 24
+
 
 class RunFailed(Exception):
     """A program of a plan that did not end well; ``outcome`` says how."""
@@ -85,6 +88,7 @@ class Session:
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
         self._resident, self._last = [], None
+        self._known, self._cleared = {}, []
         if _side_by_side([step.lowered for step in plan.machine_steps]):
             for step in plan.machine_steps:
                 self._load(step)
@@ -94,7 +98,7 @@ class Session:
     def _load(self, step):
         began = time.monotonic()
         for address, size in step.lowered.zeros:
-            self._write(address, np.zeros(size, np.uint8), "zeros")
+            self.target.fill(address, size)
         self._write(step.lowered.program_at, np.frombuffer(step.lowered.program, np.uint8), "program")
         for address, data, what in step.lowered.constants:
             self._write(address, data, what)
@@ -122,14 +126,38 @@ class Session:
     def _put(self, lowered, layout, values):
         """Write a tensor. What lies between its elements is its own, and zero, or the program's."""
         first, end = layout.first, layout.end
+        strips = [] if layout.in_program else self._strips(layout)
+        if strips:
+            if layout not in self._cleared:
+                self.target.fill(first, end - first)
+                self._cleared.append(layout)
+            data, at = np.ascontiguousarray(values, np.dtype(layout.dtype).newbyteorder("<")).view(np.uint8).ravel(), 0
+            for offset, run, stride, count in strips:
+                self.target.write_runs(layout.address + offset, data[at:at + run * count].reshape(count, run), stride)
+                at += run * count
+            self.report.input_bytes += data.size
+            return
         memory = np.zeros(end - first, np.uint8)
         if layout.in_program:
             memory[:] = np.frombuffer(lowered.program, np.uint8)[first - lowered.program_at:end - lowered.program_at]
-        layout.write(memory, values, layout.first)
-        self.target.write(layout.first, memory.tobytes())
+        layout.write(memory, values, first)
+        self.target.write(first, memory.tobytes())
         self.report.input_bytes += memory.size
 
+    def _strips(self, layout):
+        """Strips of a layout, where they take fewer bytes on the line than its whole span."""
+        if layout not in self._known:
+            strips = layout.strips()
+            self._known[layout] = strips if sum(_FRAME + run * count for _, run, _, count in strips) < layout.end - layout.first else []
+        return self._known[layout]
+
     def _get(self, layout):
+        strips = self._strips(layout)
+        if strips:
+            parts = [self.target.read_runs(layout.address + offset, run, stride, count).ravel() for offset, run, stride, count in strips]
+            data = np.concatenate(parts)
+            self.report.output_bytes += data.size
+            return data.view(np.dtype(layout.dtype).newbyteorder("<")).reshape(layout.shape).astype(layout.dtype)
         data = self.target.read(layout.first, layout.end - layout.first)
         self.report.output_bytes += len(data)
         return layout.read(np.frombuffer(data, np.uint8), layout.first)
@@ -176,6 +204,7 @@ class Session:
     def _machine(self, step, values, keep):
         if step not in self._resident:
             self._resident.clear()
+            self._cleared.clear()
             self._load(step)
         lowered = step.lowered
         given = {name: to_numbers(step.part, placed.tensor, values[placed.tensor]) for name, placed in lowered.inputs.items()}

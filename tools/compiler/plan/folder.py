@@ -81,7 +81,7 @@ def _summary(plan, files):
     quoted = json.dumps
     lines = [f"# {line}" for line in plan.notes]
     lines += [f"format = {_FORMAT}", f"network = {quoted(plan.network)}", f"isa = {quoted(plan.isa)}"]
-    lines += [f"{key} = {quoted(value)}" for key, value in (("preset", plan.preset), ("board", plan.board)) if value is not None]
+    lines += [f"{key} = {quoted(value)}" for key, value in (("preset", plan.preset), ("board", plan.board), ("target", plan.target)) if value is not None]
     lines += [f"params_hash = {params_hash(plan.params):#x}", f"memory_size = {plan.memory_size}", f"memory = {plan.memory}",
               f"cycles = {round(plan.cycles)}       # estimated, for one input", "", "[params]"]
     lines += [f"{key} = {quoted(value)}" for key, value in plan.params.items()]
@@ -148,7 +148,7 @@ def _plan(summary, files, folder):
     params = dict(summary["params"])
     if params_hash(params) != summary["params_hash"]:
         raise ValueError("params_hash does not belong to these params")
-    return Plan(network=summary["network"], isa=summary["isa"], preset=summary.get("preset"), board=summary.get("board"), params=params,
+    return Plan(network=summary["network"], isa=summary["isa"], preset=summary.get("preset"), board=summary.get("board"), target=summary.get("target"), params=params,
                 memory_size=summary["memory_size"], inputs=of_stored(body["inputs"], {}), outputs=of_stored(body["outputs"], {}), steps=steps,
                 choices=body["choices"], notes=body["notes"])
 

@@ -47,6 +47,7 @@ class Plan:
     memory_size : bytes of main memory of the target that it was made for
     inputs, outputs : list of Port, as the user sees them
     steps : list of MachineStep and HostStep
+    target : name of the target that it was made for
     choices : list of dict, what the quantiser chose
     notes : list of str, what the user should know (random calibration, what runs on the host)
     """
@@ -59,6 +60,7 @@ class Plan:
     steps: list
     preset: str | None = None
     board: str | None = None
+    target: str | None = None
     choices: list = field(default_factory=list)
     notes: list = field(default_factory=list)
 
@@ -97,3 +99,14 @@ class Plan:
             raise PlanError(f"{name} has {', '.join(wrong)}: the plan of {self.network} was compiled for another build; compile it for this one")
         if info.memory_size < self.memory:
             raise PlanError(f"{name} has {info.memory_size:,} bytes of main memory; the plan of {self.network} takes {self.memory:,}")
+
+    def open(self, target=None, progress=None):
+        """A :class:`~quintet.tools.compiler.session.Session` on a target, by its name; by default on the one that the plan was made for."""
+        from ...targets import open_target
+        from ..session import Session
+        return Session(self, open_target(target or self.target or f"model:{self.isa}", progress), progress)
+
+    def save(self, folder):
+        """Write the plan into ``folder`` (:func:`~.folder.save_plan`)."""
+        from .folder import save_plan
+        save_plan(self, folder)
