@@ -44,7 +44,7 @@ def run(args, console):
             raise InputError("--labels: expected --input with the inputs that they belong to")
         labels = load_labels(args.labels, len(next(iter(inputs.values()))))
     with console.progress() as progress:
-        found = compare_network(graph, args.board, args.isa, calibration, inputs, labels, args.host_steps, args.estimate, progress)
+        found = compare_network(graph, args.board, args.isa, calibration, inputs, labels, host_steps=args.host_steps, estimate=args.estimate, progress=progress)
     for note in found.notes:
         console.note(f"quintet: {note}")
     console.table(*comparison_rows(found))

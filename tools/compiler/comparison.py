@@ -64,7 +64,7 @@ class NetworkComparison:
         return {**asdict(self), "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells]}
 
 
-def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, host_steps=False, estimate=False, verify=False, progress=None):
+def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, *, host_steps=False, estimate=False, verify=False, progress=None):
     """The :class:`NetworkComparison` of a graph on a board.
 
     Parameters
