@@ -157,8 +157,6 @@ def fold(step):
             data = np.asarray(FOLDED[step.operator](step))
     except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError) as error:
         raise Refused(f"cannot be computed from its constants: {error}") from None
-    if data.dtype.kind not in "iufb":
-        raise Refused(f"gives {data.dtype}; numbers are taken")
     first = step.operand(0)
     if step.operator in _MOVED and first.grid is not None:
         return Constant(data, _moved(step, first.grid), first.whole)
