@@ -249,6 +249,15 @@ def test_weights_in_a_file_that_is_not_the_models(tmp_path, location, entries, r
     assert reason in str(caught.value)
 
 
+def test_weights_of_no_type_in_a_file_of_their_own(tmp_path):
+    model = dense()
+    model.graph.initializer[0].data_type = TensorProto.UNDEFINED
+    path, content = external(model, tmp_path / "net", "w.bin")
+    (tmp_path / "net/w.bin").write_bytes(content)
+    with pytest.raises(OnnxError, match="constant w cannot be read"):
+        import_onnx(path)
+
+
 def test_without_the_package_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(NoDeviceError, match=r"pip install 'quintet\[compile\]'"):

@@ -181,13 +181,13 @@ def _array(path, onnx, tensor):
     dims = list(tensor.dims)
     if len(dims) > _MOST_AXES or any(length < 0 for length in dims):
         raise OnnxError(f"{path}: constant {tensor.name} has the shape {dims}; at most {_MOST_AXES} axes are taken")
-    if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        tensor.raw_data = external_bytes(path, tensor.name, {entry.key: entry.value for entry in tensor.external_data}, _bytes(onnx, tensor))
-        tensor.data_location = onnx.TensorProto.DEFAULT
-        del tensor.external_data[:]
     if tensor.data_type == onnx.TensorProto.STRING:
         raise OnnxError(f"{path}: constant {tensor.name} holds text; numbers are taken")
     try:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            tensor.raw_data = external_bytes(path, tensor.name, {entry.key: entry.value for entry in tensor.external_data}, _bytes(onnx, tensor))
+            tensor.data_location = onnx.TensorProto.DEFAULT
+            del tensor.external_data[:]
         data = onnx.numpy_helper.to_array(tensor)
     except (ValueError, TypeError, KeyError) as error:
         raise OnnxError(f"{path}: constant {tensor.name} cannot be read: {_first_line(error)}") from None
