@@ -40,6 +40,16 @@ def test_networks_come_in_with_nothing_but_their_layers(tmp_path, name, channels
         assert graph.inputs[0].order == (1, 2, 0)
 
 
+@pytest.mark.parametrize("opset", range(11, onnx.defs.onnx_opset_version() + 1))
+def test_every_opset_is_taken(tmp_path, opset):
+    whole = NETWORKS["resnet8"][1]()
+    back = import_model(write(whole, opset=opset), tmp_path)
+    feeds = feeds_of(back)
+    expected, = run_graph(whole, {"input_0": feeds["input_0"].transpose(0, 2, 3, 1)}).values()
+    found, = run_here(back, feeds).values()
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
 def test_tensors_keep_the_names_of_the_file(tmp_path):
     whole = NETWORKS["resnet8"][1]()
     graph = import_model(write(whole), tmp_path)
