@@ -293,6 +293,20 @@ def test_quantisation_that_is_not_taken(tmp_path, nodes, reason):
     refused(network(*nodes, constants=GRID, opset=19), tmp_path, reason)
 
 
+@pytest.mark.parametrize("scales", [1, 3])
+def test_steps_of_weights_go_with_their_elements(tmp_path, scales):
+    """Rows, columns, in, out, as Keras keeps a kernel, reshaped and transposed behind their scale."""
+    random = np.random.default_rng(0)
+    numbers = random.integers(-127, 128, (2, 2, 6)).astype(np.int8)
+    steps = np.linspace(0.1, 0.3, scales).astype(np.float32) if scales > 1 else np.float32(0.1)
+    nodes = [node("Reshape", ["q", "shape"], ["r"]), node("DequantizeLinear", ["r", "steps"], ["d"], axis=3), node("Transpose", ["d"], ["t"], perm=[3, 2, 0, 1]),
+             node("Unsqueeze", ["t", "first"], ["u"]), node("Squeeze", ["u", "first"], ["w"]), node("Conv", ["x", "w"], ["y"], name="conv")]
+    constants = {"q": numbers, "shape": np.array([2, 2, 2, 3]), "steps": steps, "first": np.array([0])}
+    conv, = import_model(network(*nodes, shape=(1, 2, 4, 4), constants=constants), tmp_path).nodes
+    np.testing.assert_allclose(conv.weight_scale, np.broadcast_to(steps, 3))
+    np.testing.assert_allclose(conv.weights, (numbers.reshape(2, 2, 2, 3) * steps).transpose(3, 0, 1, 2), rtol=1e-6)
+
+
 def test_whole_numbers_as_inputs_and_outputs(tmp_path):
     from quintet.tools.compiler.ports import from_graph, to_graph
     model = make_model([node("DequantizeLinear", ["x", "s", "z"], ["r"]), node("Neg", ["r"], ["a"]), node("QuantizeLinear", ["a", "t", "zero"], ["y"])],
