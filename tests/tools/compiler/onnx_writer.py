@@ -51,7 +51,7 @@ class _Writer:
         info = helper.make_tensor_value_info
         proto = helper.make_graph(self.nodes, self.graph.name, [info(p.tensor, kind, self.shape(p.tensor)) for p in self.graph.inputs],
                                   [info(name, kind, self.shape(tensor)) for name, tensor in outputs], self.constants)
-        model = helper.make_model(proto, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+        model = helper.make_model(proto, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8 if self.opset < 21 else 10)
         onnx.checker.check_model(model)
         return model
 

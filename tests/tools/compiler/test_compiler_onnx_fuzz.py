@@ -76,7 +76,7 @@ def damage(rng, model):
     graph = model.graph
     names = [name for one in graph.node for name in (*one.input, *one.output)] + [tensor.name for tensor in graph.initializer] + ["", "nobody"]
     one = rng.choice(graph.node)
-    change = rng.randrange(14)
+    change = rng.randrange(17)
     if change == 0 and one.attribute:
         _other_attribute(rng, rng.choice(one.attribute))
     elif change == 1 and one.input:
@@ -118,6 +118,16 @@ def damage(rng, model):
             dims.add().dim_value = rng.choice((1, 3))
     elif change == 12:
         model.opset_import[0].version = rng.choice((0, 9, 11, 12, 13, 17, 18, 21, 99))
+    elif change == 13:
+        kind = rng.choice([*graph.input, *graph.output]).type
+        rng.choice((kind.Clear, lambda: kind.tensor_type.ClearField("shape"), lambda: setattr(kind.tensor_type, "elem_type", rng.randrange(26))))()
+    elif change == 14 and graph.initializer:
+        tensor = rng.choice(graph.initializer)
+        tensor.data_location = 1
+        entry = tensor.external_data.add()
+        entry.key, entry.value = rng.choice((("location", "../x"), ("location", "model.onnx"), ("offset", "-1"), ("length", "x")))
+    elif change == 15:
+        one.domain = rng.choice(("ai.onnx", "ai.onnx.ml", "my.own"))
     elif graph.initializer:
         graph.initializer.remove(rng.choice(graph.initializer))
 

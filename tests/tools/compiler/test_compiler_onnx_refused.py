@@ -249,6 +249,15 @@ def test_weights_in_a_file_that_is_not_the_models(tmp_path, location, entries, r
     assert reason in str(caught.value)
 
 
+def test_weights_of_no_type_in_a_file_of_their_own(tmp_path):
+    model = dense()
+    model.graph.initializer[0].data_type = TensorProto.UNDEFINED
+    path, content = external(model, tmp_path / "net", "w.bin")
+    (tmp_path / "net/w.bin").write_bytes(content)
+    with pytest.raises(OnnxError, match="constant w cannot be read"):
+        import_onnx(path)
+
+
 def test_without_the_package_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(NoDeviceError, match=r"pip install 'quintet\[compile\]'"):
@@ -282,6 +291,20 @@ def test_a_lowest_number_that_stands_for_zero_is_a_relu(tmp_path):
 ])
 def test_quantisation_that_is_not_taken(tmp_path, nodes, reason):
     refused(network(*nodes, constants=GRID, opset=19), tmp_path, reason)
+
+
+@pytest.mark.parametrize("scales", [1, 3])
+def test_steps_of_weights_go_with_their_elements(tmp_path, scales):
+    """Rows, columns, in, out, as Keras keeps a kernel, reshaped and transposed behind their scale."""
+    random = np.random.default_rng(0)
+    numbers = random.integers(-127, 128, (2, 2, 6)).astype(np.int8)
+    steps = np.linspace(0.1, 0.3, scales).astype(np.float32) if scales > 1 else np.float32(0.1)
+    nodes = [node("Reshape", ["q", "shape"], ["r"]), node("DequantizeLinear", ["r", "steps"], ["d"], axis=3), node("Transpose", ["d"], ["t"], perm=[3, 2, 0, 1]),
+             node("Unsqueeze", ["t", "first"], ["u"]), node("Squeeze", ["u", "first"], ["w"]), node("Conv", ["x", "w"], ["y"], name="conv")]
+    constants = {"q": numbers, "shape": np.array([2, 2, 2, 3]), "steps": steps, "first": np.array([0])}
+    conv, = import_model(network(*nodes, shape=(1, 2, 4, 4), constants=constants), tmp_path).nodes
+    np.testing.assert_allclose(conv.weight_scale, np.broadcast_to(steps, 3))
+    np.testing.assert_allclose(conv.weights, (numbers.reshape(2, 2, 2, 3) * steps).transpose(3, 0, 1, 2), rtol=1e-6)
 
 
 def test_whole_numbers_as_inputs_and_outputs(tmp_path):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operators on constants, computed during import: the chains with which exporters spell shapes and prepare weights."""
+from copy import copy
 from dataclasses import replace
 from math import prod
 
@@ -134,8 +135,8 @@ FOLDED = {
     "Reciprocal": _elementwise(np.reciprocal), "Abs": _elementwise(np.abs), "Floor": _elementwise(np.floor), "Ceil": _elementwise(np.ceil),
     "Equal": _elementwise(np.equal), "Where": _elementwise(lambda condition, yes, no: np.where(condition.astype(bool), yes, no)),
 }
-#: What leaves a grid as it is, and how the array of its steps (as many axes as the data) goes with it.
-_MOVED = {"Identity", "Dropout", "Transpose"}
+#: What moves elements and leaves their values, so that a grid stays.
+_MOVED = {"Identity", "Dropout", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
 #: Operators that may do without an operand behind the first.
 _OPTIONAL = {"Slice", "Squeeze", "Unsqueeze", "Dropout", "ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"}
 
@@ -157,8 +158,6 @@ def fold(step):
             data = np.asarray(FOLDED[step.operator](step))
     except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError) as error:
         raise Refused(f"cannot be computed from its constants: {error}") from None
-    if data.dtype.kind not in "iufb":
-        raise Refused(f"gives {data.dtype}; numbers are taken")
     first = step.operand(0)
     if step.operator in _MOVED and first.grid is not None:
         return Constant(data, _moved(step, first.grid), first.whole)
@@ -166,6 +165,14 @@ def fold(step):
 
 
 def _moved(step, grid):
-    if step.operator == "Transpose" and np.ndim(grid.scale):
-        return replace(grid, scale=np.transpose(grid.scale, step.attribute("perm")))
-    return grid
+    """The grid of moved elements: its steps, if there are several, are moved with them."""
+    if not np.ndim(grid.scale):
+        return grid
+    along = copy(step)
+    along.operands = [Constant(np.broadcast_to(grid.scale, step.operand(0).data.shape)), *step.operands[1:]]
+    scale = np.asarray(FOLDED[step.operator](along))
+    for axis in range(scale.ndim):
+        first = np.take(scale, [0], axis=axis)
+        if np.all(scale == first):
+            scale = first
+    return replace(grid, scale=scale)

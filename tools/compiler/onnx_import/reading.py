@@ -181,13 +181,13 @@ def _array(path, onnx, tensor):
     dims = list(tensor.dims)
     if len(dims) > _MOST_AXES or any(length < 0 for length in dims):
         raise OnnxError(f"{path}: constant {tensor.name} has the shape {dims}; at most {_MOST_AXES} axes are taken")
-    if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        tensor.raw_data = external_bytes(path, tensor.name, {entry.key: entry.value for entry in tensor.external_data}, _bytes(onnx, tensor))
-        tensor.data_location = onnx.TensorProto.DEFAULT
-        del tensor.external_data[:]
     if tensor.data_type == onnx.TensorProto.STRING:
         raise OnnxError(f"{path}: constant {tensor.name} holds text; numbers are taken")
     try:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            tensor.raw_data = external_bytes(path, tensor.name, {entry.key: entry.value for entry in tensor.external_data}, _bytes(onnx, tensor))
+            tensor.data_location = onnx.TensorProto.DEFAULT
+            del tensor.external_data[:]
         data = onnx.numpy_helper.to_array(tensor)
     except (ValueError, TypeError, KeyError) as error:
         raise OnnxError(f"{path}: constant {tensor.name} cannot be read: {_first_line(error)}") from None
@@ -195,13 +195,9 @@ def _array(path, onnx, tensor):
         raise OnnxError(f"{path}: constant {tensor.name} holds complex numbers; real ones are taken")
     if data.dtype.kind in "iub":
         return data
-    try:
-        # Signalling NaNs would warn; what is no number is refused where it is used.
-        with np.errstate(invalid="ignore"):
-            data = data.astype(np.float64) if data.dtype.kind == "f" else _small(data)
-    except (ValueError, TypeError):
-        raise OnnxError(f"{path}: constant {tensor.name} holds {data.dtype}; floats and integers are taken") from None
-    return data
+    # Signalling NaNs would warn; what is no number is refused where it is used.
+    with np.errstate(invalid="ignore"):
+        return data.astype(np.float64) if data.dtype.kind == "f" else _small(data)
 
 
 def _bytes(onnx, tensor):
@@ -244,7 +240,7 @@ def _nodes(path, onnx, graph):
                 found = onnx.helper.get_attribute_value(attribute)
             except ValueError:
                 raise OnnxError(f"{path}: {node.name} ({node.op_type}): attribute {attribute.name} has no value") from None
-            found = [_text(one) for one in found] if isinstance(found, list | tuple) or hasattr(found, "append") else _text(found)
+            found = [_text(one) for one in found] if isinstance(found, list) else _text(found)
             attributes[attribute.name] = found
         domain = "" if node.domain in _DEFAULT_DOMAINS else node.domain
         yield Node(node.name, node.op_type, domain, list(node.input), list(node.output), attributes)

@@ -67,6 +67,7 @@ class _Translation:
     def _input(self, value):
         """Into the graph's tensors; the first axis counts inputs where it is one long or has no number."""
         shape = value.shape
+        self.values[value.name] = _UNKNOWN
         if shape is None:
             return self._refuse(value.name, "input", "has no shape; fixed lengths are taken")
         batched = bool(shape) and (not isinstance(shape[0], int) or len(shape) > 1 and shape[0] == 1)
@@ -74,13 +75,11 @@ class _Translation:
         wrong = [f"axis {axis} has {'no length' if length is None else f'the length {length}'}" for axis, length in enumerate(lengths)
                  if not isinstance(length, int) or length < 1]
         if wrong:
-            self.values[value.name] = _UNKNOWN
             return self._refuse(value.name, "input", f"{', '.join(wrong)}; fixed lengths are taken, the first axis (the inputs') alone may vary")
         order = wanted_order(self.model, value.name, len(lengths)) if batched else None
         try:
             self.values[value.name] = self.draft.input(value, lengths, batched, order or tuple(range(len(lengths) - batched)))
         except Refused as reason:
-            self.values[value.name] = _UNKNOWN
             self._refuse(value.name, "input", reason)
 
     def _output(self, value):
