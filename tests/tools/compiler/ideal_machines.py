@@ -9,15 +9,14 @@ from quintet.tools.compiler.backends import Backend
 from quintet.tools.compiler.backends.base import NATIVE, Verdict
 from quintet.tools.compiler.evaluate import run_node
 from quintet.tools.compiler.graph import (
-    Activation,
     AveragePool,
     Binary,
     Conv,
     Dense,
     MaxPool,
 )
-from quintet.tools.compiler.quantised import Arithmetic
 from quintet.tools.compiler.quantise.walk import copy_of
+from quintet.tools.compiler.quantised import Arithmetic
 
 
 class Exact(Backend):

@@ -1,7 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tensors that must have one scale, and the widths that they may have."""
 from ...errors import InputError
-from ..graph import Activation, Affine, Binary, Concat, Conv, Dense, MatMul, MaxPool, Pad, Reduce, Reshape, Slice, Transpose
+from ..graph import (
+    Activation,
+    Affine,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    MatMul,
+    MaxPool,
+    Pad,
+    Reduce,
+    Reshape,
+    Slice,
+    Transpose,
+)
 
 __all__ = ["Groups", "Joined", "tied", "widths"]
 
