@@ -6,7 +6,7 @@ import numpy as np
 
 from ...errors import InputError, suggestion
 
-__all__ = ["batches", "check_calibration", "fewer"]
+__all__ = ["batches", "check_calibration", "evenly", "fewer"]
 
 #: Elements of all tensors together that a batch may make (128 MiB of them), and of the largest tensor in a run layer by layer.
 BATCH, WHOLE = 1 << 24, 1 << 26
@@ -55,10 +55,13 @@ def batches(graph, values):
         yield {name: array[at:at + step] for name, array in values.items()}
 
 
-def fewer(graph, values):
-    """As many of the inputs, evenly out of all, as a run that holds whole layers of all of them has memory for."""
-    count = len(next(iter(values.values())))
-    largest = max(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
-    kept = max(1, min(count, WHOLE // largest))
-    index = np.linspace(0, count - 1, kept).round().astype(int)
+def evenly(values, count):
+    """At most ``count`` of the inputs, evenly out of all."""
+    have = len(next(iter(values.values())))
+    index = np.linspace(0, have - 1, min(have, count)).round().astype(int)
     return {name: array[index] for name, array in values.items()}
+
+
+def fewer(graph, values):
+    """As many of the inputs as a run that holds whole layers of all of them has memory for."""
+    return evenly(values, max(1, WHOLE // max(tensor.size for tensor in graph.tensors.values() if tensor.data is None)))

@@ -6,14 +6,21 @@ from ..graph import Affine
 from .channels import channel_classes
 from .integers import shift_groups
 from .rows import of_rows, rows_of, with_weights
+from .sensitivity import sensitivities
 
 __all__ = ["equalised"]
 
 #: Times that all classes are gone through.
 SWEEPS = 2
-#: Exponents tried of: a channel's range in the map, its weights in the layers before, its weights in the layers behind.
-EXPONENTS = [(0, 0, 0), (0, .5, .5), (.5, 0, 0), (1, 0, 0), (.5, .25, .25), (.25, .25, .25), (.75, .25, .25), (.5, 0, .5), (.75, 0, .25),
-             (0, 1, 0), (0, 0, 1), (0, .75, .25), (.25, .5, .5), (.5, .5, 0), (.25, .75, 0)]
+#: A channel's range is at least so many times what its sums would spread were all inputs independent.
+_SPREAD = 2.0
+#: A range's doubt, divided by the root of the inputs that it was seen in.
+_UNSEEN = 3.0
+#: Greatest logarithm of a factor that the rules give.
+_FURTHEST = 4.0
+#: Exponents tried of: a channel's range in the map, its weights in the layers before, its weights in the layers behind. None leans on the
+#: range alone: channels that all fill theirs are all cut by inputs that are a little louder than these.
+EXPONENTS = [(0, 0, 0), (0, .5, .5), (0, .25, .25), (.25, .25, .25), (.5, .25, .25), (.25, .5, .5)]
 
 
 class _Layer:
@@ -41,23 +48,28 @@ class _Layer:
         np.maximum.at(group, self.of, most)
         return (group / self.levels)[self.of]
 
-    def column_power(self):
-        """Sum of the squares of the weights by channel read, [channels]."""
-        return self.power.sum(axis=1).ravel()
-
 
 class _Cost:
-    """What rounding loses in the results of the layers that read a class, each as a share of their power."""
-    def __init__(self, found, graph, nodes, seen, arithmetic, ranges, levels):
+    """What rounding in a class, and in the layers before and behind it, loses in the network's results."""
+    def __init__(self, found, graph, nodes, seen, weight, arithmetic, ranges, levels):
         self.range, self.levels, self.readers, self.writers = ranges, levels, [], []
+
+        def heard(name):
+            return weight[True][name] * seen[name].channel_active * (graph.tensors[name].size / len(weight[True][name]))
+
+        self.weight = sum(weight[False][name] * (graph.tensors[name].size / found.channels) for name in found.tensors)
         for name, source in found.readers:
             reader = _Layer(nodes[name], found.channels, arithmetic[name])
-            self.readers.append((reader, float(seen[nodes[name].output].channel_power.sum()) + 1e-30, seen[source].channel_power))
+            self.readers.append((reader, heard(nodes[name].output), seen[source].channel_power))
         for name in found.writers:
             source = nodes[name].inputs[0]
             writer = _Layer(nodes[name], graph.shape(source)[-1], arithmetic[name])
-            energy = seen[source].channel_power[writer.source].sum(axis=1) * writer.taps
-            self.writers.append((writer, np.repeat(energy, writer.most.shape[1]), writer.most.max(axis=2).ravel()))
+            power = seen[source].channel_power[writer.source]
+            # A channel that hardly spoke on these inputs may on others: its sums' spread says how loudly. And its bias must have room.
+            spread = _SPREAD * np.sqrt(np.einsum("goi,gi->go", writer.power, power).ravel())
+            self.range = np.maximum(self.range, spread + 0.5 * np.abs(_bias(nodes[name])))
+            energy = np.repeat(power.sum(axis=1) * writer.taps, writer.most.shape[1])
+            self.writers.append((writer, energy * heard(nodes[name].output), writer.most.max(axis=2).ravel()))
 
     def before(self):
         """Greatest weight a channel in the layers before."""
@@ -69,42 +81,37 @@ class _Cost:
 
     def __call__(self, factors):
         square = np.square(factors)
-        noise = np.full(len(factors), np.square(np.max(self.range / factors) / self.levels))
+        total = np.square(np.max(self.range / factors) / self.levels) * (square @ self.weight)
         for writer, energy, most in self.writers:
-            noise = noise + np.square(writer.steps(most / factors)) * energy
-        total = 0.0
-        for reader, power, values in self.readers:
+            total += np.square(writer.steps(most / factors)) @ (energy * square)
+        for reader, weight, values in self.readers:
             rows = (reader.most * factors[reader.source][:, None]).max(axis=2).ravel()
             given = (values / square)[reader.source].sum(axis=1) * reader.taps
-            own = np.square(reader.steps(rows)) @ np.repeat(given, reader.most.shape[1])
-            total += (own + noise * square @ reader.column_power()) / power
+            total += np.square(reader.steps(rows)) @ (np.repeat(given, reader.most.shape[1]) * weight)
         return total
 
 
-def _rule(cost):
-    """Best factors of the form range^a * before^b / behind^c."""
+def _best(cost):
+    """Best factors of the form range^a * before^b / behind^c, [channels]."""
     tiny = 1e-12
     logs = [np.log(np.maximum(values, max(values.max(), tiny) * 1e-4)) for values in (cost.range, cost.before(), cost.behind())]
     tried = []
     for a, b, c in EXPONENTS:
         exponent = a * logs[0] + b * logs[1] - c * logs[2]
-        factors = np.exp(exponent - exponent.mean())
+        factors = np.exp(np.clip(exponent - np.median(exponent), -_FURTHEST, _FURTHEST))
         tried.append((cost(factors), factors))
-    return min(tried, key=lambda one: one[0])
+    return min(tried, key=lambda one: one[0])[1]
 
 
-def _descend(cost, best, factors):
-    """Moves one channel's factor at a time as long as that helps."""
-    for ratio in (2.0, 2 ** 0.5):
-        for channel in range(len(factors)):
-            for move in (ratio, 1 / ratio):
-                tried = factors.copy()
-                tried[channel] *= move
-                now = cost(tried)
-                if now < best:
-                    best, factors = now, tried
-                    break
-    return best, factors
+def _bias(node):
+    """Bias of a layer, 0 where it has none."""
+    bias = node.shift if isinstance(node, Affine) else node.bias
+    return 0.0 if bias is None else bias
+
+
+def _likely(values):
+    """Range of each channel of a tensor on other inputs: one that few of these spoke in may well speak louder."""
+    return values.channel_most * (1 + _UNSEEN / np.sqrt(values.channel_inputs + 1))
 
 
 def _scaled(node, rows, columns):
@@ -138,14 +145,14 @@ def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
     (list of Node, dict tensor name -> factors [channels] that its values were divided by)
     """
     nodes, factors_of = {node.name: node for node in graph.nodes}, {}
+    weight = {together: sensitivities(graph, seen, together) for together in (False, True)}
     classes = [found for found in channel_classes(graph, fixed)
                if all(arithmetic[name].weight_bits is not None for name in [*found.writers, *(name for name, _ in found.readers)])]
     for _ in range(SWEEPS):
         for found in classes:
-            ranges = np.max([seen[name].channel_most for name in found.tensors] + [sums[name] for name in found.writers if name in sums], axis=0)
-            cost = _Cost(found, graph, nodes, seen, arithmetic, ranges, levels[found.tensors[0]])
-            best, factors = _rule(cost)
-            _, factors = _descend(cost, best, factors)
+            ranges = np.max([_likely(seen[name]) for name in found.tensors] + [sums[name] for name in found.writers if name in sums], axis=0)
+            cost = _Cost(found, graph, nodes, seen, weight, arithmetic, ranges, levels[found.tensors[0]])
+            factors = _best(cost)
             for name in found.writers:
                 nodes[name] = _scaled(nodes[name], 1 / factors, None)
                 if name in sums:
@@ -155,5 +162,7 @@ def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
             for name in [*found.tensors, *found.vectors]:
                 mine = np.resize(factors, len(seen[name].channel_most))
                 seen[name].channel_most, seen[name].channel_power = seen[name].channel_most / mine, seen[name].channel_power / np.square(mine)
+                for kind in weight.values():
+                    kind[name] = kind[name] * np.square(mine)
                 factors_of[name] = factors_of.get(name, 1.0) * mine
     return [nodes[node.name] for node in graph.nodes], factors_of

@@ -1,152 +1,174 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One network for one machine, from statistics to whole numbers."""
+"""One network for one machine: from calibration inputs to scales, shifts, weights and biases in whole numbers."""
 import numpy as np
 
-from ..evaluate import activate, run_graph
-from ..graph import Activation, Conv
-from ..quantised import Quantised, Scale
-from .calibration import check_calibration, fewer
+from ...errors import InputError
+from ..evaluate import run_graph
+from ..graph import Affine, AveragePool, Binary, Gru, Lstm, MatMul, Reduce
+from ..quantised import Integer, Quantised
+from .calibration import check_calibration, evenly, fewer
 from .correction import mean_error
 from .equalise import equalised
-from .groups import Groups, widths
 from .integers import fit_shifts, integer_bias, make_integer
+from .recurrent import recurrent_integer
 from .rows import neighbourhoods, rows_of, weighted
+from .scales import Scales
 from .statistics import collect
-from .steps import Wish, choose_step
 from .walk import Walk, copy_of
 
 __all__ = ["quantise"]
 
-#: Elements of partial sums that are looked at, a step; rounds of bias correction.
-_SUMS, _ROUNDS = 1 << 15, 2
+#: Rounds of bias correction; inputs whose partial sums are looked at before equalisation.
+_ROUNDS, _FEW = 2, 8
 
 
-def quantise(graph, backend, calibration, *, bits=None, equalise=True, percentile=None, feedback=True, correct=True):
-    graph = copy_of(backend.prepare(graph))
+def quantise(graph, backend, calibration, *, bits=None, equalise=True, percentile=None):
+    """A network in a machine's numbers.
+
+    Parameters
+    ----------
+    graph : Graph, as imported and simplified; it stays as it is
+    backend : Backend; its ``prepare``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
+    calibration : dict, name of each input's tensor -> numbers, first axis the inputs; 100 to 200 suffice
+    bits : width of the tensors, where the machine leaves a choice; ``None``: what it prefers
+    equalise : bool, whether channels are scaled between layers
+    percentile : of the sizes of a tensor's elements, in percent: what lies above is cut; ``None``: ranges by least squared error
+
+    Returns
+    -------
+    Quantised; of a machine that computes in floating point the prepared graph alone
+
+    Raises
+    ------
+    InputError
+        Calibration that does not fit or has no finite numbers, another option's value, a network for which the machine has no scales.
+    """
+    if percentile is not None and not 0 < percentile <= 100:
+        raise InputError(f"percentile is {percentile!r}, expected a number above 0, at most 100")
     values = check_calibration(graph, calibration)
+    graph = copy_of(backend.prepare(graph))
     if backend.floating:
         return Quantised(graph=graph)
-    quantiser = Quantiser(graph, backend, values, bits=bits, equalise=equalise, percentile=percentile, feedback=feedback, correct=correct)
-    return quantiser.run()
+    return _Quantiser(graph, backend, values, bits, percentile).run(equalise)
 
 
-class Quantiser:
-    def __init__(self, graph, backend, values, *, bits, equalise, percentile, feedback=True, correct=True):
-        self.graph, self.backend, self.percentile, self.feedback, self.correct = graph, backend, percentile, feedback, correct
-        self.arithmetic = {node.name: backend.arithmetic(graph, node) for node in graph.nodes}
-        self.groups = Groups(graph, self.arithmetic)
-        self.bits = widths(graph, self.arithmetic, self.groups, bits)
-        self.seen = collect(graph, values)
-        self.random = np.random.default_rng(1)
+class _Quantiser:
+    """What :func:`quantise` works with: ``graph`` (its nodes are replaced, never changed), ``result``, ``scales``, and of each node its ``arithmetic``."""
+    def __init__(self, graph, backend, values, bits, percentile):
+        self.graph, self.backend, self.values = graph, backend, values
         self.result = Quantised(graph=graph)
-        self.steps = {}
-        if equalise:
-            self.equalise(values)
-        self.walk = Walk(graph, backend, fewer(graph, values))
+        self.arithmetic = {node.name: backend.arithmetic(graph, node) for node in graph.nodes}
+        self.scales = Scales(graph, backend, self.arithmetic, bits=bits, percentile=percentile, note=self._note)
+        self.result.scales = self.scales.of
+        self._random = np.random.default_rng(1)
 
-    def equalise(self, values):
-        sums = {}
-        few = {name: array[np.linspace(0, len(array) - 1, min(len(array), 8)).round().astype(int)] for name, array in values.items()}
-        if any(numbers.partial_bits is not None for numbers in self.arithmetic.values()):
-            real = run_graph(self.graph, few, keep=True)
-            for node in self.graph.nodes:
-                numbers = self.arithmetic[node.name]
-                if weighted(node) and numbers.partial_bits is not None:
-                    room = 2.0 ** (self.bits[self.groups.of(node.output)] + numbers.partial_shifted - numbers.partial_bits)
-                    sums[node.name] = room * np.max([np.abs(part).reshape(-1, part.shape[-1]).max(axis=0)
-                                                     for part in self.backend.partial_sums(self.graph, node, real[node.inputs[0]])], axis=0)
-        levels = {name: (1 << self.bits[self.groups.of(name)] - 1) - 1 for name in self.seen}
-        self.graph.nodes, factors = equalised(self.graph, self.arithmetic, self.seen, sums, levels)
-        for name, mine in factors.items():
-            self.note(name, "equalise", [float(mine.min()), float(mine.max())], "factors of channels")
-        self.seen = collect(self.graph, values)
-
-    def note(self, name, what, value, why):
+    def _note(self, name, what, value, why):
         self.result.choices.append({"name": name, "what": what, "value": value, "why": why})
 
-    def run(self):
+    def run(self, equalise):
+        """The network quantised."""
+        self.scales.seen = collect(self.graph, self.values)
+        if equalise:
+            self._equalise()
+        self.walk = Walk(self.graph, self.backend, fewer(self.graph, self.values))
         for port in self.graph.inputs:
-            self.scale_of(port.tensor)
-            self.walk.whole[port.tensor] = self.result.scales[port.tensor].quantise(self.walk.real[port.tensor])
+            self.walk.whole[port.tensor] = self.scales.choose(port.tensor).quantise(self.walk.real[port.tensor])
         for index, node in enumerate(self.graph.nodes):
             self.walk.run_real(node)
             for name in node.inputs:
-                self.scale_of(name)
-            self.node(node)
+                self.scales.choose(name)
+            self._node(node)
             self.walk.forget(index)
         return self.result
 
-    # Scales
+    # Equalisation
 
-    def wish(self, group):
-        tensors = self.groups.members[group]
-        data = [self.graph.tensors[name].data for name in tensors]
-        wish = Wish(self.bits[group], [self.seen[name].sample if own is None else own.ravel() for name, own in zip(tensors, data, strict=True)])
-        wish.percentile = self.percentile
-        for node in self.graph.nodes:
-            if node.output in tensors:
-                numbers = self.arithmetic[node.name]
-                wish.wraps |= numbers.wraps
-                act = node if isinstance(node, Activation) else getattr(node, "activation", None)
-                if act is not None and act.function == "clip" and np.isfinite(act.high):
-                    wish.most = min(wish.most, act.high)
-        return wish
+    def _sums(self):
+        """Greatest size of each channel's partial sums, as a range of the result, of layers whose partial sums saturate."""
+        layers = [node for node in self.graph.nodes if weighted(node) and self.arithmetic[node.name].partial_bits is not None]
+        sums, real = {}, run_graph(self.graph, evenly(self.values, _FEW), keep=True) if layers else {}
+        for node in layers:
+            numbers, most = self.arithmetic[node.name], 0.0
+            for part in self.backend.partial_sums(self.graph, node, real[node.inputs[0]]):
+                most = np.maximum(most, np.abs(part).reshape(-1, part.shape[-1]).max(axis=0))
+            sums[node.name] = most * 2.0 ** (self.scales.width(node.output) + numbers.partial_shifted - numbers.partial_bits)
+        return sums
 
-    def scale_of(self, tensor, node=None, layer=None):
-        group = self.groups.of(tensor)
-        if group not in self.steps:
-            wish = self.wish(group)
-            if layer is not None:
-                wish.layers.append(layer)
-            if node is not None:
-                wish.sums += self.partial_sums(node)
-            step, why = choose_step(wish)
-            self.steps[group] = step
-            for name in self.groups.members[group]:
-                self.result.scales[name] = Scale(step, self.bits[group])
-                self.note(name, "scale", step, why)
-        return self.steps[group]
-
-    def partial_sums(self, node):
-        numbers = self.arithmetic[node.name]
-        if numbers.partial_bits is None:
-            return []
-        values = self.walk.real[node.inputs[0]]
-        size = self.graph.tensors[node.output].size
-        count = int(np.clip(16 * _SUMS // size, 1, len(values)))
-        index = np.linspace(0, len(values) - 1, count).round().astype(int)
-        sums, at = [], None
-        for part in self.backend.partial_sums(self.graph, node, values[index]):
-            if at is None:
-                at = np.arange(part.size) if part.size <= _SUMS else self.random.choice(part.size, _SUMS, replace=False)
-            sums.append(part.ravel()[at])
-        if isinstance(node, Conv) and len(node.inputs) > 1:
-            sums.append(sums[-1] + self.walk.real[node.inputs[1]][index].ravel()[at])
-        limit = (1 << numbers.partial_bits - 1) * 2.0 ** -numbers.partial_shifted
-        return [(np.stack(sums), lambda x: activate(node, x), limit)] if sums else []
+    def _equalise(self):
+        levels = {name: (1 << self.scales.width(name) - 1) - 1 for name in self.scales.seen}
+        nodes, factors = equalised(self.graph, self.arithmetic, self.scales.seen, self._sums(), levels, self.scales.taken())
+        self.graph.nodes[:] = nodes
+        for name, mine in factors.items():
+            if mine.max() > mine.min():
+                self._note(name, "equalised", [float(mine.min()), float(mine.max())], "channels divided by factors of this range")
+            self.graph.tensors[name].scale = None
+        self.scales.seen = collect(self.graph, self.values)
 
     # Nodes
 
-    def node(self, node):
+    def _node(self, node):
         numbers = self.arithmetic[node.name]
-        if weighted(node) and numbers.weight_bits is not None:
-            self.layer(node, numbers)
+        if numbers.weight_bits is not None and weighted(node):
+            return self._layer(node, numbers)
+        if numbers.weight_bits is not None and isinstance(node, Gru | Lstm):
+            self._recurrent(node, numbers)
+        elif isinstance(node, MatMul) or isinstance(node, Binary) and node.function == "mul":
+            scale, shift = self.scales.follow(node)
+            self._keep(node, np.zeros(0, np.int64), shift, f"step {scale.step:.4g}")
+        elif numbers.weight_bits is not None and not (numbers.equal_scales or numbers.same_scale or numbers.power_of_two):
+            self._multipliers(node, numbers)
         else:
-            self.scale_of(node.output)
-            self.walk.run_whole(node, self.result)
+            self.scales.choose(node.output)
+        return self.walk.run_whole(node, self.result)
 
-    def layer(self, node, numbers):
-        source = self.result.scales[node.inputs[0]]
-        seen = neighbourhoods(node, source.value(self.walk.whole[node.inputs[0]]), self.random)
-        rows, power = rows_of(node), np.square(seen).mean(axis=1)
-        real_bias = node.bias if not hasattr(node, "shift") else node.shift
-        bias = np.zeros(rows.shape[0] * rows.shape[1]) if real_bias is None else np.array(real_bias, np.float64)
-        step = self.scale_of(node.output, node, (rows, bias, power, source.step, numbers))
-        shift, _ = fit_shifts(rows, bias, power, source.step, step, numbers)
-        integer = make_integer(node, bias, shift, source.step, step, numbers, seen if self.feedback else None)
+    def _keep(self, node, weights, shift, why):
+        one = np.array([shift], np.int64)
+        self.result.layers[node.name] = Integer(weights=weights, bias=None, shift=one, bias_shift=np.zeros(1, np.int64))
+        self._note(node.name, "shift", int(shift), why)
+
+    def _multipliers(self, node, numbers):
+        """An addition whose operands have factors, or a mean with one."""
+        if isinstance(node, Binary) and node.function in ("add", "sub"):
+            count = 1
+        elif isinstance(node, AveragePool):
+            count = int(np.prod(node.window))
+        elif isinstance(node, Reduce) and node.function in ("mean", "sum"):
+            count = self.graph.tensors[node.inputs[0]].size // self.graph.tensors[node.output].size if node.function == "mean" else 1
+        else:
+            return self.scales.choose(node.output)
+        ratio = np.array([self.scales.of[name].step for name in node.inputs]) / (count * self.scales.choose(node.output).step)
+        most = (1 << numbers.weight_bits - 1) - 1
+        shift = int(np.clip(np.floor(np.log2(most / ratio.max())), *numbers.shifts))
+        weights = np.clip(np.rint(ratio * 2.0 ** shift), 0, most).astype(np.int64)
+        return self._keep(node, weights, shift, f"factors {', '.join(map(str, weights))}")
+
+    def _recurrent(self, node, numbers):
+        result = self.scales.choose(node.output)
+        integer, sums, why = recurrent_integer(node, self.scales.of[node.inputs[0]], result, numbers, self.walk.real[node.inputs[0]])
+        self.result.layers[node.name], self.scales.of[f"{node.name}.sums"] = integer, sums
+        self._note(f"{node.name}.sums", "scale", sums.step, f"{sums.bits} bits, {why}")
+        self._note(node.name, "shift", _few(integer.shift), "finest weights that fit")
+
+    def _layer(self, node, numbers):
+        source = self.scales.of[node.inputs[0]]
+        seen = neighbourhoods(node, source.value(self.walk.whole[node.inputs[0]]), self._random)
+        rows, power, given = rows_of(node), np.square(seen).mean(axis=1), node.shift if isinstance(node, Affine) else node.bias
+        bias = np.zeros(rows.shape[0] * rows.shape[1]) if given is None else np.array(given, np.float64)
+        scale = self.scales.choose(node.output, (rows, bias, power, source.step, numbers), self.scales.partial_sums(node, self.walk))
+        shift, lost = fit_shifts(rows, bias, power, source.step, scale.step, numbers)
+        integer = make_integer(node, bias, shift, source.step, scale.step, numbers, seen)
         self.result.layers[node.name] = integer
-        for _ in range(_ROUNDS if self.correct else 0):
+        self._note(node.name, "shift", _few(shift), f"least squared error of the weights, {np.sqrt(lost) / scale.step:.2g} units in a result")
+        corrected = bias
+        for _ in range(_ROUNDS):
             whole = self.walk.run_whole(node, self.result)
-            bias = bias + mean_error(self.walk.real[node.output], whole, self.result.scales[node.output])
-            integer.bias, integer.bias_shift = integer_bias(bias, shift, step, numbers)
-        self.walk.run_whole(node, self.result)
+            corrected = corrected + mean_error(self.walk.real[node.output], whole, scale)
+            integer.bias, integer.bias_shift = integer_bias(corrected, shift, scale.step, numbers)
+        self._note(node.name, "bias", float(np.abs(corrected - bias).max() / scale.step), "units that the correction of the mean moved it, at most")
+        return self.walk.run_whole(node, self.result)
+
+
+def _few(shift):
+    """A shift for the report: the one, or the least and greatest."""
+    least, most = int(shift.min()), int(shift.max())
+    return least if least == most else [least, most]

@@ -21,7 +21,8 @@ class Seen:
     ----------
     most : greatest size of an element; ``low``, ``high``: least and greatest element
     sample : float64 [some of the elements], drawn evenly
-    channel_most, channel_power : of the last axis, greatest size and mean of the squares
+    channel_most, channel_power, channel_active : of the last axis, greatest size, mean of the squares, share of elements that are not 0
+    channel_inputs : in how many of the inputs the channel is not all 0
     """
     most: float
     low: float
@@ -29,6 +30,8 @@ class Seen:
     sample: np.ndarray
     channel_most: np.ndarray
     channel_power: np.ndarray
+    channel_active: np.ndarray
+    channel_inputs: np.ndarray
 
 
 def collect(graph, values, seed=0):
@@ -42,10 +45,12 @@ def collect(graph, values, seed=0):
             wanted = int(np.ceil(SAMPLES * share))
             sample = array.ravel() if array.size <= wanted else array.ravel()[random.integers(0, array.size, wanted)]
             size = np.abs(flat).max(axis=0)
-            parts.setdefault(name, []).append((flat.min(), flat.max(), sample, size, np.square(flat).mean(axis=0) * share))
+            parts.setdefault(name, []).append((flat.min(), flat.max(), sample, size, np.square(flat).mean(axis=0) * share, (flat != 0).mean(axis=0) * share,
+                                               (array.reshape(len(array), -1, array.shape[-1]) != 0).any(axis=1).sum(axis=0)))
     result = {}
     for name, seen in parts.items():
-        low, high, samples, sizes, powers = zip(*seen, strict=True)
+        low, high, samples, sizes, powers, active, inputs = zip(*seen, strict=True)
         most = np.max(sizes, axis=0)
-        result[name] = Seen(float(most.max()), float(min(low)), float(max(high)), np.concatenate(samples), most, np.sum(powers, axis=0))
+        result[name] = Seen(float(most.max()), float(min(low)), float(max(high)), np.concatenate(samples), most, np.sum(powers, axis=0),
+                            np.sum(active, axis=0), np.sum(inputs, axis=0))
     return result

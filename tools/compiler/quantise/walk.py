@@ -6,7 +6,7 @@ from ..evaluate import run_node
 from ..graph import Graph, Port, Tensor
 from ..quantised import Quantised
 
-__all__ = ["Walk", "alone"]
+__all__ = ["Walk", "alone", "copy_of"]
 
 
 def alone(graph, node):

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Scale of every tensor: one for each group of tensors that share it, chosen when its first maker is met."""
+import numpy as np
+
+from ...errors import InputError
+from ..evaluate import activate
+from ..graph import Activation, Conv
+from ..quantised import Scale
+from .groups import Groups, widths
+from .steps import Wish, choose_step
+
+__all__ = ["Scales"]
+
+#: Elements of partial sums that are looked at, a step; inputs of a layer for them, as results.
+_SUMS, _RESULTS = 1 << 15, 1 << 19
+
+
+def _table_steps(graph, arithmetic, members):
+    """Steps that tables of the machine ask of the tensors ``members``: step -> name of a node."""
+    found = {}
+    for node in graph.nodes:
+        numbers = arithmetic[node.name]
+        if numbers.source_step is not None and node.inputs[0] in members:
+            found.setdefault(numbers.source_step, node.name)
+        if numbers.result_step is not None and node.output in members:
+            found.setdefault(numbers.result_step, node.name)
+    return found
+
+
+class Scales:
+    """Scales of a network as they come to be chosen.
+
+    Parameters
+    ----------
+    graph : Graph, prepared
+    backend : Backend
+    arithmetic : dict, node name -> Arithmetic
+    bits, percentile : as :func:`~quintet.tools.compiler.quantise.quantise`'s
+    note : called with a tensor's name, what was chosen, its value, why
+
+    Attributes
+    ----------
+    of : dict, tensor name -> Scale, as far as chosen
+    seen : dict, tensor name -> Seen, to be set before the first choice
+    """
+    def __init__(self, graph, backend, arithmetic, *, bits, percentile, note):
+        self.graph, self.backend, self.arithmetic, self.percentile, self._note = graph, backend, arithmetic, percentile, note
+        self.groups = Groups(graph, arithmetic)
+        self.bits = widths(graph, arithmetic, self.groups, bits)
+        self.of, self.seen, self._random = {}, {}, np.random.default_rng(2)
+        self._given = {group: self._own(group) for group in self.groups.members}
+
+    def width(self, tensor):
+        """Bits of a tensor."""
+        return self.bits[self.groups.of(tensor)]
+
+    def taken(self):
+        """Names of the tensors whose scale is given: by the model itself, or by a table of the machine."""
+        return {name for group, given in self._given.items() if given for name in self.groups.members[group]}
+
+    def _own(self, group):
+        """(step, why) that the model or the machine gives a group, or ``None``."""
+        members = set(self.groups.members[group])
+        tables = _table_steps(self.graph, self.arithmetic, members)
+        if len(tables) > 1:
+            text = ", ".join(f"{node} {step:g}" for step, node in tables.items())
+            raise InputError(f"tensor {min(members)}: tables of the machine ask for different steps: {text}")
+        if tables:
+            (step, node), = tables.items()
+            return step, f"table of the machine for {node}"
+        own = [self.graph.tensors[name] for name in sorted(members) if self.graph.tensors[name].scale is not None and self.graph.tensors[name].data is None]
+        if not own:
+            return None
+        bad = next((self._against(tensor, self.bits[group]) for tensor in own if self._against(tensor, self.bits[group])), None)
+        steps = {float(tensor.scale) for tensor in own}
+        if bad is None and max(steps) > min(steps) * (1 + 1e-6):
+            bad = f"{len(steps)} scales, and this machine wants one"
+        if bad is None:
+            return own[0].scale, "the model's own"
+        for tensor in own:
+            self._note(tensor.name, "requantised", float(tensor.scale), f"the model's scale is not taken over: {bad}")
+        return None
+
+    @staticmethod
+    def _against(tensor, bits):
+        if tensor.zero_point:
+            return f"{tensor.name} has the zero point {tensor.zero_point}"
+        if not tensor.signed:
+            return f"{tensor.name} is unsigned"
+        return f"{tensor.name} has {tensor.bits} bits, the machine {bits}" if tensor.bits != bits else None
+
+    def _sample(self, name):
+        """Elements of a tensor, cut as the model itself cuts them."""
+        tensor = self.graph.tensors[name]
+        sample = self.seen[name].sample if tensor.data is None else tensor.data.ravel()
+        if tensor.scale is None or tensor.data is not None:
+            return sample
+        low = -(1 << tensor.bits - 1) if tensor.signed else 0
+        return np.clip(sample, (low - tensor.zero_point) * tensor.scale, (low + (1 << tensor.bits) - 1 - tensor.zero_point) * tensor.scale)
+
+    def _wish(self, group):
+        tensors = self.groups.members[group]
+        wish = Wish(self.bits[group], [self._sample(name) for name in tensors])
+        wish.percentile = self.percentile
+        for node in self.graph.nodes:
+            if node.output in tensors:
+                wish.wraps |= self.arithmetic[node.name].wraps
+                activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
+                if activation is not None and activation.function == "clip" and activation.high > 0:
+                    wish.most = min(wish.most, activation.high)
+        return wish
+
+    def choose(self, tensor, layer=None, sums=()):
+        """:class:`Scale` of a tensor; if its group has none yet, one is chosen.
+
+        Parameters
+        ----------
+        layer : (rows, bias, power, source step, Arithmetic) of the layer that makes it, or ``None``
+        sums : what :meth:`partial_sums` gives for it
+        """
+        if tensor not in self.of:
+            group = self.groups.of(tensor)
+            step, why = self._given[group] or (None, None)
+            if step is None:
+                wish = self._wish(group)
+                wish.layers += [layer] if layer is not None else []
+                wish.sums += sums
+                step, why = choose_step(wish)
+            self.fix(tensor, step, why)
+        return self.of[tensor]
+
+    def fix(self, tensor, step, why):
+        """Gives the tensor's group the unit ``step``."""
+        group = self.groups.of(tensor)
+        for name in self.groups.members[group]:
+            self.of[name] = Scale(float(step), self.bits[group])
+            self._note(name, "scale", float(step), f"{self.bits[group]} bits, {why}")
+
+    def follow(self, node):
+        """Scale of a product of two tensors, whose shift is all there is: (Scale, shift)."""
+        numbers = self.arithmetic[node.name]
+        unit = np.prod([self.of[name].step for name in node.inputs])
+        group = self.groups.of(node.output)
+        if self._given[group] and node.output not in self.of:
+            self.choose(node.output)
+        if node.output in self.of:
+            shift = np.log2(self.of[node.output].step / unit)
+            if abs(shift - round(shift)) > 1e-6 or not numbers.shifts[0] <= round(shift) <= numbers.shifts[1]:
+                raise InputError(f"node {node.name}: its result must have the step {unit:g} times 2 to the {numbers.shifts[0]} to "
+                                 f"{numbers.shifts[1]}, but {node.output} shares the step {self.of[node.output].step:g} with other tensors")
+            return self.of[node.output], int(round(shift))
+        wish = self._wish(group)
+        whole = np.log2(max(wish.greatest(), 1e-300) / wish.top / unit)
+        places = sorted({int(np.clip(p, *numbers.shifts)) for p in np.ceil(whole) - np.arange(-2 if wish.wraps else 0, 3 if not wish.wraps else 0)})
+        costs = [wish.cost(unit * 2.0 ** p) for p in places]
+        shift = places[int(np.argmin(costs))]
+        self.fix(node.output, unit * 2.0 ** shift, f"product of its operands' units times 2^{shift}")
+        return self.of[node.output], shift
+
+    def partial_sums(self, node, walk):
+        """Of a layer whose partial sums saturate: what :class:`Wish` takes of them, a list."""
+        numbers = self.arithmetic[node.name]
+        if numbers.partial_bits is None:
+            return []
+        values = walk.real[node.inputs[0]]
+        count = int(np.clip(_RESULTS // self.graph.tensors[node.output].size, 1, len(values)))
+        index = np.linspace(0, len(values) - 1, count).round().astype(int)
+        sums, at = [], None
+        for part in self.backend.partial_sums(self.graph, node, values[index]):
+            if at is None:
+                at = np.arange(part.size) if part.size <= _SUMS else self._random.choice(part.size, _SUMS, replace=False)
+            sums.append(part.ravel()[at])
+        if sums and isinstance(node, Conv) and len(node.inputs) > 1:
+            sums.append(sums[-1] + walk.real[node.inputs[1]][index].ravel()[at])
+        limit = (1 << numbers.partial_bits - 1) * 2.0 ** -numbers.partial_shifted
+        return [(np.stack(sums), lambda x: activate(node, x), limit)] if sums else []
