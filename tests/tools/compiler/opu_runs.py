@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Graphs in whole numbers for the OPU's back end, and runs of what it makes on the golden model."""
+from dataclasses import replace
+
 import numpy as np
 
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.tools.compiler.backends.opu import OpuBackend
-from quintet.tools.compiler.graph import Conv, Dense, Graph, Port, Reshape
+from quintet.tools.compiler.graph import Activation, Conv, Dense, Graph, Port, Reshape
 from quintet.tools.compiler.quantised import Integer, Quantised, Scale
 
-__all__ = ["backend", "check", "random_inputs", "running_part", "whole_numbers"]
+__all__ = ["backend", "check", "fused", "random_inputs", "running_part", "whole_numbers"]
 
 
 def backend(preset="85f", memory=1 << 25, **overrides):
@@ -81,3 +83,15 @@ def check(quantised, machine, inputs, *, keep=False):
             assert np.array_equal(got, expected[name][index]), f"{name}, input {index}: {(got != expected[name][index]).sum()} of {got.size} differ"
     return lowered
 
+
+def fused(graph):
+    """``graph`` with its activations in the layers before them, as the passes leave it."""
+    nodes = []
+    for node in graph.nodes:
+        maker = next((n for n in nodes if n.output == node.inputs[0]), None)
+        if isinstance(node, Activation) and getattr(maker, "activation", node) is None and len(graph.readers(maker.output)) == 1:
+            nodes[nodes.index(maker)] = replace(maker, output=node.output, activation=node)
+        else:
+            nodes.append(node)
+    names = {name for node in nodes for name in (*node.inputs, node.output)} | {port.tensor for port in graph.inputs}
+    return Graph(graph.name, graph.inputs, graph.outputs, nodes, {name: t for name, t in graph.tensors.items() if name in names})
