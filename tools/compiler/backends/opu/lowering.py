@@ -47,11 +47,11 @@ def _compiled(network, params, memory_size):
     if not network.layers:
         raise LoweringError("no node of the network runs on the machine")
     try:
-        return compile_network(network, params, apart=True, zeroed=True, memory=int(memory_size * _APART), timing=SDRAM), True
+        return compile_network(network, params, apart=True, zeroed=True, memory=int(memory_size * _APART), timing=SDRAM, local=True), True
     except KernelError:
         pass
     try:
-        return compile_network(network, params, zeroed=True, memory=memory_size, timing=SDRAM), False
+        return compile_network(network, params, zeroed=True, memory=memory_size, timing=SDRAM, local=True), False
     except KernelError as error:
         weights = max((layer for layer in network.layers if layer.weights is not None), key=lambda layer: layer.weights.size, default=None)
         tensor = max([*network.inputs, *(layer.result for layer in network.layers)], key=lambda t: t.height * t.width * t.pieces)
