@@ -65,22 +65,22 @@ def _memory(lowered, size):
     return memory
 
 
-def check(quantised, machine, inputs, *, keep=False):
+def check(quantised, machine, inputs, *, keep=False, images=1):
     """Lowered program on the golden model, input after input in one memory, against the reference; the Lowered."""
-    lowered = machine.lower(quantised, keep=keep)
+    lowered = machine.lower(quantised, keep=keep, images=images)
     expected = machine.reference(quantised, inputs, keep=True)
     assert lowered.memory <= machine.memory_size
     assert set(lowered.outputs) == quantised.graph.kept() and (not keep or {n.output for n in quantised.graph.nodes} <= set(lowered.tensors))
     memory = _memory(lowered, -(-lowered.memory // 64) * 64)
     model = Model(machine.params, memory)
-    for index in range(len(next(iter(inputs.values())))):
+    for index in range(0, len(next(iter(inputs.values()))), images):
         for name, placed in lowered.inputs.items():
-            placed.layout.write(memory, inputs[name][index:index + 1])
+            placed.layout.write(memory, inputs[name][index:index + images])
         outcome = model.run(lowered.registers)
         assert outcome.status == "done", outcome.fault
         for name, placed in {**lowered.outputs, **lowered.tensors}.items():
-            got = placed.layout.read(memory)[0]
-            assert np.array_equal(got, expected[name][index]), f"{name}, input {index}: {(got != expected[name][index]).sum()} of {got.size} differ"
+            got, want = placed.layout.read(memory), expected[name][index:index + images]
+            assert np.array_equal(got, want), f"{name}, input {index}: {(got != want).sum()} of {got.size} differ"
     return lowered
 
 

@@ -53,12 +53,13 @@ def test_chains_of_convolutions(graph, keep, seed):
     check(whole_numbers(running_part(graph, machine), machine, seed), machine, random_inputs(graph, 1, seed), keep=keep)
 
 
-@pytest.mark.parametrize("keep", (False, True))
+@pytest.mark.parametrize("keep, images", ((False, 1), (True, 1), (False, 2)))
 @pytest.mark.parametrize("name", ("resnet8", "ds_cnn", "mobilenet", "autoencoder"))
-def test_small_networks(name, keep):
+def test_small_networks(name, keep, images):
     machine = backend()
     part = running_part(fused(NETWORKS[name][1](1)), machine)
-    check(whole_numbers(part, machine, 1), machine, random_inputs(part, 3, 1), keep=keep)
+    lowered = check(whole_numbers(part, machine, 1), machine, random_inputs(part, 4, 1), keep=keep, images=images)
+    assert lowered.images == images
 
 
 def test_columns_share_slots_before_a_depthwise_convolution():

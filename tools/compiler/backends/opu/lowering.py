@@ -38,7 +38,7 @@ def lower_network(graph, form, built, params, memory_size):
     return Lowered(
         program=compiled.data, text=compiled.text, program_at=compiled.program_at, registers=compiled.all_registers,
         constants=[(compiled.constants_at, compiled.constants, "kernels and biases")] if compiled.constants.size else [],
-        zeros=sorted(set(zeros)), inputs=inputs, outputs=outputs, tensors=all_placed(stay), images=1, memory=compiled.memory_size,
+        zeros=sorted(set(zeros)), inputs=inputs, outputs=outputs, tensors=all_placed(stay), images=built.network.batch, memory=compiled.memory_size,
         layers=_spans(compiled, built, params), params=dict(params))
 
 
