@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Graphs in whole numbers for the OPU's back end, and runs of what it makes on the golden model."""
+from dataclasses import replace
+
 import numpy as np
 
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.tools.compiler.backends.opu import OpuBackend
-from quintet.tools.compiler.graph import Conv, Dense, Graph, Port, Reshape
+from quintet.tools.compiler.graph import Activation, Conv, Dense, Graph, Port, Reshape
 from quintet.tools.compiler.quantised import Integer, Quantised, Scale
 
-__all__ = ["backend", "check", "random_inputs", "running_part", "whole_numbers"]
+__all__ = ["backend", "check", "fused", "random_inputs", "running_part", "whole_numbers"]
 
 
 def backend(preset="85f", memory=1 << 25, **overrides):
@@ -63,21 +65,33 @@ def _memory(lowered, size):
     return memory
 
 
-def check(quantised, machine, inputs, *, keep=False):
+def check(quantised, machine, inputs, *, keep=False, images=1):
     """Lowered program on the golden model, input after input in one memory, against the reference; the Lowered."""
-    lowered = machine.lower(quantised, keep=keep)
+    lowered = machine.lower(quantised, keep=keep, images=images)
     expected = machine.reference(quantised, inputs, keep=True)
     assert lowered.memory <= machine.memory_size
     assert set(lowered.outputs) == quantised.graph.kept() and (not keep or {n.output for n in quantised.graph.nodes} <= set(lowered.tensors))
     memory = _memory(lowered, -(-lowered.memory // 64) * 64)
     model = Model(machine.params, memory)
-    for index in range(len(next(iter(inputs.values())))):
+    for index in range(0, len(next(iter(inputs.values()))), images):
         for name, placed in lowered.inputs.items():
-            placed.layout.write(memory, inputs[name][index:index + 1])
+            placed.layout.write(memory, inputs[name][index:index + images])
         outcome = model.run(lowered.registers)
         assert outcome.status == "done", outcome.fault
         for name, placed in {**lowered.outputs, **lowered.tensors}.items():
-            got = placed.layout.read(memory)[0]
-            assert np.array_equal(got, expected[name][index]), f"{name}, input {index}: {(got != expected[name][index]).sum()} of {got.size} differ"
+            got, want = placed.layout.read(memory), expected[name][index:index + images]
+            assert np.array_equal(got, want), f"{name}, input {index}: {(got != want).sum()} of {got.size} differ"
     return lowered
 
+
+def fused(graph):
+    """``graph`` with its activations in the layers before them, as the passes leave it."""
+    nodes = []
+    for node in graph.nodes:
+        maker = next((n for n in nodes if n.output == node.inputs[0]), None)
+        if isinstance(node, Activation) and getattr(maker, "activation", node) is None and len(graph.readers(maker.output)) == 1:
+            nodes[nodes.index(maker)] = replace(maker, output=node.output, activation=node)
+        else:
+            nodes.append(node)
+    names = {name for node in nodes for name in (*node.inputs, node.output)} | {port.tensor for port in graph.inputs}
+    return Graph(graph.name, graph.inputs, graph.outputs, nodes, {name: t for name, t in graph.tensors.items() if name in names})

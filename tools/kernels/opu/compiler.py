@@ -14,8 +14,12 @@ __all__ = ["compile_network"]
 
 #: Programs longer than this are not rewritten to compare tilings.
 _MOST_TRIED = 6000
+#: Programs up to this long are compared as a whole even where layers are compared one by one.
+_SHORT = 700
 #: Times that all layers are gone through, at most, while it gains.
 _PASSES = 2
+#: Layers before and behind one that its tilings are compared with.
+_NEIGHBOURS = 1
 
 
 def _align(value, step=64):
@@ -23,7 +27,7 @@ def _align(value, step=64):
 
 
 def compile_network(network, params, *, schedule=True, group=None, program_at=0, memory=None, tilings=None, timing=None, apart=False,
-                    zeroed=False):
+                    zeroed=False, local=False):
     """Make the program of a network.
 
     Parameters
@@ -49,6 +53,9 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
     zeroed : bool
         Memory of the maps is zero before the first run, and nobody else writes to it between runs: a scheduled program makes no border zero that
         it leaves zero itself.
+    local : bool
+        Tilings of a layer are compared by the program of the layers around it, too, and of a long program by that alone: quicker, and
+        almost as good.
 
     Returns
     -------
@@ -81,7 +88,11 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
             chosen[layer.name] = tilings[layer.name]
     if schedule and target.overlaps:
         free = [layer for layer in network.layers if layer.name not in (tilings or {})]
-        chosen = _search(writer, free, chosen, timing or Timing())
+        timing = timing or Timing()
+        found = [_search_local(writer, free, chosen, timing)] if local else []
+        if not local or len(writer.attempt(chosen)) <= _SHORT:
+            found.append(_search(writer, free, chosen, timing))
+        chosen = min(found, key=lambda tilings: estimate(writer.attempt(tilings), params, timing).cycles) if len(found) > 1 else found[0]
     emitter, spans, constants = writer.write(chosen)
     while not writer.clean_at_end(emitter):
         emitter, spans, constants = writer.write(chosen)
@@ -140,9 +151,9 @@ class _Writer:
         self._clean = [pad for pad in self._clean if emitter.clean.get(pad.at) == pad]
         return len(self._clean) == count
 
-    def attempt(self, tilings):
-        """Words of the first group, to compare tilings by; constants lie anywhere."""
-        return self._write(self._tries, self._jobs, tilings, self.group)[0].words
+    def attempt(self, tilings, layers=None):
+        """Words of the first group, to compare tilings by; constants lie anywhere. ``layers``: of these alone."""
+        return self._write(self._tries, self._jobs, tilings, self.group, layers)[0].words
 
     def sibling(self, layer):
         """The layer behind ``layer`` if it can share its tiles, else ``None``."""
@@ -152,12 +163,12 @@ class _Writer:
             return other if self._tries.sibling(layer, other) is not None else None
         return None
 
-    def _steps(self, tilings):
+    def _steps(self, tilings, layers):
         """The layers in order, each with ``None`` or with the next one, with which it shares its tiles."""
-        left = list(self.network.layers)
+        left = list(self.network.layers if layers is None else layers)
         while left:
             layer = left.pop(0)
-            other = self.sibling(layer) if tilings[layer.name].with_next else None
+            other = self.sibling(layer) if left and tilings[layer.name].with_next else None
             if other is not None:
                 left.pop(0)
             yield layer, other
@@ -168,14 +179,14 @@ class _Writer:
             return lowering.jobs(layer, tiling, first, count)
         return lowering.sibling_jobs(layer, other, lowering.sibling(layer, other), tiling, first, count)
 
-    def _write(self, lowering, known, tilings, images):
+    def _write(self, lowering, known, tilings, images, layers=None):
         emitter = Emitter(self.target.types, self.target.slot_units, self._clean)
         spans, pending = [], None
         for first in range(0, images, self.group):
             count = min(self.group, images - first)
             lowering.start_group(first)
-            for layer, other in self._steps(tilings):
-                key = layer.name, tilings[layer.name], first
+            for layer, other in self._steps(tilings, layers):
+                key = layer.name, tilings[layer.name], first, other is None
                 jobs = known.get(key) or self._made(lowering, layer, other, tilings[layer.name], first, count)
                 known[key] = jobs
                 both = [layer] if other is None else [other, layer]
@@ -249,4 +260,27 @@ def _search(writer, layers, chosen, timing):
                     best, chosen = found, trial
         if best == before:
             break
+    return chosen
+
+
+def _search_local(writer, layers, chosen, timing):
+    """As :func:`_search`, one layer after the other, each within its neighbours, as often as one of them gains."""
+    params, order, asked = writer.target.params, writer.network.layers, set(layers)
+    starts, again = dict(chosen), [layer in asked for layer in order]
+    for _ in range(_PASSES + 1):
+        for index, layer in enumerate(order):
+            if not again[index]:
+                continue
+            again[index] = False
+            around = order[max(0, index - _NEIGHBOURS):index + _NEIGHBOURS + 1]
+            tried = candidates(writer.target, layer, writer.group, writer.flat(layer), starts[layer.name], writer.sibling(layer) is not None)
+            best, before = None, chosen
+            for tiling in (before[layer.name], *(t for t in tried if t != before[layer.name])):
+                trial = {**before, layer.name: tiling}
+                found = estimate(writer.attempt(trial, around), params, timing).cycles
+                if best is None or found < best:
+                    best, chosen = found, trial
+            if chosen != before:
+                for other in range(max(0, index - 1), min(len(order), index + 2)):
+                    again[other] = order[other] in asked and other != index
     return chosen

@@ -55,10 +55,10 @@ class OpuBackend(Backend):
         if isinstance(node, Conv | Dense):
             yield from partial_sums(graph, self.form(graph), node, values)
 
-    def _built(self, quantised, fuse):
+    def _built(self, quantised, fuse, images=1):
         try:
             form = self.form(quantised.graph)
-            return form, Builder(quantised, form, self.types.name, fuse)
+            return form, Builder(quantised, form, self.types.name, fuse, images)
         except KernelError as error:
             raise LoweringError(str(error)) from None
 
@@ -85,6 +85,7 @@ class OpuBackend(Backend):
         network itself, where it holds that. Raises :class:`LoweringError`."""
         return stages(quantised, lambda part: self.lower(part, keep=keep))
 
-    def lower(self, quantised, *, keep=False):
-        form, built = self._built(quantised, fuse=not keep)
+    def lower(self, quantised, *, keep=False, images=1):
+        """``images``: inputs that one run works on, layer by layer, so that weights are loaded once for all of them."""
+        form, built = self._built(quantised, not keep, images)
         return lower_network(quantised.graph, form, built, self.params, self.memory_size)

@@ -38,7 +38,7 @@ def lower_network(graph, form, built, params, memory_size):
     return Lowered(
         program=compiled.data, text=compiled.text, program_at=compiled.program_at, registers=compiled.all_registers,
         constants=[(compiled.constants_at, compiled.constants, "kernels and biases")] if compiled.constants.size else [],
-        zeros=sorted(set(zeros)), inputs=inputs, outputs=outputs, tensors=all_placed(stay), images=1, memory=compiled.memory_size,
+        zeros=sorted(set(zeros)), inputs=inputs, outputs=outputs, tensors=all_placed(stay), images=built.network.batch, memory=compiled.memory_size,
         layers=_spans(compiled, built, params), params=dict(params))
 
 
@@ -47,11 +47,11 @@ def _compiled(network, params, memory_size):
     if not network.layers:
         raise LoweringError("no node of the network runs on the machine")
     try:
-        return compile_network(network, params, apart=True, zeroed=True, memory=int(memory_size * _APART), timing=SDRAM), True
+        return compile_network(network, params, apart=True, zeroed=True, memory=int(memory_size * _APART), timing=SDRAM, local=True), True
     except KernelError:
         pass
     try:
-        return compile_network(network, params, zeroed=True, memory=memory_size, timing=SDRAM), False
+        return compile_network(network, params, zeroed=True, memory=memory_size, timing=SDRAM, local=True), False
     except KernelError as error:
         weights = max((layer for layer in network.layers if layer.weights is not None), key=lambda layer: layer.weights.size, default=None)
         tensor = max([*network.inputs, *(layer.result for layer in network.layers)], key=lambda t: t.height * t.width * t.pieces)

@@ -30,6 +30,7 @@ class Builder:
     form : Form of its graph
     types : str, type set
     fuse : whether a sum or a pooling may be one layer with the convolution before it, whose own result then has no place
+    images : inputs that one run works on
 
     Attributes
     ----------
@@ -42,9 +43,9 @@ class Builder:
     LoweringError
         Scales that differ where the machine wants one.
     """
-    def __init__(self, quantised, form, types, fuse):
+    def __init__(self, quantised, form, types, fuse, images=1):
         self.graph, self.form, self.quantised = quantised.graph, form, quantised
-        self.network = Network(types=types)
+        self.network = Network(types=types, batch=images)
         self.values, self.nodes = {}, {}
         self._fusing = Fusing(self.graph) if fuse else None
         for index, port in enumerate(self.graph.inputs):
