@@ -21,7 +21,9 @@ from .works import Works
 __all__ = ["lower_machine"]
 
 #: Elements of a part of weights that are tried, the largest first.
-_PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
+_PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)#: Cycles of an input's coming that may be worth bands.
+_LONG = 4000
+
 
 def lower_machine(machine, graph, params, memory_size, keep):
     """:class:`Lowered` of a machine; raises LoweringError where nothing fits."""
@@ -56,7 +58,7 @@ def _better(found, machine, way):
     """The quickest of ``found``, or one that brings the input in bands, beside the first operations."""
     best = min(found, key=_cycles)
     coming = sum(value.size for value in machine.inputs.values()) * 2
-    if coming < _cycles(best) / 20:
+    if coming < max(_LONG, _cycles(best) / 20):
         return best
     for end, bands in product(range(1, 7), (4, 8)):
         if end > len(machine.operations) or not all(map(rows_apart, machine.operations[:end])):

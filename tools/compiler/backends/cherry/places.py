@@ -106,7 +106,8 @@ def edges(value: Value, place: Place, low, high, sides):
 
 
 def allocate(buffers, elements):
-    """Gives addresses, so that buffers needed in the same step lie apart; raises LoweringError where they do not fit."""
+    """Gives addresses, so that buffers needed in the same step lie apart; raises Crowded where they do not fit."""
+    buffers = [buffer for buffer in buffers if buffer.first is not None]
     for key in (lambda b: (-b.size, b.first), lambda b: (b.first, -b.size), lambda b: (b.first - b.last, -b.size)):
         if _first_fit(sorted(buffers, key=key), elements):
             return
