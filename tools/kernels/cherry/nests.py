@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ....gateware.cores.cherry.isa import LOOPS, SPECIAL, UNITS
+from ....gateware.cores.cherry.isa import LOOPS, UNITS
 from ....gateware.cores.cherry.tables import FRAC
 from ..inputs import KernelError
 
@@ -155,9 +155,9 @@ class ProgramSource:
         return self._units.setdefault(key, len(self._units))
 
     @property
-    def special(self):
-        """Whether it has instructions of the special-function unit."""
-        return any(line.split()[0] in SPECIAL for line in self._lines)
+    def words(self):
+        """Words of its image."""
+        return 8 + 2 * self.loops + sum(4 + key.count(":") for key in self._units) + self.instructions
 
     def text(self, name):
         """The source lines of a program of this name."""

@@ -20,10 +20,12 @@ _STEP = (1, TILE, TILE)
 
 @dataclass(frozen=True)
 class Costs:
-    """Of a build: multipliers, banks; cycles of the front end a step, and of a chain of units that empties."""
+    """Of a build: multipliers, banks; cycles of the front end a step, from a sum to the next that adds to it, and of a chain of units that
+    empties."""
     macs: int
     banks: int
     step: int = 14
+    latency: int = 15
     drain: int = 45
 
     def dot(self, tiles):
@@ -111,6 +113,14 @@ def _loaded(parts, shape):
     return [part[1].over(shape) for part in parts if not isinstance(part, str)]
 
 
+def _flat(views):
+    """Rows one after the other as one, where those of every view follow each other without room between them."""
+    rows, columns, _ = views[0].shape
+    if rows == 1 or any(v.strides[0] != v.shape[1] * v.strides[1] for v in views):
+        return views
+    return [View(v.address, (1, rows * columns, v.shape[2]), (0, *v.strides[1:])) for v in views]
+
+
 # Chains
 
 def chain(nests, out, parts):
@@ -118,8 +128,8 @@ def chain(nests, out, parts):
 
     ``parts``: text is an instruction, pairs (register, View) are loads, repeated to the result's shape.
     """
-    views = [out, *_loaded(parts, out.shape)]
-    rows, columns, channels = out.shape
+    views = _flat([out, *_loaded(parts, out.shape)])
+    rows, columns, channels = views[0].shape
     pieces = [views]
     if rows == columns == 1 and channels > TILE:
         # A vector: rows of four.
@@ -173,11 +183,13 @@ def products(nests, costs, operation, out, operands, start, parts, whole=True):
     ``whole``: channels beyond the last are written too, up to a whole tile.
     """
     views = [out, start.over(out.shape), *_loaded(parts, out.shape)]
-    # Four pixels of a tile below each other, where that takes fewer tiles.
-    down = -(-out.shape[0] // TILE) * out.shape[1] < -(-out.shape[1] // TILE) * out.shape[0] and not operands.weights.strides[0]
-    order = (1, 0, 2) if down else (0, 1, 2)
-    views = [v.ordered(order) for v in views]
-    source = operands.source.ordered(order)
+    source = View(operands.source.address, (*out.shape[:2], operands.source.shape[2]), operands.source.strides)
+    if not operands.weights.strides[0]:
+        *views, source = _flat([*views, source])
+        # Four pixels of a tile below each other, where that takes fewer tiles.
+        rows, columns, _ = views[0].shape
+        if -(-rows // TILE) * columns < -(-columns // TILE) * rows:
+            *views, source = [v.ordered((1, 0, 2)) for v in (*views, source)]
     for first, counts, height, width in _regions(views[0].shape, whole):
         moved = [v.part(first, v.shape) for v in views]
         part = source.part((*first[:2], first[2] if operation == "mulacc" else 0), source.shape)
@@ -201,7 +213,7 @@ def _products_cost(nests, costs, operation, operands, counts, along):
         times_source = 1 if along == 2 and operation == "matmul" else size
         times_weights = size if along == 2 or (along == 0 and weights.strides[0]) else 1
         load = times_source * of_source + times_weights * of_weights
-        total += number * (taps * max(costs.dot(size), load, costs.step) + costs.drain + 2 * size)
+        total += number * (taps * max(costs.dot(size), load, costs.step, costs.latency + costs.dot(1)) + costs.drain + 2 * size)
     return total * others
 
 
@@ -221,12 +233,26 @@ def _products_walk(walk, operation, views, operands, parts, height, width):
             ``of_other`` elements away."""
             for at, turns, deep in operands.steps(operation):
                 with walk.nests.ordered(turns) as turn, walk.beside() as beside:
-                    # The weights first: they have a second place to go to while the product before is at work, the pixels have not.
-                    walk.move("load", "WEIGHTS", weights, beside, each=of_weights, walk=[*((loop, n) for loop, _, n in loops), (turn, operands.deep)],
-                              height=deep, width=width, offset=of_other + at // TILE * operands.deep)
-                    walk.move("load", "INPUT", source, beside, each=of_source,
-                              walk=[*((loop, n) for loop, n, _ in loops), (turn, TILE * source.strides[2])],
-                              height=height, width=deep if operation == "matmul" else width, offset=of_one + at * source.strides[2])
+                    def weigh(register, beside=beside, turn=turn, at=at, deep=deep):
+                        walk.move("load", register, weights, beside, each=of_weights, walk=[*((loop, n) for loop, _, n in loops), (turn, operands.deep)],
+                                  height=deep, width=width, offset=of_other + at // TILE * operands.deep)
+
+                    def take(beside=beside, turn=turn, at=at, deep=deep):
+                        walk.move("load", "INPUT", source, beside, each=of_source,
+                                  walk=[*((loop, n) for loop, n, _ in loops), (turn, TILE * source.strides[2])],
+                                  height=height, width=deep if operation == "matmul" else width, offset=of_one + at * source.strides[2])
+                    # What all contexts share comes first: it has a second place to go to while the product before is at work, the rest has not.
+                    if walk.along == 2 and operation == "matmul":
+                        take()
+                        weigh("WEIGHTS")
+                    elif walk.along == 2 and walk.size > 1:
+                        # Neither is shared: weights wait in OUTPUT.
+                        weigh("OUTPUT")
+                        take()
+                        walk.nests("copy WEIGHTS, OUTPUT")
+                    else:
+                        weigh("WEIGHTS")
+                        take()
                     walk.nests(operation)
         _taps(walk, operands, _loops(walk, operation, operands, start), step)
         walk.finish(parts, [out, *loaded], height, width, "ACC")

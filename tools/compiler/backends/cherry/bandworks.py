@@ -57,7 +57,7 @@ class BandWorks:
                 does.append(partial(self._slid, value, before[value], place, max(low, 0), min(rows.new[band], value.shape[0])))
             if given:
                 first, end = max(low, 0), min(high, value.shape[0])
-                work.incoming += moved("in", place, value.shape, self.arrays[value.name], (first, end - first))
+                work.incoming += moved("in", place, value.shape, self.arrays[value.name], (first, end - first)) if end > first else []
             # Of a value that rolls, every row's sides are filled once.
             around = value, place, low, low + rows.most if fresh and not given else high, fresh
             if edges(*around):

@@ -28,6 +28,7 @@ from ...graph import (
 from . import recurrent
 from .arithmetic import from_bf16, to_element
 from .chains import Constants, affine, function
+from .closely import made_closely
 from .fuse import fuse
 from .machine import Chain, Machine, PairProduct, Product, Ref, Regroup, Value, Window, three
 
@@ -43,7 +44,7 @@ def machine_of(graph, params, *, keep=False):
     for node in graph.nodes:
         maker.node = node.name
         maker.lower(node)
-    return fuse(maker.machine, keep)
+    return made_closely(fuse(maker.machine, keep), params["macs"])
 
 
 def streamed(weights, results, params):

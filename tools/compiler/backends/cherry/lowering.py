@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Works to a program list: packed into steps, placed in the scratchpad, assembled."""
-from dataclasses import dataclass, field
 from itertools import product
 
 from .....gateware.cores.cherry.image import row_words
@@ -13,47 +12,72 @@ from ...layout import dense_layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .bands import rows_apart
 from .emit import Emitter
-from .places import Crowded, allocate
+from .places import Crowded
 from .schedule import Timeline, image_cycles, transfer_cycles
-from .transfers import Main, Work
+from .steps import Steps
+from .transfers import Arrays, Main
 from .works import Works
 
 __all__ = ["lower_machine"]
 
 #: Elements of a part of weights that are tried, the largest first.
-_PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
-#: Elements that may come in for a work which joins the step of the one before.
-_FEW = 256
-
-
-@dataclass
-class _Step:
-    """Bodies of a program: (work, body) by their numbers."""
-    bodies: list = field(default_factory=list)
-    works: list = field(default_factory=list)
+_PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)#: Cycles of an input's coming that may be worth bands.
+_LONG = 4000
 
 
 def lower_machine(machine, graph, params, memory_size, keep):
     """:class:`Lowered` of a machine; raises LoweringError where nothing fits."""
-    ways = product((True, False) if params["banks"] > 4 else (False,), _PARTS, (True, False))
-    failed = None
-    for spread, most, ahead in ways:
-        try:
-            return _Lowering(machine, graph, params, memory_size, keep, most, ahead, spread, ()).lowered()
-        except LoweringError as error:
-            failed = failed or error
-    for spread, most, ahead in product((True, False) if params["banks"] > 4 else (False,), _PARTS[1::2], (True, False)):
-        segments = in_bands(machine, lambda segments, way=(most, ahead, spread): _Lowering(machine, graph, params, memory_size, keep, *way, segments).tight())
-        if segments is not None:
-            return _Lowering(machine, graph, params, memory_size, keep, most, ahead, spread, segments).lowered()
-    raise failed
+    arrays = Arrays()
+
+    def way(most, ahead, spread, segments=()):
+        return _Lowering(machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments)
+    failed, found = None, []
+    for in_parts in (False, True):
+        for spread in (True, False) if params["banks"] > 4 else (False,):
+            for ahead, most in product((True, False), _PARTS):
+                try:
+                    segments = in_bands(machine, lambda segments, *way_of: way(*way_of, segments).tight(), most, ahead, spread) if in_parts else ()
+                    if segments is not None:
+                        found.append(way(most, ahead, spread, segments).lowered())
+                        break
+                except LoweringError as error:
+                    failed = failed or error
+            if found and not in_parts and spread:
+                # Whole, and spread over the banks: nothing else is quicker.
+                return _better(found, machine, way)
+    if not found:
+        raise failed
+    return _better(found, machine, way)
 
 
-def in_bands(machine, tight):
+def _cycles(lowered):
+    return sum(layer.cycles for layer in lowered.layers)
+
+
+def _better(found, machine, way):
+    """The quickest of ``found``, or one that brings the input in bands, beside the first operations."""
+    best = min(found, key=_cycles)
+    coming = sum(value.size for value in machine.inputs.values()) * 2
+    if coming < max(_LONG, _cycles(best) / 20):
+        return best
+    for end, bands in product(range(1, 7), (4, 8)):
+        if end > len(machine.operations) or not all(map(rows_apart, machine.operations[:end])):
+            break
+        for most in _PARTS[:2]:
+            try:
+                best = min(best, way(most, True, True, [(0, end, bands)]).lowered(), key=_cycles)
+            except LoweringError:
+                continue
+    return best
+
+
+def in_bands(machine, stuck_at, *way):
     """Segments of operations that are done in bands so that everything fits; ``None`` where none do.
 
-    ``tight(segments)``: number of the operation at which the scratchpad is too small, ``None`` if it is nowhere.
+    ``stuck_at(segments, *way)``: number of the operation at which the scratchpad is too small, ``None`` if it is nowhere.
     """
+    def tight(segments):
+        return stuck_at(segments, *way)
     apart = [rows_apart(operation) for operation in machine.operations]
     segments = []
     while True:
@@ -85,50 +109,64 @@ def _segment(apart, at, others, tight, taken):
 
 
 class _Lowering:
-    def __init__(self, machine, graph, params, memory_size, keep, most, ahead, spread, segments):
+    def __init__(self, machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments):
         self.machine, self.graph, self.params, self.memory_size, self.keep, self.ahead = machine, graph, params, memory_size, keep, ahead
-        self.main = Main()
-        self.made = Works(machine, params, keep=keep, most=most, spread=spread, main=self.main, segments=segments)
+        self.main = Main(arrays)
+        self.made = Works(machine, params, keep=keep, most=most, spread=spread, main=self.main, arrays=arrays, segments=segments)
         self.costs = Costs(params["macs"], params["banks"])
         self.elements = 1 << params["log_mem"]
         self.program = {"imem": params["imem"], "acc_frac": params["acc_frac"]}
 
     def lowered(self):
-        places = self._spread()
-        steps = self._packed(places)
-        self._lifetimes(steps)
-        allocate(self.made.buffers, self.elements)
-        bodies = self._bodies()
-        lines, programs = [], {}
-        entries = []
-        spent, moved, timeline, known, last = {}, {}, Timeline(), {}, None
-        for number, step in enumerate(steps):
-            text = "\n".join(ProgramSource([bodies[w][b] for w, b in step.bodies], **self.program).text("NAME")[1:])
-            name = programs.setdefault(text, f"p{len(programs)}")
-            coming = [t for w in step.works for t in self.made.works[w].incoming] + (self.made.fills if number == 0 else [])
-            leaving = [t for w in step.works for t in self.made.works[w].outgoing]
-            if text not in known:
-                known[text] = program_cycles([bodies[w][b] for w, b in step.bodies], self.params, self.costs) if step.bodies else 0
-            words = 8 + 6 * text.count(".apu") + 2 * text.count(".loop") + text.count("\n")
-            cycles = timeline.step(known[text], sum(map(transfer_cycles, coming)) + (name != last) * image_cycles(words),
-                                   sum(map(transfer_cycles, leaving)), self._prefetched(step, number), self._deferred(steps, number))
+        provisional = self._spread()
+        try:
+            steps = self._steps(provisional, True)
+        except Crowded:
+            # Works of a step of their own need less at a time.
+            steps = self._steps(provisional, False)
+        again = iter(body for work in self._bodies() for body in work)
+        for step in steps.steps:
+            step.bodies = [(node, next(again)) for node, _ in step.bodies]
+        lines, programs, cycles, entries = [], {}, {}, []
+        spent, moved, timeline, last = {}, {}, Timeline(), None
+        for number, step in enumerate(steps.steps):
+            source = ProgramSource([body for _, body in step.bodies], **self.program)
+            text = "\n".join(source.text("")[1:])
+            if text not in programs:
+                programs[text] = f"p{len(programs)}"
+                cycles[text] = self._cycles(step)
+            name = programs[text]
+            coming = [a.transfer for a in steps.arrivals if a.at == number] + (self.made.fills if number == 0 else [])
+            prefetched, deferred = steps.prefetched(number), steps.deferred(number)
+            here = timeline.step(cycles[text], sum(map(transfer_cycles, coming)) + (name != last) * image_cycles(source.words),
+                                 sum(map(transfer_cycles, step.outgoing)), prefetched, deferred)
             last = name
-            self._attribute(step, cycles, [*coming, *leaving], spent, moved)
-            entries.append(f".step {name}" + " prefetch" * self._prefetched(step, number) + " defer" * self._deferred(steps, number))
-            first = [t for t in self.made.fills] if number == 0 else []
-            entries += [t.line() for t in (*first, *(t for w in step.works for t in self.made.works[w].incoming),
-                                           *(t for w in step.works for t in self.made.works[w].outgoing))]
+            self._attribute(step, here, [*coming, *step.outgoing], spent, moved)
+            entries.append(f".step {name}" + " prefetch" * prefetched + " defer" * deferred)
+            entries += [t.line() for t in (*coming, *step.outgoing)]
         for text, name in programs.items():
             lines += [f".program {name}", *text.splitlines()]
         source = "\n".join([*lines, *entries]) + "\n"
         data = assemble_text(SOFTWARE, source, f"{self.graph.name}.s", params=self.params).data
         return self._result(source, data, spent, moved)
 
+    def _cycles(self, step):
+        return program_cycles([body for _, body in step.bodies], self.params, self.costs) if step.bodies else 0
+
+    def _steps(self, bodies, joining):
+        """Steps with their buffers placed; raises Crowded."""
+        steps = Steps(self.made, bodies, self._fits, ahead=self.ahead, joining=joining)
+        for step in steps.steps:
+            ProgramSource([body for _, body in step.bodies], **self.program)
+        steps.place(self.elements)
+        steps.hoist(self.elements, [self._cycles(step) for step in steps.steps])
+        return steps
+
     def tight(self):
         """Number of the operation at which the scratchpad is too small, were every work a step; ``None``: it never is."""
-        self._lifetimes([_Step([], [number]) for number in range(len(self.made.works))])
+        bodies = [[] for _ in self.made.works]
         try:
-            allocate(self.made.buffers, self.elements)
+            Steps(self.made, bodies, lambda bodies: True, ahead=self.ahead, joining=False).place(self.elements)
         except Crowded as error:
             return self.made.works[error.step].number
         return None
@@ -149,81 +187,19 @@ class _Lowering:
             found.append(nests.bodies)
         return found
 
-    def _fits(self, bodies, step):
+    def _fits(self, bodies):
         try:
-            ProgramSource([bodies[w][b] for w, b in step], **self.program)
+            ProgramSource(bodies, **self.program)
         except TooLarge:
             return False
         return True
 
-    def _packed(self, bodies):
-        """Steps, each as much as a program holds; what DMA has to bring begins a step of its own."""
-        steps = []
-        for number, work in enumerate(self.made.works):
-            brought = sum(t.rows * t.cols for t in work.incoming)
-            mine = [(number, b) for b in range(len(bodies[number]))]
-            before = self.made.works[number - 1] if number else None
-            joins = steps and not work.ordered and brought <= _FEW and not (before.ordered and work.ordered) and \
-                not (before.outgoing and self._regrouped(number)) and self._fits(bodies, steps[-1].bodies + mine)
-            if joins:
-                steps[-1].bodies += mine
-                steps[-1].works.append(number)
-                continue
-            steps.append(_Step([], [number]))
-            for body in mine:
-                if steps[-1].bodies and not self._fits(bodies, [*steps[-1].bodies, body]):
-                    # What comes in is there for the first of its steps, what goes out is complete after the last.
-                    steps.append(_Step([], []))
-                steps[-1].bodies.append(body)
-                if not self._fits(bodies, [body]):
-                    ProgramSource([bodies[number][body[1]]], **self.program)
-        return self._outgoing_last(steps)
-
-    def _regrouped(self, number):
-        return self.made.works[number].ordered
-
-    def _outgoing_last(self, steps):
-        for number in range(len(steps) - 1, 0, -1):
-            if not steps[number].works:
-                # A work in several steps: the transfers out belong to the last of them.
-                first = next(k for k in range(number - 1, -1, -1) if steps[k].works)
-                work = steps[first].works[-1]
-                steps[number].works, out = [], self.made.works[work].outgoing
-                if out and not getattr(self.made.works[work], "left", None):
-                    self.made.works.append(Work(self.made.works[work].nodes, lambda emitter: None, outgoing=out))
-                    self.made.works[work].outgoing = []
-                    steps[number].works = [len(self.made.works) - 1]
-        return steps
-
-    def _lifetimes(self, steps):
-        last = len(steps) - 1
-        for transfer in self.made.fills:
-            transfer.buffer.use(0, last)
-        for number, step in enumerate(steps):
-            for w in {*step.works, *(w for w, _ in step.bodies)}:
-                for buffer in self.made.works[w].buffers:
-                    buffer.use(number, number)
-            for w in step.works:
-                work = self.made.works[w]
-                for transfer in work.incoming:
-                    transfer.buffer.use(max(0, number - (self.ahead and not work.ordered)), number)
-                for transfer in work.outgoing:
-                    transfer.buffer.use(number, min(last, number + self._deferred(steps, number)))
-
-    def _prefetched(self, step, number):
-        works = [self.made.works[w] for w in step.works]
-        return number > 0 and (self.ahead or not any(work.incoming for work in works)) and not any(work.ordered for work in works)
-
-    def _deferred(self, steps, number):
-        works = self.made.works
-        return self.ahead and number < len(steps) - 1 and any(works[w].outgoing for w in steps[number].works) and \
-            not any(works[w].at_once for w in steps[number].works) and not any(works[w].ordered for w in steps[number + 1].works)
-
     def _attribute(self, step, cycles, transfers, spent, moved):
-        """A step's cycles to the nodes of its bodies, its bytes to the last of them."""
-        nodes = [self.made.works[w].nodes[-1] for w, _ in step.bodies] or [self.made.works[w].nodes[-1] for w in step.works]
-        for node in nodes:
-            spent[node] = spent.get(node, 0) + cycles / len(nodes)
+        """A step's cycles to the nodes of its bodies, by what each would take alone; its bytes to the last of them."""
+        nodes = [node for node, _ in step.bodies] or [work.nodes[-1] for work in step.works]
+        shares = [program_cycles([body], self.params, self.costs) for _, body in step.bodies] if len(set(nodes)) > 1 else [1] * len(nodes)
+        for node, share in zip(nodes, shares, strict=True):
+            spent[node] = spent.get(node, 0) + cycles * share / sum(shares)
         moved[nodes[-1]] = moved.get(nodes[-1], 0) + sum(4 * t.rows * row_words(t.fmt, t.cols) for t in transfers if t.op != "fill")
 
     def _result(self, source, data, spent, moved):

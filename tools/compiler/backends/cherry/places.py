@@ -60,7 +60,11 @@ def geometry(value: Value, spread=True):
     else:
         tiles = -(-channels // TILE)
         pitch = TILE * (tiles | (spread and rows * columns > 1))
-    row = (columns + max(left, right)) * pitch
+    width = columns + max(left, right)
+    if spread and any(value.border) and width % 2 == 0 and -(-rows // TILE) * columns < -(-columns // TILE) * rows:
+        # Tiles will stand upright: the pitch of rows is to spread them as well.
+        width += 1
+    row = width * pitch
     lead = top * row + left * pitch
     return (row, pitch, 1), lead, lead + (rows - 1 + bottom) * row + (columns + right) * pitch
 
@@ -102,7 +106,8 @@ def edges(value: Value, place: Place, low, high, sides):
 
 
 def allocate(buffers, elements):
-    """Gives addresses, so that buffers needed in the same step lie apart; raises LoweringError where they do not fit."""
+    """Gives addresses, so that buffers needed in the same step lie apart; raises Crowded where they do not fit."""
+    buffers = [buffer for buffer in buffers if buffer.first is not None]
     for key in (lambda b: (-b.size, b.first), lambda b: (b.first, -b.size), lambda b: (b.first - b.last, -b.size)):
         if _first_fit(sorted(buffers, key=key), elements):
             return

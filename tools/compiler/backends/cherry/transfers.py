@@ -7,21 +7,44 @@ import numpy as np
 from ....kernels.cherry.stored import from_array
 from .places import Buffer
 
-__all__ = ["MOST", "Main", "Transfer", "Work", "moved", "whole"]
+__all__ = ["MOST", "Arrays", "Main", "Transfer", "Work", "moved", "whole"]
 
 #: Columns of a descriptor's row, at most.
 MOST = 65535
 
 
+class Arrays:
+    """Arrays of constants in the forms in which they are needed, each made once, however often a network is laid out."""
+    def __init__(self):
+        self._kept, self._words = {}, {}
+
+    def once(self, key, make):
+        """What ``make()`` gave for this key."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def words(self, elements, fmt):
+        """A row of elements as bytes of main memory; ``elements`` is kept alive with them."""
+        key = elements.__array_interface__["data"][0], elements.size, fmt
+        if key not in self._words:
+            self._words[key] = elements, from_array(elements.reshape(1, -1), fmt).astype("<u4").view(np.uint8).ravel()
+        return self._words[key][1]
+
+
 class Main:
-    """Main memory from an address on, taken piece by piece.
+    """Main memory from address 0 on, taken piece by piece.
+
+    Parameters
+    ----------
+    arrays : Arrays
 
     Attributes
     ----------
     constants : list of (address, uint8 array, what it is); ``end``: the first free address
     """
-    def __init__(self, start=0):
-        self.constants, self.end = [], start
+    def __init__(self, arrays):
+        self._arrays, self.constants, self.end = arrays, [], 0
 
     def take(self, size):
         address, self.end = self.end, self.end + (size + 63 & ~63)
@@ -29,7 +52,7 @@ class Main:
 
     def hold(self, elements, fmt, what):
         """The address of a row of constant elements."""
-        data = from_array(elements.reshape(1, -1), fmt).astype("<u4").view(np.uint8).ravel()
+        data = self._arrays.words(elements, fmt)
         address = self.take(data.size)
         self.constants.append((address, data, what))
         return address

@@ -11,6 +11,9 @@ from .transfers import MOST, Transfer, Work, moved, whole
 
 __all__ = ["Works"]
 
+#: Elements of weights that are brought at a time.
+_PIECE = 4096
+
 
 class Works(BandWorks):
     """Works of a machine's operations, in order.
@@ -22,7 +25,7 @@ class Works(BandWorks):
     most : elements of a part of weights
     spread : pixels lie at pitches that spread tiles over the banks, though that takes room
     segments : list of (first operation, end, number of bands), of operations that are done in bands
-    main : Main
+    main : Main; ``arrays``: Arrays, the same for all attempts with a machine
 
     Attributes
     ----------
@@ -30,8 +33,9 @@ class Works(BandWorks):
     fills : list of Transfer: constants of one element, brought first
     arrays : dict, tensor name -> address of its array in main memory, fp32, C order
     """
-    def __init__(self, machine, params, *, keep, most, spread, main, segments=()):
+    def __init__(self, machine, params, *, keep, most, spread, main, arrays, segments=()):
         self.machine, self.params, self.keep, self.most, self.spread, self.main = machine, params, keep, most, spread, main
+        self.arrays_of = arrays
         self.works, self.places, self.buffers, self.fills, self.arrays = [], {}, [], [], {}
         self._weights, self._surrounded = {}, set()
         self._everything_wanted = [(name, machine.values[name]) for name in (machine.values if keep else machine.outputs)]
@@ -96,7 +100,7 @@ class Works(BandWorks):
             number = value.data.item()
             self.fills.append(Transfer("fill", buffer, 0, 1, 1, main=repr(number)))
             return
-        data = value.data.ravel()
+        data = self.arrays_of.once(id(value), lambda: value.data.ravel().copy())
         for first in range(0, data.size, MOST - 15):
             some = data[first:first + MOST - 15]
             work.incoming.append(Transfer("in", buffer, first, 1, some.size, "packed", self.main.hold(some, "packed", "constants")))
@@ -167,13 +171,13 @@ class Works(BandWorks):
         shared = getattr(operation, "shared", None)
         if shared is not None and (shared, number) in self._weights:
             return self._weights[shared, number], []
-        elements = packed_weights(operation, cut)
+        elements = self.arrays_of.once((id(operation), cut), lambda: packed_weights(operation, cut))
         fmt = "bf16" if not operation.each and streamed(operation.weights, results, self.params) else "packed"
         buffer = self.buffer(elements.size, f"weights of {operation.node}")
         self._weights[(shared, number) if shared is not None else key] = buffer
         incoming = []
-        for first in range(0, elements.size, MOST - 15):
-            some = elements[first:first + MOST - 15]
+        for first in range(0, elements.size, _PIECE):
+            some = elements[first:first + _PIECE]
             incoming.append(Transfer("in", buffer, first, 1, some.size, fmt, self.main.hold(some, fmt, f"weights of {operation.node}")))
         return buffer, incoming
 
