@@ -23,14 +23,22 @@ def arithmetic(node, n):
     return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True)
 
 
+def _nearest(ratios):
+    """Whole numbers up to 127 and the shift with which they are nearest to real ``ratios``."""
+    shift = int(np.clip(np.floor(np.log2(127 / max(ratios))), 0, 31))
+    return [min(127, int(np.rint(ratio * 2.0 ** shift))) for ratio in ratios], shift
+
+
 def factors(quantised, node):
-    """(factors of an addition's operands, shift)."""
+    """(factors of an addition's operands, shift): the quantiser's, or those that the tensors' scales ask for."""
     integer = quantised.layers.get(node.name)
-    sign = -1 if node.function == "sub" else 1
     if integer is None:
-        return (1, sign), 0
-    first, second = (int(w) for w in np.ravel(integer.weights))
-    return (first, sign * second), int(np.ravel(integer.shift)[0])
+        out = quantised.scales[node.output].step
+        (first, second), shift = _nearest([quantised.scales[name].step / out for name in node.inputs])
+    else:
+        first, second = (int(w) for w in np.ravel(integer.weights))
+        shift = int(np.ravel(integer.shift)[0])
+    return (first, -second if node.function == "sub" else second), shift
 
 
 def window_factor(quantised, node):
@@ -38,9 +46,9 @@ def window_factor(quantised, node):
     integer = quantised.layers.get(node.name)
     if integer is not None:
         return int(np.ravel(integer.weights)[0]), int(np.ravel(integer.shift)[0])
-    size = node.window[0] * node.window[1]
-    shift = int(np.floor(np.log2(127 * size)))
-    return int(np.rint(2.0 ** shift / size)), shift
+    size, scales = node.window[0] * node.window[1], quantised.scales
+    (factor,), shift = _nearest([scales[node.inputs[0]].step / scales[node.output].step / size])
+    return factor, shift
 
 
 def clip_limit(quantised, node, activation):
