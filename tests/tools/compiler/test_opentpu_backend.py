@@ -124,6 +124,22 @@ def test_extreme_numbers_saturate_and_sums_wrap():
         assert (tensors["conv_0:0"] == wanted).all() and (backend.reference(quantised, inputs)["conv_0:0"] == wanted).all()
 
 
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("relu", [False, True])
+def test_biases_that_saturate_cost_no_more_than_that_takes(relu, positive):
+    graph = map_graph(*[lambda b: b.act("relu")] * positive, lambda b: b.conv(4, (1, 1), relu=relu), shape=(1, 64, 2))
+    graph, backend = fused(graph), backend_of()
+    quantised, node = quantised_of(graph, backend), graph.nodes[-1]
+    integer, random = quantised.layers[node.name], np.random.default_rng(0)
+    for bias in (1 << 23, -(1 << 23), 60_000, -60_000, 32_766, -1_000, 3):
+        for shift in (0, 1, 7):
+            integer.weights, integer.shift = random.integers(-128, 128, integer.weights.shape), np.full(4, shift)
+            integer.bias = np.full(4, bias) + random.integers(-3, 4, 4)
+            lowered, inputs = backend.lower(quantised), {"input_0": random.choice([-128, -1, 0, 127], (1, 1, 64, 2))}
+            assert np.array_equal(run_model(lowered, backend, inputs)[0][node.output], backend.reference(quantised, inputs)[node.output])
+            assert sum(layer.cycles for layer in lowered.layers) < 1500
+
+
 @pytest.mark.parametrize("limit", [0.5, 3.0, 6.0, 6.35, 9.0])
 def test_a_clip_is_exact_at_any_scale(limit):
     graph = map_graph(lambda b: b.conv(5, (1, 1)), lambda b: b.act("clip", low=0.0, high=limit))

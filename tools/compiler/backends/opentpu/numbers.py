@@ -5,7 +5,7 @@ import numpy as np
 from ...graph import AveragePool, Binary, Conv, Dense
 from ...quantised import Arithmetic
 
-__all__ = ["BIAS_BITS", "LEAKY_SHIFT", "arithmetic", "clip_limit", "factors", "leaky_factor", "window_factor"]
+__all__ = ["BIAS_BITS", "LEAKY_SHIFT", "arithmetic", "clip_limit", "factors", "leaky_factor", "least_bias", "window_factor"]
 
 #: Biases are products too: a tile adds up to 127 * 127 * (n - 1), and more take more tiles.
 BIAS_BITS = 24
@@ -60,3 +60,29 @@ def clip_limit(quantised, node, activation):
 def leaky_factor(activation):
     """Slope for negative numbers in 64ths."""
     return int(np.rint(activation.alpha * (1 << LEAKY_SHIFT)))
+
+
+def least_bias(integer, *, relu, positive):
+    """The bias of a layer, as small as gives the same results: int64 [out] in units of products, or ``None``.
+
+    A channel whose sums are saturated whatever it reads, as channels that a relu keeps at zero are, needs no more than what saturates them.
+
+    Parameters
+    ----------
+    integer : Integer of a convolution or dense layer
+    relu : bool, what follows
+    positive : bool, the source has no negative numbers
+    """
+    if integer.bias is None:
+        return None
+    bias = integer.bias.astype(np.int64) << integer.bias_shift
+    weights = integer.weights.reshape(len(integer.weights), -1)
+    above, below = np.maximum(weights, 0).sum(axis=1), np.minimum(weights, 0).sum(axis=1)
+    low = 0 if positive else -128
+    highest, lowest = 127 * above + low * below, 127 * below + low * above
+    shift = np.broadcast_to(np.ravel(integer.shift), bias.shape).astype(np.int64)
+    unit, half = np.int64(1) << shift, np.where(shift > 0, np.int64(1) << np.maximum(shift - 1, 0), 0)
+    zero = (0 if relu else -128) * unit + unit - 1 - half           # up to here a sum gives the least number
+    most = 127 * unit - half                                        # from here on the greatest
+    held = (np.abs(bias) + np.maximum(highest, -lowest) < 1 << 31) & (np.abs(zero) + np.abs(most) + highest - lowest < 1 << 31)
+    return np.where(held, np.clip(bias, np.minimum(zero - highest, 0), np.maximum(most - lowest, 0)), bias)

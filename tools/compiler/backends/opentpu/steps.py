@@ -8,7 +8,7 @@ from quintet.tools.kernels.opentpu.planes import Planes
 from quintet.tools.kernels.opentpu.step import PoolStep, Step
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
-from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
+from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .shapes import nonnegative, stored_shapes
 
 __all__ = ["Steps"]
@@ -106,9 +106,8 @@ class Steps:
             raise ValueError(f"shifts {shift.tolist()}: those of {self.n} channels must be equal")
         return [int(values[0]) for values in each]
 
-    @staticmethod
-    def _bias(integer):
-        return None if integer.bias is None else integer.bias << integer.bias_shift
+    def _bias(self, node, integer):
+        return least_bias(integer, relu=node.activation is not None, positive=nonnegative(self.graph, node.inputs[0]))
 
     # Nodes
 
@@ -123,7 +122,7 @@ class Steps:
             self.planes[name], matrices = gathered.planes, gathered.matrices
             self.steps.append(Step(name=node.name, target=name, sources=sources, terms=gathered.terms, shifts=[0], nodes=(node.name,)))
             sources = [name]
-        self._add(node, sources, cut(matrices, len(weights), self.n), shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(integer)), stride=stride,
+        self._add(node, sources, cut(matrices, len(weights), self.n), shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(node, integer)), stride=stride,
                   macs=self.graph.macs(node))
 
     def _dense(self, node, sources):
@@ -132,7 +131,7 @@ class Steps:
             terms = cut(conv_matrices(integer.weights[:, None, None, :], planes, before=(0, 0))[0], len(integer.weights), self.n)
         else:
             terms = dense_terms(integer.weights, planes, swap=self.swap)
-        self._add(node, sources, terms, shifts=self._shifts(integer, len(integer.weights)), bias=self._padded(self._bias(integer)),
+        self._add(node, sources, terms, shifts=self._shifts(integer, len(integer.weights)), bias=self._padded(self._bias(node, integer)),
                   macs=self.graph.macs(node))
 
     def _binary(self, node, sources):
