@@ -74,11 +74,11 @@ def run_model(lowered, backend, inputs):
     return {name: placed.layout.read(memory) for name, placed in lowered.tensors.items()}, outcome
 
 
-def differences(graph, backend, *, seed=0, keep=True):
+def differences(graph, backend, *, seed=0, keep=True, images=1):
     """Names of tensors in which the golden model and the reference differ, ``[]`` if none; those that both have, and the lowered program."""
     quantised = quantised_of(graph, backend, seed)
-    inputs = whole_inputs(graph, 1, seed)
-    lowered = backend.lower(quantised, keep=keep)
+    inputs = whole_inputs(graph, images, seed)
+    lowered = backend.lower(quantised, keep=keep, images=images)
     tensors, outcome = run_model(lowered, backend, inputs)
     assert outcome.fault is None, outcome.fault
     wanted = backend.reference(quantised, inputs, keep=True)

@@ -12,7 +12,7 @@ from quintet.tools.compiler.backends.base import LoweringError
 
 #: Builds: arrays of 4 and 8, with the extensions and without, and so small that tensors go through main memory.
 BUILDS = {
-    "ext": ("sim-ext", {}), "plain": ("sim", {}), "eight": ("85f-8x8", {"ext_conv": True, "ext_pool": True}),
+    "ext": ("sim-ext", {}), "plain": ("sim", {}), "eight": ("85f-8x8-conv", {}),
     "tight": ("sim-ext", {"ub_rows": 64, "acc_rows": 64, "wfifo_tiles": 1}), "narrow": ("sim", {"ub_rows": 128, "acc_rows": 64}),
 }
 
@@ -146,6 +146,35 @@ def test_a_clip_is_exact_at_any_scale(limit):
     bad, tensors, lowered = differences(graph, backend_of())
     assert not bad and tensors["activation_1:0"].max() <= min(127, round(limit / 0.05)) and tensors["activation_1:0"].min() >= 0
     assert lowered.text.count("ACT") == (2 if limit < 6.35 else 0) * 2 + 4
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@settings(deadline=None, max_examples=15)
+@given(graph=graphs(("dense", "add", "mul", "relu", "leaky", "concat", "clip"), shapes=st.tuples(st.integers(1, 30))), images=st.integers(1, 9), seed=st.integers(0, 9))
+def test_several_inputs_a_run(build, graph, images, seed):
+    preset, overrides = BUILDS[build]
+    backend = backend_of(preset, **overrides)
+    if all(backend.verdict(graph, node).runs for node in graph.nodes):
+        assert backend.most_images(backend.prepare(graph)) >= 32
+        for keep in (False, True):
+            try:
+                bad, _, lowered = differences(graph, backend, seed=seed, keep=keep, images=images)
+            except LoweringError:
+                assert overrides["ub_rows"] <= 128
+            else:
+                assert not bad and lowered.images == images
+
+
+def test_several_inputs_a_run_read_each_tile_once():
+    backend, graph = backend_of("85f-8x8-conv"), fused(NETWORKS["autoencoder"][0](0))
+    bad, _, lowered = differences(graph, backend, keep=False, images=16)
+    assert not bad and sum(layer.cycles for layer in lowered.layers) < 16 * 17_000
+
+
+def test_several_inputs_a_run_want_vectors():
+    graph, backend = map_graph(lambda b: b.conv(5, (1, 1))), backend_of()
+    with pytest.raises(LoweringError, match="2 inputs a run, expected 1 to 1"):
+        backend.lower(quantised_of(graph, backend), images=2)
 
 
 def test_shifts_of_a_block_must_be_equal():

@@ -22,6 +22,7 @@ class Steps:
     quantised : Quantised
     params : build parameters
     swap : bool, a line is a column of the map
+    images : inputs of a run; several, side by side, where all tensors are vectors
 
     Attributes
     ----------
@@ -29,8 +30,8 @@ class Steps:
     planes : dict, tensor -> Planes without gaps
     root : dict, tensor -> the tensor in whose place it lies
     """
-    def __init__(self, quantised, params, *, swap):
-        self.quantised, self.params, self.swap = quantised, params, swap
+    def __init__(self, quantised, params, *, swap, images=1):
+        self.quantised, self.params, self.swap, self.images = quantised, params, swap, images
         n = self.n = params["n"]
         graph = self.graph = quantised.graph
         self.stored = stored_shapes(graph, n)
@@ -51,7 +52,8 @@ class Steps:
         return tuple(reversed(pair)) if self.swap else tuple(pair)
 
     def _map(self, shape, phases=(1, 1), shift=(0, 0)):
-        return Planes(*self._turned(shape[:2]), shape[2], self.n, phases=phases, shift=shift)
+        lines, length = self._turned(shape[:2])
+        return Planes(lines, length * self.images, shape[2], self.n, phases=phases, shift=shift)
 
     def _phases(self, name):
         """Neighbours of an input that share a vector, those that its only reader steps over; and which of them its window begins with."""
@@ -127,7 +129,7 @@ class Steps:
 
     def _dense(self, node, sources):
         integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
-        if node.steps and planes.channels == integer.weights.shape[1]:
+        if (node.steps or self.images > 1) and planes.channels == integer.weights.shape[1]:
             terms = cut(conv_matrices(integer.weights[:, None, None, :], planes, before=(0, 0))[0], len(integer.weights), self.n)
         else:
             terms = dense_terms(integer.weights, planes, swap=self.swap)
