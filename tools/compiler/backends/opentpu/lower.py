@@ -3,7 +3,7 @@
 from quintet.tools.kernels.inputs import KernelError
 from quintet.tools.kernels.opentpu.chunks import slot_rows
 from quintet.tools.kernels.opentpu.compiler import compile_steps
-from quintet.tools.kernels.opentpu.geometry import LONG
+from quintet.tools.kernels.opentpu.geometry import JOINS
 from quintet.tools.kernels.opentpu.timing import word_times
 
 from ...layout import Digit, Layout
@@ -12,9 +12,6 @@ from .shapes import StoredError, axes_of, stored_shapes
 from .steps import Steps
 
 __all__ = ["lower", "most_images"]
-
-#: No line is so long that it may be of another length than its source's.
-_ALWAYS = 1 << 30
 
 #: More inputs a run save little.
 _IMAGES = 64
@@ -39,9 +36,9 @@ def lower(quantised, params, memory_size, keep=False, images=1):
     flat = all(shape[0] == shape[1] or 1 in shape[:2] for shape in stored_shapes(quantised.graph, params["n"]).values())
     candidates, failed = [], None
     for swap in (False,) if flat else (False, True):
-        for long in (LONG, _ALWAYS):
+        for join in JOINS:
             try:
-                candidates.append(_lower(quantised, params, memory_size, keep, swap, long, images))
+                candidates.append(_lower(quantised, params, memory_size, keep, swap, join, images))
             except LoweringError as error:
                 failed = failed or error
     if not candidates:
@@ -49,13 +46,13 @@ def lower(quantised, params, memory_size, keep=False, images=1):
     return min(candidates, key=lambda lowered: sum(layer.cycles for layer in lowered.layers))
 
 
-def _lower(quantised, params, memory_size, keep, swap, long, images):
+def _lower(quantised, params, memory_size, keep, swap, join, images):
     graph = quantised.graph
     made = Steps(quantised, params, swap=swap, images=images)
     inputs = [made.root[port.tensor] for port in graph.inputs]
     kept = {made.root[name] for name in graph.kept()} | ({step.target for step in made.steps} & set(graph.tensors) if keep else set())
     try:
-        compiled = compile_steps(made.steps, made.planes, inputs=inputs, stored=kept - set(inputs), params=params, long=long)
+        compiled = compile_steps(made.steps, made.planes, inputs=inputs, stored=kept - set(inputs), params=params, join=join)
     except KernelError as error:
         raise LoweringError(str(error)) from None
     n, program = params["n"], compiled.program.data()
