@@ -37,6 +37,9 @@ def quantised_of(graph, backend, seed=0):
     prepared = backend.prepare(graph)
     result = Quantised(graph=prepared, scales={name: Scale(0.05, 8) for name, t in prepared.tensors.items() if t.data is None})
     for node in prepared.nodes:
+        if isinstance(node, Binary | AveragePool):
+            result.scales[node.output] = Scale(0.05 * random.uniform(0.4, 2.0), 8)
+    for node in prepared.nodes:
         if isinstance(node, Conv | Dense):
             out, terms = len(node.weights), int(np.prod(node.weights.shape[1:]))
             weights = np.where(node.weights == 0, 0, random.integers(-128, 128, node.weights.shape)).astype(np.int64)
@@ -44,7 +47,7 @@ def quantised_of(graph, backend, seed=0):
             shift = np.repeat(random.integers(max(0, usual - 1), usual + 2, -(-out // n)), n)[:out]
             bias = None if node.bias is None else random.integers(-40 << usual, 41 << usual, out)
             result.layers[node.name] = Integer(weights=weights, bias=bias, shift=shift, bias_shift=np.zeros(out, np.int64))
-        elif isinstance(node, Binary):
+        elif isinstance(node, Binary) and seed % 3:
             result.layers[node.name] = Integer(weights=random.integers(20, 128, 2), bias=None, shift=np.array([6]), bias_shift=np.array([0]))
         elif isinstance(node, AveragePool) and seed % 2:
             result.layers[node.name] = Integer(weights=random.integers(64, 128, 1), bias=None, bias_shift=np.array([0]),
@@ -71,11 +74,11 @@ def run_model(lowered, backend, inputs):
     return {name: placed.layout.read(memory) for name, placed in lowered.tensors.items()}, outcome
 
 
-def differences(graph, backend, *, seed=0, keep=True):
+def differences(graph, backend, *, seed=0, keep=True, images=1):
     """Names of tensors in which the golden model and the reference differ, ``[]`` if none; those that both have, and the lowered program."""
     quantised = quantised_of(graph, backend, seed)
-    inputs = whole_inputs(graph, 1, seed)
-    lowered = backend.lower(quantised, keep=keep)
+    inputs = whole_inputs(graph, images, seed)
+    lowered = backend.lower(quantised, keep=keep, images=images)
     tensors, outcome = run_model(lowered, backend, inputs)
     assert outcome.fault is None, outcome.fault
     wanted = backend.reference(quantised, inputs, keep=True)

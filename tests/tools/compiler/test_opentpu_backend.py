@@ -12,7 +12,7 @@ from quintet.tools.compiler.backends.base import LoweringError
 
 #: Builds: arrays of 4 and 8, with the extensions and without, and so small that tensors go through main memory.
 BUILDS = {
-    "ext": ("sim-ext", {}), "plain": ("sim", {}), "eight": ("85f-8x8", {"ext_conv": True, "ext_pool": True}),
+    "ext": ("sim-ext", {}), "plain": ("sim", {}), "eight": ("85f-8x8-conv", {}),
     "tight": ("sim-ext", {"ub_rows": 64, "acc_rows": 64, "wfifo_tiles": 1}), "narrow": ("sim", {"ub_rows": 128, "acc_rows": 64}),
 }
 
@@ -124,12 +124,57 @@ def test_extreme_numbers_saturate_and_sums_wrap():
         assert (tensors["conv_0:0"] == wanted).all() and (backend.reference(quantised, inputs)["conv_0:0"] == wanted).all()
 
 
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("relu", [False, True])
+def test_biases_that_saturate_cost_no_more_than_that_takes(relu, positive):
+    graph = map_graph(*[lambda b: b.act("relu")] * positive, lambda b: b.conv(4, (1, 1), relu=relu), shape=(1, 64, 2))
+    graph, backend = fused(graph), backend_of()
+    quantised, node = quantised_of(graph, backend), graph.nodes[-1]
+    integer, random = quantised.layers[node.name], np.random.default_rng(0)
+    for bias in (1 << 23, -(1 << 23), 60_000, -60_000, 32_766, -1_000, 3):
+        for shift in (0, 1, 7):
+            integer.weights, integer.shift = random.integers(-128, 128, integer.weights.shape), np.full(4, shift)
+            integer.bias = np.full(4, bias) + random.integers(-3, 4, 4)
+            lowered, inputs = backend.lower(quantised), {"input_0": random.choice([-128, -1, 0, 127], (1, 1, 64, 2))}
+            assert np.array_equal(run_model(lowered, backend, inputs)[0][node.output], backend.reference(quantised, inputs)[node.output])
+            assert sum(layer.cycles for layer in lowered.layers) < 1500
+
+
 @pytest.mark.parametrize("limit", [0.5, 3.0, 6.0, 6.35, 9.0])
 def test_a_clip_is_exact_at_any_scale(limit):
     graph = map_graph(lambda b: b.conv(5, (1, 1)), lambda b: b.act("clip", low=0.0, high=limit))
     bad, tensors, lowered = differences(graph, backend_of())
     assert not bad and tensors["activation_1:0"].max() <= min(127, round(limit / 0.05)) and tensors["activation_1:0"].min() >= 0
     assert lowered.text.count("ACT") == (2 if limit < 6.35 else 0) * 2 + 4
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@settings(deadline=None, max_examples=15)
+@given(graph=graphs(("dense", "add", "mul", "relu", "leaky", "concat", "clip"), shapes=st.tuples(st.integers(1, 30))), images=st.integers(1, 9), seed=st.integers(0, 9))
+def test_several_inputs_a_run(build, graph, images, seed):
+    preset, overrides = BUILDS[build]
+    backend = backend_of(preset, **overrides)
+    if all(backend.verdict(graph, node).runs for node in graph.nodes):
+        assert backend.most_images(backend.prepare(graph)) >= 32
+        for keep in (False, True):
+            try:
+                bad, _, lowered = differences(graph, backend, seed=seed, keep=keep, images=images)
+            except LoweringError:
+                assert overrides["ub_rows"] <= 128
+            else:
+                assert not bad and lowered.images == images
+
+
+def test_several_inputs_a_run_read_each_tile_once():
+    backend, graph = backend_of("85f-8x8-conv"), fused(NETWORKS["autoencoder"][0](0))
+    bad, _, lowered = differences(graph, backend, keep=False, images=16)
+    assert not bad and sum(layer.cycles for layer in lowered.layers) < 16 * 17_000
+
+
+def test_several_inputs_a_run_want_vectors():
+    graph, backend = map_graph(lambda b: b.conv(5, (1, 1))), backend_of()
+    with pytest.raises(LoweringError, match="2 inputs a run, expected 1 to 1"):
+        backend.lower(quantised_of(graph, backend), images=2)
 
 
 def test_shifts_of_a_block_must_be_equal():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .emit import Emitter
-from .geometry import LONG, settle
+from .geometry import settle
 from .plan import make_plan
 from .program import RW, Program, schedule_weights
 from .step import BIAS_LANE
@@ -43,7 +43,7 @@ def constant_vectors(count, n):
     return np.tile(vector, (count, 1))
 
 
-def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, long=LONG):
+def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="all"):
     """The program that makes all tensors of ``steps`` one after another.
 
     Parameters
@@ -54,14 +54,14 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, long=LON
     stored : names of tensors that must be there after it
     params : build parameters
     ahead : tiles that are asked for ahead of their product
-    long : places of a line from which on maps may have lines of different lengths
+    join : name out of :data:`~.geometry.JOINS`
 
     Raises
     ------
     KernelError
         A build that does not hold what one step needs.
     """
-    settled, zeroed = settle(steps, planes, long)
+    settled, zeroed = settle(steps, planes, join)
     plan = make_plan(steps, settled, zeroed, inputs=inputs, stored=stored, params=params)
     emitter = Emitter(plan, inputs=inputs, stored=stored, params=params)
     for number, step in enumerate(steps):

@@ -79,7 +79,8 @@ class Emitter:
             self._mmc(self.plan.zeros, acc + at, min(ones, rows - at), tile, overwrite)
 
     def _zero(self, acc, rows):
-        self._mmc(0, acc, rows, overwrite=True)
+        for at, count in split(rows):
+            self._mmc(0, acc + at, count, overwrite=True)
 
     # Lines from main memory
 
@@ -265,6 +266,11 @@ class Emitter:
         self._store(step, ub, 0, source.blocks)
         return True
 
+    def _zeros(self, acc, ub, rows):
+        """Accumulator rows of zeros into the unified buffer."""
+        for at, count in split(rows):
+            self.program.act(acc + at, ub + at, count)
+
     # Windows' maxima
 
     def _pool_step(self, number, step):
@@ -309,11 +315,10 @@ class Emitter:
             lines = min(many, chunk.end - line)
             for at, places in split(target.across) if many == 1 else [(0, target.across)]:
                 self._cfg("pool", step.window[1] | step.window[0] << 4 | (places & 0xFF) << 8 | step.stride[1] << 16)
-                self._cfg("poolrow", pitch | step.stride[0] * pitch << 16)
+                self._cfg("poolrow", pitch | (step.stride[0] * pitch << 16 if lines > 1 else 0))
                 self.program.act((line - chunk.first) * step.stride[0] * pitch + at * step.stride[1],
                                  ub + (line - chunk.first) * target.pitch + at, lines * places, pool=True)
             if step.target in self.plan.zeroed:
-                self.program.act(zeros, ub + (line - chunk.first) * target.pitch + target.across, target.gap)
-        if front:
-            self.program.act(zeros, ub - front, front)
+                self._zeros(zeros, ub + (line - chunk.first) * target.pitch + target.across, target.gap)
+        self._zeros(zeros, ub - front, front)
         self._store(step, ub - front, vector - front, front + chunk.rows)

@@ -4,10 +4,15 @@ from dataclasses import replace
 
 from .step import PoolStep
 
-__all__ = ["LONG", "reach", "settle"]
+__all__ = ["JOINS", "reach", "settle"]
 
-#: Places from which on a product a line costs no more than one over many lines and their gaps.
-LONG = 40
+#: Ways to choose whether a result gets lines of its source's length, so that one product goes over many of them; if not, a product a line does it: by the
+#: places of a line, and what the source and the result want between their lines.
+JOINS = {
+    "all": lambda places, source, target: True,
+    "no longer ones": lambda places, source, target: places < 12 or source <= target,
+    "short ones": lambda places, source, target: places < 24,
+}
 
 
 def reach(step, source, result):
@@ -18,14 +23,14 @@ def reach(step, source, result):
     return max(0, -min(places)), max(0, max(places) + (result.across - 1) * step.stride[1] - (source.across - 1))
 
 
-def settle(steps, planes, long=LONG):
+def settle(steps, planes, join="all"):
     """Gaps and leads of all maps.
 
     Parameters
     ----------
     steps : list of Step and PoolStep
     planes : dict, tensor name -> Planes without gaps
-    long : places from which on lines may be of different lengths
+    join : name out of JOINS
 
     Returns
     -------
@@ -46,9 +51,12 @@ def settle(steps, planes, long=LONG):
             mine = _part(step, index)
             before, behind = reach(mine, planes[name], target)
             left[name], gap[name] = max(left[name], before), max(gap[name], before, behind)
-            # Results over many lines are made in one go where both maps have lines of one length; long lines may as well go one by one.
-            if step.stride == (1, 1) and target.down > 1 and target.across < long:
-                joined[find(name)] = find(step.target)
+    for step in steps:
+        target = planes[step.target]
+        if not isinstance(step, PoolStep) and step.stride == (1, 1) and target.down > 1:
+            for name in step.sources:
+                if JOINS[join](target.across, planes[name].across + gap[name], target.across + gap[step.target]):
+                    joined[find(name)] = find(step.target)
     pitch = {}
     for name, map_ in planes.items():
         pitch[find(name)] = max(pitch.get(find(name), 0), map_.across + gap[name])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OpenTPU behind the compiler's back-end contract."""
 from ..base import Backend
-from .lower import lower
+from .lower import lower, most_images
 from .numbers import arithmetic
 from .prepare import prepare
 from .reference import run
@@ -26,5 +26,10 @@ class OpenTpu(Backend):
     def reference(self, quantised, inputs, keep=False):
         return run(quantised, inputs, keep)
 
-    def lower(self, quantised, *, keep=False):
-        return lower(quantised, self.params, self.memory_size, keep)
+    def most_images(self, graph):
+        """Inputs that a run of a prepared graph may work on."""
+        return most_images(graph, self.params)
+
+    def lower(self, quantised, *, keep=False, images=1):
+        """As the base; ``images`` inputs a run, up to :meth:`most_images`."""
+        return lower(quantised, self.params, self.memory_size, keep, images)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program, constants and places of a network."""
 from quintet.tools.kernels.inputs import KernelError
+from quintet.tools.kernels.opentpu.chunks import slot_rows
 from quintet.tools.kernels.opentpu.compiler import compile_steps
-from quintet.tools.kernels.opentpu.geometry import LONG
+from quintet.tools.kernels.opentpu.geometry import JOINS
 from quintet.tools.kernels.opentpu.timing import word_times
 
 from ...layout import Digit, Layout
@@ -10,10 +11,10 @@ from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .shapes import StoredError, axes_of, stored_shapes
 from .steps import Steps
 
-__all__ = ["lower"]
+__all__ = ["lower", "most_images"]
 
-#: No line is so long that it may be of another length than its source's.
-_ALWAYS = 1 << 30
+#: More inputs a run save little.
+_IMAGES = 64
 
 _NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
 
@@ -22,14 +23,22 @@ def _align(address, step=64):
     return -(-address // step) * step
 
 
-def lower(quantised, params, memory_size, keep=False):
+def most_images(graph, params):
+    """Inputs that one run may work on: several where every tensor is a vector, so that each tile is read once for all."""
+    vectors = all(shape[:2] == (1, 1) for shape in stored_shapes(graph, params["n"]).values())
+    return min(_IMAGES, slot_rows(params)) if vectors else 1
+
+
+def lower(quantised, params, memory_size, keep=False, images=1):
     """The shortest of some programs: lines along the maps' rows or along their columns, of one length where one map is made of another or not."""
+    if not 1 <= images <= most_images(quantised.graph, params):
+        raise LoweringError(f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}")
     flat = all(shape[0] == shape[1] or 1 in shape[:2] for shape in stored_shapes(quantised.graph, params["n"]).values())
     candidates, failed = [], None
     for swap in (False,) if flat else (False, True):
-        for long in (LONG, _ALWAYS):
+        for join in JOINS:
             try:
-                candidates.append(_lower(quantised, params, memory_size, keep, swap, long))
+                candidates.append(_lower(quantised, params, memory_size, keep, swap, join, images))
             except LoweringError as error:
                 failed = failed or error
     if not candidates:
@@ -37,13 +46,13 @@ def lower(quantised, params, memory_size, keep=False):
     return min(candidates, key=lambda lowered: sum(layer.cycles for layer in lowered.layers))
 
 
-def _lower(quantised, params, memory_size, keep, swap, long):
+def _lower(quantised, params, memory_size, keep, swap, join, images):
     graph = quantised.graph
-    made = Steps(quantised, params, swap=swap)
+    made = Steps(quantised, params, swap=swap, images=images)
     inputs = [made.root[port.tensor] for port in graph.inputs]
     kept = {made.root[name] for name in graph.kept()} | ({step.target for step in made.steps} & set(graph.tensors) if keep else set())
     try:
-        compiled = compile_steps(made.steps, made.planes, inputs=inputs, stored=kept - set(inputs), params=params, long=long)
+        compiled = compile_steps(made.steps, made.planes, inputs=inputs, stored=kept - set(inputs), params=params, join=join)
     except KernelError as error:
         raise LoweringError(str(error)) from None
     n, program = params["n"], compiled.program.data()
@@ -60,7 +69,7 @@ def _lower(quantised, params, memory_size, keep, swap, long):
         root = made.root.get(name)
         if root in compiled.homes and (name in made.root):
             try:
-                placed[name] = Placed(name, _layout(graph.shape(name), made.stored[root], *compiled.homes[root], host, swap))
+                placed[name] = Placed(name, _layout(graph.shape(name), made.stored[root], *compiled.homes[root], host, swap, images))
             except StoredError:
                 if name in graph.kept():
                     raise LoweringError(f"output {name}: its elements are stored as {made.stored[root]}, no layout makes it one axis") from None
@@ -71,19 +80,19 @@ def _lower(quantised, params, memory_size, keep, swap, long):
         constants=[(host, compiled.constants.view("uint8").ravel(), "constant vectors"), (weights, compiled.tiles.view("uint8").ravel(), "tiles")],
         zeros=[(host + n * compiled.homes[name][0], n * compiled.homes[name][1].size) for name in inputs],
         inputs={port.tensor: placed[port.tensor] for port in graph.inputs}, outputs={name: placed[name] for name in graph.kept()},
-        tensors=placed, memory=end, layers=_layers(made.steps, compiled, params), params={name: params[name] for name in _NEEDS})
+        tensors=placed, images=images, memory=end, layers=_layers(made.steps, compiled, params), params={name: params[name] for name in _NEEDS})
 
 
-def _layout(shape, stored, home, planes, host, swap):
+def _layout(shape, stored, home, planes, host, swap, images):
     """Layout of a tensor whose elements lie in planes; the first axis counts the inputs of a run."""
     n, strides = planes.n, planes.strides()
     bytes_ = {kind: [(size, vectors * n + elements) for size, vectors, elements in parts if size > 1] for kind, parts in strides.items()
               if kind != "begin"}
     rows, columns = ("place", "line") if swap else ("line", "place")
-    axes = axes_of(shape, [(stored[0], bytes_[rows]), (stored[1], bytes_[columns]), (stored[2], bytes_["channel"])])
-    digits = [Digit(axis + 1, *part) for axis, parts in enumerate(axes) for part in parts]
+    axes = axes_of(shape, [(stored[0], bytes_[rows]), (stored[1], [] if images > 1 else bytes_[columns]), (stored[2], bytes_["channel"])])
+    digits = [Digit(0, images, n)] * (images > 1) + [Digit(axis + 1, *part) for axis, parts in enumerate(axes) for part in parts]
     vectors, elements = strides["begin"]
-    return Layout(host + n * (home + vectors) + elements, (1, *shape), "int8", tuple(digits))
+    return Layout(host + n * (home + vectors) + elements, (images, *shape), "int8", tuple(digits))
 
 
 def _layers(steps, compiled, params):

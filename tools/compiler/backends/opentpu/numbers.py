@@ -5,7 +5,7 @@ import numpy as np
 from ...graph import AveragePool, Binary, Conv, Dense
 from ...quantised import Arithmetic
 
-__all__ = ["BIAS_BITS", "LEAKY_SHIFT", "arithmetic", "clip_limit", "factors", "leaky_factor", "window_factor"]
+__all__ = ["BIAS_BITS", "LEAKY_SHIFT", "arithmetic", "clip_limit", "factors", "leaky_factor", "least_bias", "window_factor"]
 
 #: Biases are products too: a tile adds up to 127 * 127 * (n - 1), and more take more tiles.
 BIAS_BITS = 24
@@ -23,14 +23,22 @@ def arithmetic(node, n):
     return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True)
 
 
+def _nearest(ratios):
+    """Whole numbers up to 127 and the shift with which they are nearest to real ``ratios``."""
+    shift = int(np.clip(np.floor(np.log2(127 / max(ratios))), 0, 31))
+    return [min(127, int(np.rint(ratio * 2.0 ** shift))) for ratio in ratios], shift
+
+
 def factors(quantised, node):
-    """(factors of an addition's operands, shift)."""
+    """(factors of an addition's operands, shift): the quantiser's, or those that the tensors' scales ask for."""
     integer = quantised.layers.get(node.name)
-    sign = -1 if node.function == "sub" else 1
     if integer is None:
-        return (1, sign), 0
-    first, second = (int(w) for w in np.ravel(integer.weights))
-    return (first, sign * second), int(np.ravel(integer.shift)[0])
+        out = quantised.scales[node.output].step
+        (first, second), shift = _nearest([quantised.scales[name].step / out for name in node.inputs])
+    else:
+        first, second = (int(w) for w in np.ravel(integer.weights))
+        shift = int(np.ravel(integer.shift)[0])
+    return (first, -second if node.function == "sub" else second), shift
 
 
 def window_factor(quantised, node):
@@ -38,9 +46,9 @@ def window_factor(quantised, node):
     integer = quantised.layers.get(node.name)
     if integer is not None:
         return int(np.ravel(integer.weights)[0]), int(np.ravel(integer.shift)[0])
-    size = node.window[0] * node.window[1]
-    shift = int(np.floor(np.log2(127 * size)))
-    return int(np.rint(2.0 ** shift / size)), shift
+    size, scales = node.window[0] * node.window[1], quantised.scales
+    (factor,), shift = _nearest([scales[node.inputs[0]].step / scales[node.output].step / size])
+    return factor, shift
 
 
 def clip_limit(quantised, node, activation):
@@ -52,3 +60,29 @@ def clip_limit(quantised, node, activation):
 def leaky_factor(activation):
     """Slope for negative numbers in 64ths."""
     return int(np.rint(activation.alpha * (1 << LEAKY_SHIFT)))
+
+
+def least_bias(integer, *, relu, positive):
+    """The bias of a layer, as small as gives the same results: int64 [out] in units of products, or ``None``.
+
+    A channel whose sums are saturated whatever it reads, as channels that a relu keeps at zero are, needs no more than what saturates them.
+
+    Parameters
+    ----------
+    integer : Integer of a convolution or dense layer
+    relu : bool, what follows
+    positive : bool, the source has no negative numbers
+    """
+    if integer.bias is None:
+        return None
+    bias = integer.bias.astype(np.int64) << integer.bias_shift
+    weights = integer.weights.reshape(len(integer.weights), -1)
+    above, below = np.maximum(weights, 0).sum(axis=1), np.minimum(weights, 0).sum(axis=1)
+    low = 0 if positive else -128
+    highest, lowest = 127 * above + low * below, 127 * below + low * above
+    shift = np.broadcast_to(np.ravel(integer.shift), bias.shape).astype(np.int64)
+    unit, half = np.int64(1) << shift, np.where(shift > 0, np.int64(1) << np.maximum(shift - 1, 0), 0)
+    zero = (0 if relu else -128) * unit + unit - 1 - half           # up to here a sum gives the least number
+    most = 127 * unit - half                                        # from here on the greatest
+    held = (np.abs(bias) + np.maximum(highest, -lowest) < 1 << 31) & (np.abs(zero) + np.abs(most) + highest - lowest < 1 << 31)
+    return np.where(held, np.clip(bias, np.minimum(zero - highest, 0), np.maximum(most - lowest, 0)), bias)

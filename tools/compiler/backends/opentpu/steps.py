@@ -8,7 +8,7 @@ from quintet.tools.kernels.opentpu.planes import Planes
 from quintet.tools.kernels.opentpu.step import PoolStep, Step
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
-from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
+from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .shapes import nonnegative, stored_shapes
 
 __all__ = ["Steps"]
@@ -22,6 +22,7 @@ class Steps:
     quantised : Quantised
     params : build parameters
     swap : bool, a line is a column of the map
+    images : inputs of a run; several, side by side, where all tensors are vectors
 
     Attributes
     ----------
@@ -29,8 +30,8 @@ class Steps:
     planes : dict, tensor -> Planes without gaps
     root : dict, tensor -> the tensor in whose place it lies
     """
-    def __init__(self, quantised, params, *, swap):
-        self.quantised, self.params, self.swap = quantised, params, swap
+    def __init__(self, quantised, params, *, swap, images=1):
+        self.quantised, self.params, self.swap, self.images = quantised, params, swap, images
         n = self.n = params["n"]
         graph = self.graph = quantised.graph
         self.stored = stored_shapes(graph, n)
@@ -51,7 +52,8 @@ class Steps:
         return tuple(reversed(pair)) if self.swap else tuple(pair)
 
     def _map(self, shape, phases=(1, 1), shift=(0, 0)):
-        return Planes(*self._turned(shape[:2]), shape[2], self.n, phases=phases, shift=shift)
+        lines, length = self._turned(shape[:2])
+        return Planes(lines, length * self.images, shape[2], self.n, phases=phases, shift=shift)
 
     def _phases(self, name):
         """Neighbours of an input that share a vector, those that its only reader steps over; and which of them its window begins with."""
@@ -106,9 +108,8 @@ class Steps:
             raise ValueError(f"shifts {shift.tolist()}: those of {self.n} channels must be equal")
         return [int(values[0]) for values in each]
 
-    @staticmethod
-    def _bias(integer):
-        return None if integer.bias is None else integer.bias << integer.bias_shift
+    def _bias(self, node, integer):
+        return least_bias(integer, relu=node.activation is not None, positive=nonnegative(self.graph, node.inputs[0]))
 
     # Nodes
 
@@ -123,16 +124,16 @@ class Steps:
             self.planes[name], matrices = gathered.planes, gathered.matrices
             self.steps.append(Step(name=node.name, target=name, sources=sources, terms=gathered.terms, shifts=[0], nodes=(node.name,)))
             sources = [name]
-        self._add(node, sources, cut(matrices, len(weights), self.n), shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(integer)), stride=stride,
+        self._add(node, sources, cut(matrices, len(weights), self.n), shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(node, integer)), stride=stride,
                   macs=self.graph.macs(node))
 
     def _dense(self, node, sources):
         integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
-        if node.steps and planes.channels == integer.weights.shape[1]:
+        if (node.steps or self.images > 1) and planes.channels == integer.weights.shape[1]:
             terms = cut(conv_matrices(integer.weights[:, None, None, :], planes, before=(0, 0))[0], len(integer.weights), self.n)
         else:
             terms = dense_terms(integer.weights, planes, swap=self.swap)
-        self._add(node, sources, terms, shifts=self._shifts(integer, len(integer.weights)), bias=self._padded(self._bias(integer)),
+        self._add(node, sources, terms, shifts=self._shifts(integer, len(integer.weights)), bias=self._padded(self._bias(node, integer)),
                   macs=self.graph.macs(node))
 
     def _binary(self, node, sources):
