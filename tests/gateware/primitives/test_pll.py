@@ -68,7 +68,7 @@ def test_what_the_pll_cannot_do(make, message):
 def test_bad_arguments():
     with pytest.raises(ValueError, match="Family must be ecp5, ice40 or None, not 'xc7'"):
         PLL(family="xc7", input_hz=25e6, wanted_hz=80e6)
-    with pytest.raises(ValueError, match="Phase must be 0 to 359 degrees, not 360"):
+    with pytest.raises(ValueError, match="Phase must be 0 to less than 360 degrees, not 360"):
         PLL(family="ecp5", input_hz=25e6, wanted_hz=80e6, phase=360)
     with pytest.raises(ValueError, match="An iCE40's PLL has no output of another phase"):
         PLL(family="ice40", input_hz=12e6, wanted_hz=24e6, phase=90)
