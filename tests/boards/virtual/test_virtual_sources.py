@@ -168,4 +168,4 @@ def test_a_board_is_opened_by_its_sources(monkeypatch):
         assert not board.library.fresh
         board.advance(10)
     with pytest.raises(AssertionError, match="elaborated"):
-        open_virtual("ulx3s-25f", None, clock_hz=board.clock_hz - 1)
+        open_virtual("ulx3s-25f", None, clock_hz=board.clock_hz - 1_000_000)
