@@ -11,13 +11,12 @@ _BRIDGES = (Bridge(0x0483, 0x5740, "STM32"),)
 BOARDS = (
     Board(
         name="blackice-ii", title="myStorm BlackIce II", fpga="hx8k", part="iCE40HX4K-TQ144",
-        platform="amaranth_boards.blackice_ii:BlackIceIIPlatform", oscillator="clk100", oscillator_hz=100_000_000,
+        platform="quintet.boards.platforms.blackice_ii:BlackIceIIPlatform", oscillator="clk100", oscillator_hz=100_000_000,
         clock_mhz=32, memory=SRAM(part="IS61WV25616"), link=_LINK, bridges=_BRIDGES, programmers=("STM32",), busy_led=("led", 0),
         fault_led=("led", 3)),
     Board(
         name="blackice-mx", title="myStorm BlackIce Mx", fpga="hx8k", part="iCE40HX4K-TQ144",
         platform="quintet.boards.platforms.blackice_mx:BlackIceMXPlatform", oscillator="clk25", oscillator_hz=25_000_000,
-        # With its clock inverted the chip's answers are in time without a further cycle, up to some 40 MHz.
-        clock_mhz=32, memory=SDRAM(part="W9816G6", capture=0), link=_LINK, bridges=_BRIDGES, programmers=("STM32",), busy_led=("led", 0),
+        clock_mhz=32, memory=SDRAM(part="W9816G6"), link=_LINK, bridges=_BRIDGES, programmers=("STM32",), busy_led=("led", 0),
         fault_led=("led", 1)),
 )

@@ -51,24 +51,8 @@ class USBPort:
         return {"kind": self.kind, "vendor": VENDOR_ID, "product": PRODUCT_ID}
 
 
-@dataclass(frozen=True)
-class SDRAM:
-    """SDR SDRAM chip: ``part`` of ``gateware/memory/sdram/parts.py``, on the platform's ``resource``.
-
-    ``capture`` is the controller's: 1 with the chip's clock from a PLL's output of its own (ECP5), 0 with an inverted clock
-    below some 40 MHz (docs/memory.md, "Clock and phase").
-    """
-    part: str
-    resource: str = "sdram"
-    kind: str = "SDRAM"
-    capture: int = 1
-
-    @property
-    def size(self):
-        """Bytes."""
-        from ..gateware.memory.sdram.parts import find_part
-        return find_part(self.part).size
-
+class _Memory:
+    """What all kinds of main memory have in common, unless they say otherwise."""
     def usable(self, room, params):
         """Bytes of main memory beside this core."""
         return self.size
@@ -76,13 +60,36 @@ class SDRAM:
     @property
     def beats(self):
         """Sizes that a beat can have, in bytes."""
-        from ..gateware.memory.sdram.parts import find_part
-        return (find_part(self.part).beat_bytes,)
+        return (self.beat_bytes,)
 
-    def backing(self, *, clock_hz, family, size):
+    def beat(self, size):
+        """Bytes of a beat of ``size`` bytes of it."""
+        return self.beats[0]
+
+
+@dataclass(frozen=True)
+class SDRAM(_Memory):
+    """SDR SDRAM chip: ``part`` of ``gateware/memory/sdram/parts.py``, on the platform's ``resource``."""
+    part: str
+    resource: str = "sdram"
+    kind: str = "SDRAM"
+
+    @property
+    def size(self):
+        """Bytes."""
+        from ..gateware.memory.sdram.parts import find_part
+        return find_part(self.part).size
+
+    @property
+    def beat_bytes(self):
+        """Bytes of a beat."""
+        from ..gateware.memory.sdram.parts import find_part
+        return find_part(self.part).beat_bytes
+
+    def backing(self, *, clocking, family, size):
         """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
         from ..gateware.memory.sdram.controller import SDRAMController
-        return SDRAMController(part=self.part, clock_hz=clock_hz, capture=self.capture)
+        return SDRAMController(part=self.part, clock_hz=clocking.hz, capture=clocking.sdram.capture)
 
     @property
     def width(self):
@@ -92,7 +99,7 @@ class SDRAM:
 
 
 @dataclass(frozen=True)
-class SRAM:
+class SRAM(_Memory):
     """Asynchronous SRAM chip: ``part`` of ``gateware/memory/sram/parts.py``, on the platform's ``resource``. Beats of four bytes, two of
     its words, suit the cores' small engines."""
     part: str
@@ -107,23 +114,14 @@ class SRAM:
         from ..gateware.memory.sram.parts import find_sram
         return find_sram(self.part).size
 
-    def usable(self, room, params):
-        """Bytes of main memory beside this core."""
-        return self.size
-
-    @property
-    def beats(self):
-        """Sizes that a beat can have, in bytes."""
-        return (self.beat_bytes,)
-
-    def backing(self, *, clock_hz, family, size):
+    def backing(self, *, clocking, family, size):
         """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
         from ..gateware.memory.sram.controller import SRAMController
-        return SRAMController(part=self.part, clock_hz=clock_hz, beat_bytes=self.beat_bytes)
+        return SRAMController(part=self.part, clock_hz=clocking.hz, beat_bytes=self.beat_bytes)
 
 
 @dataclass(frozen=True)
-class SPRAM:
+class SPRAM(_Memory):
     """The single-port RAM of an UP5K: four blocks of 32 KiB, less those that a core's preset takes."""
     size: int = 131072
     beat_bytes: int = 4
@@ -140,29 +138,24 @@ class SPRAM:
         """Sizes that a beat can have, in bytes."""
         return (self.beat_bytes, 2)
 
-    def backing(self, *, clock_hz, family, size):
-        """The component of docs/contracts.md, section 2. An odd number of blocks gives beats of one block's width."""
+    def beat(self, size):
+        """Bytes of a beat of ``size`` bytes of it: an odd number of blocks gives beats of one block's width."""
+        return 2 if size % 65536 else self.beat_bytes
+
+    def backing(self, *, clocking, family, size):
+        """The component of docs/contracts.md, section 2."""
         from ..gateware.memory.spram import SPRAMMemory
-        return SPRAMMemory(family=family, size=size, beat_bytes=2 if size % 65536 else self.beat_bytes)
+        return SPRAMMemory(family=family, size=size, beat_bytes=self.beat(size))
 
 
 @dataclass(frozen=True)
-class BlockRAM:
+class BlockRAM(_Memory):
     """Main memory in block RAM, for boards without any other."""
     size: int
     beat_bytes: int = 4
     kind: str = "block RAM"
 
-    def usable(self, room, params):
-        """Bytes of main memory beside this core."""
-        return self.size
-
-    @property
-    def beats(self):
-        """Sizes that a beat can have, in bytes."""
-        return (self.beat_bytes,)
-
-    def backing(self, *, clock_hz, family, size):
+    def backing(self, *, clocking, family, size):
         """The component of docs/contracts.md, section 2."""
         from ..gateware.memory.blockram import BlockRAMMemory
         return BlockRAMMemory(size=size, beat_bytes=self.beat_bytes)
@@ -189,7 +182,7 @@ class Board:
     busy_led, fault_led : (resource, number), or with the name of a part of it, as of a three-coloured LED; ``None``: the board
         has no LED for it
     clock_pad : bool, iCE40: the oscillator's pin is that of the PLL
-    held_high : tuple of (resource, number), outputs that must stand high
+    held_high : tuple of (resource, number), or with the name of a part of it: pins that must stand high
     notes : tuple of str, what a user must know
     """
     name: str
@@ -274,6 +267,12 @@ class Board:
         """Whether the PLL makes a clock of ``ratio`` times the main clock beside it: an ECP5's any, an iCE40's its double."""
         return self.family == "ecp5" or ratio == 2
 
+    def _check_baud(self, port, clock_hz):
+        if port.kind == "uart" and clock_hz < 4 * port.baud:
+            from . import BoardError
+            raise BoardError(f"{self.name} cannot be built with a main clock of {clock_hz / 1e6:g} MHz: its serial line of {port.baud:,} baud needs "
+                             f"{port.baud / 250_000:g} MHz at least")
+
     def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None, link=None):
         """The SoC of this board, without its pins.
 
@@ -282,7 +281,7 @@ class Board:
         room, preset, params
             As of :class:`~quintet.gateware.soc.SoC`; without ``preset`` the first one that fits the board's FPGA.
         clock_hz : int, optional
-            Main clock; else the default one.
+            Main clock that is asked for; else the default one. The SoC is told what the PLL really makes of it.
         family : str or None
             ``"own"``: the board's primitives; ``None``: their twins, for simulation.
         size : int, optional
@@ -297,35 +296,43 @@ class Board:
             The board has not got that link, or its memory or its serial line cannot have that clock.
         ParameterError
             No preset fits, a parameter is wrong, or the core cannot have these sizes beside this board's memory.
+        PLLError
+            The PLL cannot make that clock within 1 %.
         """
         link = link or self.link.kind
         port = self.port_of(link)
         from ..gateware.isa.parameters import ParameterError
+        from ..gateware.primitives.pll import PLLError
         from ..gateware.shell.domains import requested_domain
         from ..gateware.soc import SoC
+        from .clocking import clocking
         resolved, domain = {}, None
         if room is not None:
             space = room.params.SPACE
             preset = preset or self.preset_for(room)
             resolved = space.resolve(preset, params)
-        clock_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
-        if port.kind == "uart" and clock_hz < 4 * port.baud:
-            from . import BoardError
-            raise BoardError(f"{self.name} cannot be built with a main clock of {clock_hz / 1e6:g} MHz: its serial line of {port.baud:,} baud needs "
-                             f"{port.baud / 250_000:g} MHz at least")
+        asked_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
         family = self.family if family == "own" else family
+        size = size or self.memory.usable(room, resolved)
+        beside = None
+        if room is not None:
+            domain = requested_domain(room.core.variant(resolved, self.memory.beat(size)), resolved)
+            beside = domain.ratio if domain is not None and self.makes_beside_main(domain.ratio) else None
+        self._check_baud(port, asked_hz)
         try:
-            memory = self.memory.backing(clock_hz=clock_hz, family=family, size=size or self.memory.usable(room, resolved))
+            clocks = clocking(self, asked_hz, beside, link)
+            memory = self.memory.backing(clocking=clocks, family=family, size=size)
+        except PLLError:
+            raise
         except ValueError as error:
             from . import BoardError
-            raise BoardError(f"{self.name} cannot be built with a main clock of {clock_hz / 1e6:g} MHz: {error}") from None
-        if room is not None:
-            domain = requested_domain(room.core.variant(resolved, memory.beat_bytes), resolved)
+            raise BoardError(f"{self.name} cannot be built with a main clock of {asked_hz / 1e6:g} MHz: {error}") from None
+        self._check_baud(port, clocks.hz)
         try:
-            return SoC(board_name=self.name, clock_hz=clock_hz, memory=memory, room=room, preset=preset, params=params,
+            return SoC(board_name=self.name, clock_hz=clocks.hz, memory=memory, room=room, preset=preset, params=params,
                        family=family, link=port.info | {"kind": link}, uartbone=link == "uartbone",
-                       pipelined=self.family == "ecp5",
-                       shared_clock=domain is not None and not self.makes_beside_main(domain.ratio))
+                       pipelined=self.family == "ecp5", shared_clock=domain is not None and beside is None,
+                       domain_hz=None if beside is None else round(clocks.settings.further_hz), clocking=clocks)
         except ParameterError:
             raise
         except ValueError as error:

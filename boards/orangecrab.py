@@ -4,6 +4,10 @@ from .board import BlockRAM, Board, UARTLink, USBPort
 
 __all__ = ["BOARDS"]
 
+# PROGRAMN: r0.2 has no resistor at it, and some boards load their bitstream again and again, since the pads of unused pins pull down
+# (by the board's author, https://github.com/orangecrab-fpga/orangecrab-hardware/issues/32).
+_HELD_HIGH = (("program", 0),)
+
 
 def _board(size, fpga, memory):
     return Board(
@@ -12,6 +16,7 @@ def _board(size, fpga, memory):
         oscillator_hz=48_000_000, clock_mhz=72, memory=BlockRAM(size=memory, beat_bytes=4), link=UARTLink(baud=3_000_000),
         usb=USBPort(),
         programmers=("dfu-util", "openFPGALoader"), busy_led=("rgb_led", 0, "g"), fault_led=("rgb_led", 0, "r"),
+        held_high=_HELD_HIGH,
         notes=("main memory is block RAM: the DDR3 needs a controller that quintet does not have",
                "the serial line is on pins 0 (in) and 1 (out) of the header, 3.3 V",
                "link usb is on the board's own USB port"))

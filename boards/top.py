@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What stands around the SoC on a physical board: PLL, reset, UART or USB, LEDs, memory pins."""
-from amaranth import ClockDomain, Const, Elaboratable, Module, Mux, Signal
+from amaranth import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal
 from amaranth.lib import io, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
@@ -8,10 +8,11 @@ from amaranth.lib.wiring import In, Out
 from ..gateware.link.uart import UARTReceiver, UARTTransmitter
 from ..gateware.memory.sdram.phy import SDRAMPhy
 from ..gateware.memory.sram.phy import SRAMPhy
-from ..gateware.primitives.pll import PLL, PLLError, ecp5_settings, ice40_settings
-from .usb_top import USB_HZ, USB_TOLERANCE, USBClocks, USBPads
+from ..gateware.primitives.pll import PLL
+from .clocking import USB_HZ
+from .usb_top import USB_TOLERANCE, USBClocks, USBPads
 
-__all__ = ["BoardTop", "MainClock", "SerialLink"]
+__all__ = ["BoardTop", "HeldPins", "MainClock", "SerialLink"]
 
 
 class SerialLink(wiring.Component):
@@ -72,33 +73,31 @@ class MainClock(Elaboratable):
         return m
 
 
+class HeldPins(Elaboratable):
+    """Outputs that stand high, whatever a board's registry takes for their active level: ``pins`` as of :class:`~.board.Board`."""
+    def __init__(self, *, pins):
+        self._pins = pins
+
+    def elaborate(self, platform):
+        m = Module()
+        for resource, number, *part in self._pins:
+            port = platform.request(resource, number, dir="-")
+            port = getattr(port, *part) if part else port
+            pads = m.submodules["_".join((resource, str(number), *part))] = io.Buffer("o", port)
+            m.d.comb += pads.o.eq(Cat(not inverted for inverted in port.invert))
+        return m
+
+
 class BoardTop(Elaboratable):
     """Top of the bitstream: ``soc`` (a SoC of :meth:`Board.make_soc`) on ``board``'s pins."""
-    def __init__(self, *, board, soc, tolerance=0.01):
-        self.board, self.soc, self._tolerance = board, soc, tolerance
+    def __init__(self, *, board, soc):
+        self.board, self.soc, self.clocking = board, soc, soc.clocking
         self._usb = soc.link.get("kind") == "usb"
-        self._further_hz = soc.domain_hz
-        if self._usb and board.family == "ice40" and board.oscillator_hz != USB_HZ:
-            # The one PLL gives both: what it makes beside the main clock is its double.
-            if 2 * soc.clock_hz != USB_HZ:
-                raise PLLError(f"with link usb the main clock of {board.name} is {USB_HZ / 2e6:g} MHz, since its one PLL gives "
-                               f"{USB_HZ / 1e6:g} MHz too; not {soc.clock_hz / 1e6:g}")
-            self._further_hz = USB_HZ
-        # Refuses a frequency that the PLL cannot make before anything is built.
-        settings = ecp5_settings if board.family == "ecp5" else ice40_settings
-        settings(board.oscillator_hz, soc.clock_hz, tolerance, self._further_hz)
 
     def _pll(self, pad=None):
-        return PLL(family=self.board.family, input_hz=self.board.oscillator_hz, wanted_hz=self.soc.clock_hz,
-                   tolerance=self._tolerance, phase=self.sdram_phase, further_hz=self._further_hz, pad=pad)
-
-    @property
-    def sdram_phase(self):
-        """Degrees by which the SDRAM's clock follows the main clock, where the PLL makes it; ``None`` without one (docs/memory.md,
-        "Clock and phase"). An iCE40's PLL has no such output: there the clock is inverted."""
-        if self.board.memory.kind != "SDRAM" or self.board.family == "ice40":
-            return None
-        return 270 if self.soc.clock_hz <= 105e6 else 180
+        clocks, shifted = self.clocking, self.clocking.sdram is not None and self.board.family == "ecp5"
+        return PLL(family=self.board.family, input_hz=self.board.oscillator_hz, wanted_hz=clocks.asked_hz,
+                   phase=clocks.sdram.degrees if shifted else None, further_hz=clocks.further_hz, pad=pad)
 
     def elaborate(self, platform):
         m = Module()
@@ -124,13 +123,11 @@ class BoardTop(Elaboratable):
             self._serial_link(m, platform)
 
         self._leds(m, platform)
-        for resource, number in board.held_high:
-            m.submodules[f"{resource}_{number}"] = pin = io.Buffer("o", platform.request(resource, number, dir="-"))
-            m.d.comb += pin.o.eq(1)
+        m.submodules.held = HeldPins(pins=board.held_high)
         if board.memory.kind == "SDRAM":
             self._sdram(m, platform, pll)
         elif board.memory.kind == "SRAM":
-            phy = m.submodules.phy = SRAMPhy(part=board.memory.part, ports=platform.request(board.memory.resource, dir="-"))
+            phy = m.submodules.phy = SRAMPhy(part=board.memory.part, ports=platform.request(board.memory.resource, dir="-"), family=board.family)
             wiring.connect(m, soc.memory_pins, phy.controller)
         return m
 
@@ -178,10 +175,10 @@ class BoardTop(Elaboratable):
 
     def _sdram(self, m, platform, pll):
         ports = platform.request(self.board.memory.resource, dir="-")
-        phy = m.submodules.phy = SDRAMPhy(part=self.board.memory.part, ports=ports)
+        phy = m.submodules.phy = SDRAMPhy(part=self.board.memory.part, ports=ports, family=self.board.family)
         wiring.connect(m, self.soc.memory_pins, phy.controller)
-        if self.sdram_phase is None:
-            # Rises in the middle of the cycle.
+        if self.board.family == "ice40":
+            # No output of the PLL has another phase: it rises in the middle of the cycle.
             clock = m.submodules.sdram_clock = io.DDRBuffer("o", ports.clk)
             m.d.comb += [clock.o[0].eq(0), clock.o[1].eq(1)]
             return

@@ -7,6 +7,11 @@ __all__ = ["BOARDS"]
 # The smallest and slowest chip that ULX3S boards were made with; the others work with its numbers too.
 _SDRAM = SDRAM(part="W9825G6")
 
+# While GPIO0 of the ESP32 is low for some seconds, its firmware takes the board over by JTAG (by the board's author, https://github.com/olofk/edalize/issues/58; LiteX
+# holds it high too). The other pin is PROGRAMN, low of which loads the FPGA anew, and the pads of unused pins pull down (doc/constraints/ulx3s_v20.lpf of
+# emard/ulx3s pulls it up). "shutdown" of that file stays unused: it is pulled down there.
+_HELD_HIGH = (("esp32", 0, "gpio0"), ("program", 0))
+
 
 def _board(size, fpga):
     return Board(
@@ -14,7 +19,7 @@ def _board(size, fpga):
         platform=f"amaranth_boards.ulx3s:ULX3S_{size}_Platform", oscillator="clk25", oscillator_hz=25_000_000, clock_mhz=80,
         memory=_SDRAM, link=UARTLink(baud=3_000_000), usb=USBPort(), bridges=(Bridge(0x0403, 0x6015, "FT231X"),),
         programmers=("openFPGALoader", "fujprog"),
-        busy_led=("led", 0), fault_led=("led", 1),
+        busy_led=("led", 0), fault_led=("led", 1), held_high=_HELD_HIGH,
         notes=("link usb is on the second USB port, US2",))
 
 

@@ -6,11 +6,10 @@ from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 
 from ..gateware.link.usb.crossing import USBLink
 from ..gateware.link.usb.identity import identity_of
+from .clocking import USB_HZ
 
-__all__ = ["USB_HZ", "USB_TOLERANCE", "USBClocks", "USBPads"]
+__all__ = ["USB_TOLERANCE", "USBClocks", "USBPads"]
 
-#: Frequency of ``usb_io``; ``usb`` is a quarter of it.
-USB_HZ = 48_000_000
 #: Largest relative error: a full-speed device keeps its rate within 0.25 %.
 USB_TOLERANCE = 0.002
 

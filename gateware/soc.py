@@ -58,6 +58,10 @@ class SoC(wiring.Component):
         take a cycle more).
     shared_clock : bool
         The board has one clock: a clock domain that the core asks for is the main clock's.
+    domain_hz : int
+        Frequency that the core's own clock domain really has, where that is known.
+    clocking : object
+        What the design around knows of its clocks; it is kept and not looked at.
     watchdog : int
         Cycles after which an unanswered bus cycle ends with ``err``; more where the core may take longer.
 
@@ -79,14 +83,14 @@ class SoC(wiring.Component):
     domain : DomainRequest or None, the core's own clock domain, which the design around must drive
     """
     def __init__(self, *, board_name, clock_hz, memory, room=None, preset=None, params=None, family=None, link=None,
-                 uartbone=False, pipelined=False, shared_clock=False, watchdog=2048):
+                 uartbone=False, pipelined=False, shared_clock=False, domain_hz=None, clocking=None, watchdog=2048):
         if not isinstance(clock_hz, int) or isinstance(clock_hz, bool) or not 0 < clock_hz < 1 << 32:
             raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
         if room is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
         self.board_name, self.clock_hz, self.backing, self.room = board_name, clock_hz, memory, room
         self.family, self.pipelined, self.uartbone = family, bool(pipelined), bool(uartbone)
-        self.link = dict(link or {})
+        self.link, self.clocking, self._domain_hz = dict(link or {}), clocking, domain_hz
         tag, self.params, self.preset, self.core = None, {}, None, None
         if room is not None:
             space = room.params.SPACE
@@ -116,8 +120,8 @@ class SoC(wiring.Component):
 
     @property
     def domain_hz(self):
-        """Frequency that the core asks for its own domain, ``None`` without one."""
-        return None if self.domain is None else round(self.clock_hz * self.domain.ratio)
+        """Frequency of the core's own domain, as asked for where no other is known, ``None`` without one."""
+        return None if self.domain is None else self._domain_hz or round(self.clock_hz * self.domain.ratio)
 
     def elaborate(self, platform):
         m = Module()

@@ -2,7 +2,7 @@
 """UPduino v3 with the serial port of its FT232H.
 
 The FT232H sits on the lines of the SPI flash: as a serial port it sends on the flash's clock and hears its data output, so the
-flash must stay deselected.
+flash must stay deselected (https://github.com/grahamedgecombe/icicle/issues/12: pin 16 always high).
 """
 from amaranth.build import Attrs, Pins, Resource
 from amaranth_boards.resources import UARTResource

@@ -25,9 +25,10 @@ using namespace quintet;
 
 struct BoardConfig {
 	double cycles_per_bit;
-	uint32_t data_bits, bank_bits, row_bits, column_bits, t_mrd, dq_delay;
+	uint32_t data_bits, bank_bits, row_bits, column_bits, t_mrd;
 	uint64_t period_ps, cl2_period_ps, cl3_period_ps, t_rcd_ps, t_rp_ps, t_ras_ps, t_rc_ps, t_rfc_ps, t_wr_ps, t_rrd_ps;
 	uint64_t t_ras_max_ps, powerup_ps, refresh_ps;
+	int64_t t_is_ps, t_ih_ps, t_ac2_ps, t_ac3_ps, t_oh_ps, rises_ps[2], returns_ps[2];
 	uint32_t address_bits, too_fast;
 };
 
@@ -50,7 +51,9 @@ struct Board : Simulation {
 		s.period_ps = c.period_ps, s.cl2_period_ps = c.cl2_period_ps, s.cl3_period_ps = c.cl3_period_ps;
 		s.t_rcd_ps = c.t_rcd_ps, s.t_rp_ps = c.t_rp_ps, s.t_ras_ps = c.t_ras_ps, s.t_rc_ps = c.t_rc_ps;
 		s.t_rfc_ps = c.t_rfc_ps, s.t_wr_ps = c.t_wr_ps, s.t_rrd_ps = c.t_rrd_ps, s.t_ras_max_ps = c.t_ras_max_ps;
-		s.t_mrd = c.t_mrd, s.powerup_ps = c.powerup_ps, s.refresh_ps = c.refresh_ps, s.dq_delay = c.dq_delay;
+		s.t_mrd = c.t_mrd, s.powerup_ps = c.powerup_ps, s.refresh_ps = c.refresh_ps;
+		s.t_is_ps = c.t_is_ps, s.t_ih_ps = c.t_ih_ps, s.t_ac2_ps = c.t_ac2_ps, s.t_ac3_ps = c.t_ac3_ps, s.t_oh_ps = c.t_oh_ps;
+		std::copy(c.rises_ps, c.rises_ps + 2, s.rises_ps), std::copy(c.returns_ps, c.returns_ps + 2, s.returns_ps);
 		chip.reset(new SdrSdram(s));
 #elif BOARD_SRAM
 		chip.reset(new AsyncSram(c.address_bits, c.too_fast));
@@ -59,7 +62,7 @@ struct Board : Simulation {
 
 	inline void cycle_once() {
 #if BOARD_SDRAM
-		// The chip's edge lies in the middle of the cycle; the pads are registers, so they stand already.
+		// The chip's edge of this cycle; the pads are registers, so they stand already.
 		chip->edge(flag(top.p_pads____cke), flag(top.p_pads____cs__n), flag(top.p_pads____ras__n),
 		           flag(top.p_pads____cas__n), flag(top.p_pads____we__n), chunks(top.p_pads____ba)[0],
 		           chunks(top.p_pads____a)[0], chunks(top.p_pads____dqm)[0], chunks(top.p_pads____dq____o)[0],

@@ -18,15 +18,17 @@ __all__ = ["BoardSimulation", "VirtualBoard", "VirtualPipe", "open_virtual"]
 #: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
 SILENCE = 64
 _CHIPS = Path(__file__).resolve().parents[2] / "gateware" / "memory" / "chips"
-_U32, _U64, _H = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+_U32, _U64, _I64, _H = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_void_p
 _PARTS = ("data_bits", "bank_bits", "row_bits", "column_bits", "t_mrd")
 _TIMES = ("t_rcd", "t_rp", "t_ras", "t_rc", "t_rfc", "t_wr", "t_rrd", "t_ras_max")
+_PHASES = ("t_is", "t_ih", "t_ac2", "t_ac3", "t_oh")
 
 
 class _Config(ctypes.Structure):
-    _fields_ = [("cycles_per_bit", ctypes.c_double), *((name, _U32) for name in _PARTS), ("dq_delay", _U32),
+    _fields_ = [("cycles_per_bit", ctypes.c_double), *((name, _U32) for name in _PARTS),
                 *((name, _U64) for name in ("period_ps", "cl2_period_ps", "cl3_period_ps")),
                 *((f"{name}_ps", _U64) for name in _TIMES), ("powerup_ps", _U64), ("refresh_ps", _U64),
+                *((f"{name}_ps", _I64) for name in _PHASES), ("rises_ps", _I64 * 2), ("returns_ps", _I64 * 2),
                 ("address_bits", _U32), ("too_fast", _U32)]
 
 
@@ -124,7 +126,7 @@ class VirtualBoard:
 
     ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
     """
-    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, made_from=None):
+    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None):
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
         baud = board.port_of("uart").baud if link == "wire" else None
@@ -146,18 +148,19 @@ class VirtualBoard:
             config.address_bits = top.part.address_bits
             config.too_fast = soc.clock_hz > replace(top.part, **(part_changes or {})).max_hz
         elif top.part is not None:
-            # Changes make a chip that differs from what the controller was told (tests).
-            self._describe_chip(config, replace(top.part, **(part_changes or {})))
+            # Changes, or another path of the clock, make a chip that differs from what the controller was told (tests).
+            self._describe_chip(config, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
         self.simulation.c.board_configure(self.simulation.handle, config)
         name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
 
-    def _describe_chip(self, config, part):
+    def _describe_chip(self, config, part, path):
         for name in _PARTS:
             setattr(config, name, getattr(part, name))
-        for name in _TIMES:
+        for name in (*_TIMES, *_PHASES):
             setattr(config, f"{name}_ps", round(getattr(part, name) * 1000))
-        config.dq_delay = self.soc.backing.capture
+        for name in ("rises", "returns"):
+            setattr(config, f"{name}_ps", (_I64 * 2)(*(round(1000 * ns) for ns in getattr(path, name))))
         # Rounded up: a period a fraction of a picosecond short must not break a rule.
         config.period_ps = -int(-1e12 // self.clock_hz)
         config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)

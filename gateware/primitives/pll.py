@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Phase-locked loops of ECP5 and iCE40: settings searched, the achieved frequency known and checked."""
 from dataclasses import dataclass, replace
+from functools import cache
 
 from amaranth import ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import wiring
@@ -32,6 +33,10 @@ class PLLSettings:
     def further_hz(self):
         """Frequency of the further clock in Hz."""
         return self.vco_hz / self.further
+
+    def phases(self):
+        """All by which another output of an ``EHXPLLL`` can follow the first at its frequency, (degrees, nanoseconds): eighths of the oscillator's period."""
+        return [(45 * n / self.output, 1e9 * n / (8 * self.vco_hz)) for n in range(8 * self.output)]
 
 
 #: Largest relative error of a further clock.
@@ -71,6 +76,7 @@ def _search(input_hz, wanted_hz, tolerance, *, inputs, outputs, references, dete
     return best
 
 
+@cache
 def ecp5_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
     """Settings of an ``EHXPLLL`` that feeds back its first output or, for frequencies in between, its second one.
 
@@ -106,6 +112,7 @@ def ecp5_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
                    detectors=(3.125e6, 400e6), settings=settings, further_hz=further_hz)
 
 
+@cache
 def ice40_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
     """Settings of an ``SB_PLL40`` in simple feedback: dividers as numbers, DIVR + 1, DIVF + 1 and 2^DIVQ.
 
@@ -146,8 +153,8 @@ class PLL(wiring.Component):
     input_hz, wanted_hz : number
     tolerance : float
         Largest relative error of the output.
-    phase : int or None
-        Degrees, 0 to 359, by which ``shifted`` follows ``output`` (ECP5 only; rounded to an eighth of the oscillator's
+    phase : number or None
+        Degrees, less than 360, by which ``shifted`` follows ``output`` (ECP5 only; rounded to an eighth of the oscillator's
         period); ``None``: there is no such output.
     further_hz : number or None
         Frequency of ``further``: on an ECP5 any, within 5 %; on an iCE40 twice ``wanted_hz``. ``None``: there is no such output.
@@ -178,8 +185,8 @@ class PLL(wiring.Component):
             raise ValueError(f"Family must be ecp5, ice40 or None, not {family!r}")
         if pad is not None and family != "ice40":
             raise ValueError("Only an iCE40's PLL can be driven by a pad")
-        if phase is not None and (not isinstance(phase, int) or not 0 <= phase < 360):
-            raise ValueError(f"Phase must be 0 to 359 degrees, not {phase!r}")
+        if phase is not None and (not isinstance(phase, (int, float)) or isinstance(phase, bool) or not 0 <= phase < 360):
+            raise ValueError(f"Phase must be 0 to less than 360 degrees, not {phase!r}")
         if phase is not None and family == "ice40":
             raise ValueError("An iCE40's PLL has no output of another phase")
         self.family, self.input_hz, self.output_hz, self._pad = family, input_hz, self.settings.output_hz, pad
@@ -215,7 +222,7 @@ class PLL(wiring.Component):
                            o_CLKOS=loop)
         if self._phase is not None:
             # Periods of the oscillator, in eighths, behind the output itself.
-            eighths = self._phase * s.output * 8 // 360 + 8 * (s.output // 2)
+            eighths = round(self._phase * s.output / 45) + 8 * (s.output // 2)
             closing |= dict(p_CLKOS2_ENABLE="ENABLED", p_CLKOS2_DIV=s.output, p_CLKOS2_CPHASE=eighths // 8,
                             p_CLKOS2_FPHASE=eighths % 8, o_CLKOS2=self.shifted)
         if s.further:

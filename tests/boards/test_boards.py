@@ -12,13 +12,14 @@ from amaranth.sim import Simulator
 
 from quintet.boards import BoardError, board_names, open_board
 from quintet.boards.board import SPRAM
-from quintet.boards.top import BoardTop, MainClock
+from quintet.boards.top import BoardTop, HeldPins, MainClock
 from quintet.gateware.cores import open_room, room_names
 from quintet.gateware.isa.parameters import FPGAS, ParameterError
 from quintet.gateware.memory.sdram.parts import find_part
 from quintet.gateware.memory.sram.parts import find_sram
 from quintet.gateware.primitives.pll import PLLError
 from quintet.tools.build.flash import PROGRAMMERS
+from tests.support.pads import netlist, start_levels
 from tests.support.tiny_core import ROOM
 
 NAMES = board_names()
@@ -74,7 +75,7 @@ def _files(board, soc):
 def test_tops_elaborate(name):
     """Everything is requested once and connects; the PLL makes the clock."""
     board = open_board(name)
-    soc = board.make_soc(clock_hz=50_000_000)
+    soc = board.make_soc(clock_hz=30_000_000)
     text, _ = _files(board, soc)
     assert ("EHXPLLL" if board.family == "ecp5" else "SB_PLL40_PAD" if board.clock_pad else "SB_PLL40_CORE") in text
     assert soc.info[:4] == b"QNTT" and board.name.encode() in soc.info[:64]
@@ -245,5 +246,18 @@ def test_the_page_is_current():
 
 @pytest.mark.parametrize(("size", "beat"), [(131072, 4), (98304, 2), (65536, 4), (32768, 2)])
 def test_spram_beside_any_core(size, beat):
-    memory = SPRAM().backing(clock_hz=12_000_000, family=None, size=size)
+    memory = SPRAM().backing(clocking=None, family=None, size=size)
     assert (memory.size, memory.beat_bytes) == (size, beat)
+
+
+def test_pins_that_must_be_held(tmp_path, monkeypatch):
+    """High at the pin, whatever its active level is called: of each FPGA's kind once."""
+    monkeypatch.chdir(tmp_path)
+    held = {"ulx3s-85f": {"esp32_0__gpio0", "program_0"}, "orangecrab-25f": {"program_0"}, "upduino": {"flash_deselect_0"}}
+    assert {board.name for board in map(open_board, NAMES) if board.held_high} == {
+        *held, "ulx3s-12f", "ulx3s-25f", "ulx3s-45f", "orangecrab-85f"}
+    for name, pins in held.items():
+        board = open_board(name)
+        levels = start_levels(netlist(board, HeldPins(pins=board.held_high), tmp_path), board.family)
+        assert levels == {pin: "1" for pin in pins}, name
+        assert "\\held" in _files(board, board.make_soc())[0]

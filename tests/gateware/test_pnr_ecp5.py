@@ -23,4 +23,7 @@ def test_25f_with_a_core_of_two_clocks(tmp_path, monkeypatch):
     assert clocks["main"]["reached_mhz"] == report["clock_reached_mhz"] >= 60
     assert clocks["array"]["reached_mhz"] >= 60
     assert report["clock_met"] == all(clocks[name]["reached_mhz"] >= clocks[name]["asked_mhz"] for name in ("main", "array"))
+    # Paths between the two, and nothing else that crosses.
+    assert {(c["from"], c["to"]) for c in report["crossings"]} == {("main", "array"), ("array", "main")}
+    assert all(c["met"] and c["limit_ns"] == {"main": 12.5, "array": 10}[c["from"]] for c in report["crossings"])
     assert report["luts"] < 6000 and report["dsps"] == 0 and report["brams"] >= 2

@@ -11,7 +11,7 @@ from amaranth.back import rtlil
 
 from tests.support.formal import find_tool
 
-__all__ = ["dp16kd", "ice40_cell", "run_pair"]
+__all__ = ["dp16kd", "ice40_cell", "mult18x18d", "run_pair"]
 
 
 def _share():
@@ -23,12 +23,12 @@ def ice40_cell(name):
     cells = (_share() / "ice40" / "cells_sim.v").read_text()
     cell = re.search(rf"^module {name}.*?^endmodule", cells, re.M | re.S).group()
     cell = re.sub(r"^`ifdef ICE40_.*?^`endif", "", cell, flags=re.M | re.S)
-    return cell.replace("`ICE40_DEFAULT_ASSIGNMENT_0", "").replace("`ICE40_DEFAULT_ASSIGNMENT_1", "")
+    return re.sub(r"`ICE40_DEFAULT_ASSIGNMENT_(?:[01]|V\(.*?\))", "", cell)
 
 
 def dp16kd():
-    """Verilog of an ECP5's block RAM as Lattice's memory usage guide (TN1264) describes it, for ports of 18 bits and for one of 36 that
-    is written and one that is read, write mode NORMAL and output registers. Of what the guide leaves open, a read of an address
+    """Verilog of an ECP5's block RAM as Lattice's memory usage guide (TN1264) describes it, for two ports of one width up to 18 bits and for one of 36
+    that is written and one that is read, write mode NORMAL, with output registers or without. Of what the guide leaves open, a read of an address
     that another port writes and the output of a port that writes, it gives the complement of what stood there, as the twins do.
     yosys has the cell's pins only.
     """
@@ -46,7 +46,7 @@ def dp16kd():
 
     wires = [f"wire [13:0] ad{p} = {bus('AD', p, 14)}; wire [17:0] di{p} = {bus('DI', p, 18)};"
              f" wire en{p} = CE{p} & ~CS{p}0 & ~CS{p}1 & ~CS{p}2; reg [17:0] q{p} = 0, o{p} = 0;"
-             f" assign {bus('DO', p, 18)} = o{p};" for p in "AB"]
+             f" assign {bus('DO', p, 18)} = REGMODE_{p} == \"NOREG\" ? q{p} : o{p};" for p in "AB"]
     # A word of 36 bits is two of 18, the lower one first; byte enables of 9 bits each.
     return f"""
 module DP16KD({", ".join(pins)});
@@ -69,6 +69,22 @@ generate if (DATA_WIDTH_A == 36) begin
     if (OCEA) oA <= qA;
     if (OCEB) oB <= qB;
   end
+end else if (DATA_WIDTH_A < 18) begin
+  // Words of 9 bits, of which narrower ports use eight, from the lowest address on; port A has the first say.
+  localparam LOW = DATA_WIDTH_A == 9 ? 3 : DATA_WIDTH_A == 4 ? 2 : DATA_WIDTH_A == 2 ? 1 : 0;
+  localparam [17:0] ONES = (1 << DATA_WIDTH_A) - 1;
+  reg [8:0] narrow [0:2047];
+  initial for (i = 0; i < 2048; i = i + 1) narrow[i] = 0;
+  wire [2:0] fromA = DATA_WIDTH_A == 9 ? 3'd0 : adA[2:0], fromB = DATA_WIDTH_A == 9 ? 3'd0 : adB[2:0];
+  wire same = adA[13:LOW] == adB[13:LOW], wA = enA & WEA, wB = enB & WEB;
+  always @(posedge CLKA) begin
+    if (wB) narrow[adB[13:3]] <= narrow[adB[13:3]] & ~(ONES << fromB) | (diB & ONES) << fromB;
+    if (wA) narrow[adA[13:3]] <= narrow[adA[13:3]] & ~(ONES << fromA) | (diA & ONES) << fromA;
+    if (enA) qA <= (narrow[adA[13:3]] >> fromA & ONES) ^ {{18{{wA | wB & same}}}};
+    if (enB) qB <= (narrow[adB[13:3]] >> fromB & ONES) ^ {{18{{wB | wA & same}}}};
+    if (OCEA) oA <= qA;
+    if (OCEB) oB <= qB;
+  end
 end else begin
   wire same = adA[13:4] == adB[13:4], wA = enA & WEA, wB = enB & WEB;
   always @(posedge CLKA) begin
@@ -84,6 +100,24 @@ end else begin
 end endgenerate
 endmodule
 """
+
+
+def mult18x18d():
+    """Verilog of an ECP5's multiplier as Lattice's DSP usage guide (TN1267) describes it: signed operands, the registers of CLK0 where
+    they are asked for. yosys has the cell's pins only."""
+    pins = [f"input {name}{k}" for name in "ABC" for k in range(18)] + [f"output P{k}" for k in range(36)]
+    pins += [f"input {name}{k}" for name in ("CE", "RST", "CLK") for k in range(4)] + [f"input {name}{p}" for name in ("SIGNED", "SOURCE") for p in "AB"]
+    parameters = [f'REG_{name}_CLK = "NONE"' for name in ("INPUTA", "INPUTB", "INPUTC", "PIPELINE", "OUTPUT")] + ['GSR = ""', 'RESETMODE = ""']
+
+    def stage(register, of, to, width):
+        return (f"wire signed [{width - 1}:0] {to}; reg signed [{width - 1}:0] {to}_held = 0; always @(posedge CLK0) {to}_held <= {of};"
+                f' assign {to} = REG_{register}_CLK == "NONE" ? {of} : {to}_held;')
+    bits = {name: "{" + ", ".join(f"{name}{k}" for k in reversed(range(36 if name == "P" else 18))) + "}" for name in "ABP"}
+    return "\n".join([
+        f"module MULT18X18D({', '.join(pins)});", f"parameter {', '.join(parameters)};",
+        *(f"wire signed [17:0] {name.lower()} = {bits[name]};" for name in "AB"),
+        stage("INPUTA", "a", "x", 18), stage("INPUTB", "b", "y", 18), "wire signed [35:0] product = x * y;",
+        stage("PIPELINE", "product", "later", 36), stage("OUTPUT", "later", "p", 36), f"assign {bits['P']} = p;", "endmodule"])
 
 
 def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; opt_clean;", family="ice40"):

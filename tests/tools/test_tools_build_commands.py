@@ -116,6 +116,14 @@ def test_links_that_a_board_has_not_got(quintet):
     refused(quintet("build", "icesugar", "opentpu", "--link", "usb", "--freq", "30"), 2, "the main clock of icesugar is 24 MHz")
 
 
+@pytest.mark.parametrize("board, mhz, words", [
+    ("ulx3s-85f", 140, ["ulx3s-85f cannot be built with a main clock of 140 MHz: no phase", "the nearest that work: 125 MHz"]),
+    ("blackice-mx", 48, ["no phase of its clock leaves SDRAM part 'W9816G6'", "the nearest that work: 33 MHz"]),
+    ("blackice-mx", 34, ["the PLL cannot make 34 MHz within 1 %; the nearest is 34.375"])])
+def test_clocks_that_a_board_cannot_have(quintet, board, mhz, words):
+    refused(quintet("build", board, "cherry", "--freq", mhz), 2, *words)
+
+
 @pytest.mark.parametrize("args, words", [
     (("none", "opentpu"), ["no board named 'none'"]), (("icebreaker", "none"), ["no ISA named 'none'"]),
     (("icebreaker", "opentpu", "--preset", "none"), ["no preset 'none'"]),

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import QuintetError
+from .crossings import crossings
 from .mapping import FILES, mapped, steps
 from .toolchain import find_tool, tool_environment
 
@@ -111,10 +112,11 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     Returns
     -------
     dict
-        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``, ``clock_reached_mhz`` (main clock),
+        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``, ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its name, ``usb_io`` and ``usb`` with
         that link, others by those of the netlist), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
-        has, ``available`` (the same of the FPGA), ``clock_met`` (all but those of the netlist), ``critical_path``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
+        has, ``available`` (the same of the FPGA), ``clock_met`` (all but those of the netlist), ``crossings`` (as of :func:`~.crossings.crossings`), ``sdram`` (with such a chip: phase, capture, margins in
+        nanoseconds), ``critical_path``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
         folder.
 
     Raises
@@ -165,7 +167,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
     report = {**who,
-              "clock_asked_mhz": round(soc.clock_hz / 1e6, 3), **_figures(board.family, folder, soc.clock_hz, domains),
+              "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3), "clock_real_mhz": round(soc.clock_hz / 1e6, 6),
+              **({} if soc.clocking.sdram is None else {"sdram": soc.clocking.sdram.report}), **_figures(board.family, folder, soc.clock_hz, domains),
               "seconds": round(time.monotonic() - started, 1),
               "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}
     if not Path(report["bitstream"]).is_file():
@@ -289,15 +292,16 @@ def _critical_path(paths):
             "logic_ns": round(sum(step["delay"] for step in steps) - routing, 2)}
 
 
-def _named(clocks, ours):
-    """``clocks`` by our names. The netlist names a clock after any of the modules that it reaches: ours are told by the
+def _names(clocks, ours):
+    """Clock net -> our name for it. The netlist names a clock after any of the modules that it reaches: ours are told by the
     frequency asked for (of several the slowest, since the memory chip's, of the main clock's frequency, reaches little)."""
-    named, rest = {}, dict(clocks)
+    names, rest = {}, dict(clocks)
     for name, hz in ours.items():
         if rest:
             found = min(rest, key=lambda n: (round(abs(rest[n]["asked_mhz"] - hz / 1e6) / (hz / 1e6), 2), rest[n]["reached_mhz"]))
-            named[name] = rest.pop(found)
-    return {**named, **{name.removeprefix("$glbnet$"): clock for name, clock in rest.items()}}
+            names[found] = name
+            del rest[found]
+    return {**names, **{net: net.removeprefix("$glbnet$") for net in rest}}
 
 
 def _figures(family, folder, clock_hz, domains):
@@ -306,18 +310,20 @@ def _figures(family, folder, clock_hz, domains):
     except (OSError, ValueError):
         raise BuildError(f"nextpnr wrote no report; see {folder}") from None
     used = report["utilization"]
-    clocks = _clocks((folder / f"{TOP}.tim").read_text(errors="replace"))
+    log = (folder / f"{TOP}.tim").read_text(errors="replace")
+    clocks = _clocks(log)
     if not clocks:
         raise BuildError(f"nextpnr reported no clock; see {folder / f'{TOP}.tim'}")
-    clocks = _named(clocks, {"main": clock_hz, **domains})
+    names = _names(clocks, {"main": clock_hz, **domains})
+    clocks = {name: clocks[net] for net, name in names.items()}
     main = clocks["main"]
     figures = {name: used.get(cell, {}).get("used", 0) for name, cell in _CELLS[family].items()}
     available = {name: used.get(cell, {}).get("available", 0) for name, cell in _CELLS[family].items()}
     if family == "ice40":
-        figures["ffs"] = _ice40_flip_flops((folder / f"{TOP}.tim").read_text(errors="replace"))
+        figures["ffs"] = _ice40_flip_flops(log)
     return {"clock_reached_mhz": main["reached_mhz"], "clock_met": main["reached_mhz"] >= clock_hz / 1e6 and all(
                 clocks[name]["reached_mhz"] >= clocks[name]["asked_mhz"] for name in domains),
-            "clocks": clocks, "critical_path": _critical_path(report["critical_paths"]),
+            "clocks": clocks, "crossings": crossings(log, {net.removeprefix("$glbnet$"): name for net, name in names.items()}), "critical_path": _critical_path(report["critical_paths"]),
             **{name: figures.get(name, 0) for name in ("luts", "ffs", "dsps", "brams")},
             **{name: value for name, value in figures.items() if name == "sprams"}, "available": available}
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build a bitstream, with a report of clock and area. Exit code 1 if the clock asked for was not reached.
+"""Build a bitstream, with a report of clock and area. Exit code 1 if the clock asked for was not reached, or a path between two clocks is
+longer than a period of the first.
 
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
@@ -39,6 +40,7 @@ def run(args, console):
     board, room = open_board(args.board), open_room(args.isa)
     room.params.SPACE.resolve(args.preset or board.preset_for(room), given)
     from ..build.bitstream import build
+    from ..build.crossings import late
     with console.progress() as progress:
         def say(text):
             console.note(text)
@@ -47,7 +49,7 @@ def run(args, console):
                        progress=say, link=args.link, limit=None if args.limit is None else 60 * args.limit, router=args.router)
     _show(report, console)
     console.result(report)
-    return Exit.OK if report["clock_met"] else Exit.NO
+    return Exit.OK if report["clock_met"] and not late(report) else Exit.NO
 
 
 def _show(report, console):
@@ -55,6 +57,14 @@ def _show(report, console):
     console.table(("clock", ">asked, MHz", ">reached, MHz", ""),
                   [(name, f"{c['asked_mhz']:.2f}", f"{c['reached_mhz']:.2f}",
                     "" if c["reached_mhz"] >= c["asked_mhz"] else "NOT REACHED") for name, c in report["clocks"].items()])
+    if report.get("crossings"):
+        console.table(("from clock", "to clock", ">longest path, ns", ">allowed", ""),
+                      [(c["from"], c["to"], f"{c['delay_ns']:.2f}", "unknown" if c["limit_ns"] is None else f"{c['limit_ns']:.2f}",
+                        "" if c["met"] else "TOO LONG") for c in report["crossings"]])
+    if "sdram" in report:
+        chip = report["sdram"]
+        console.table((">SDRAM's clock, degrees", *(f">{kind} {time}, ns" for kind in ("write", "read") for time in ("setup", "hold"))),
+                      [(f"{chip['phase_degrees']:.1f}", *(f"{chip[f'{kind}_{time}_ns']:.2f}" for kind in ("write", "read") for time in ("setup", "hold")))])
     available = report.get("available", {})
     rows = []
     for name, title in TITLES.items():

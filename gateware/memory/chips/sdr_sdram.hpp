@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // SDR SDRAM chip that checks every timing rule: the C++ twin of gateware/memory/sdram/chip.py.
 //
-// The chip's clock is the main clock shifted by half a period, so one call of edge() belongs between two rising edges of
-// the main clock ("sync"):
+// One call of edge() belongs between two rising edges of the main clock ("sync"), whatever the phase of the chip's clock:
 //
 //     for every cycle k:
 //         rising edge k of sync; settle             // registers of the SDRAMPhy (pads) take their new values
-//         chip.edge(pads as they are now)           // the chip's rising edge, in the middle of cycle k
+//         chip.edge(pads as they are now)           // the chip's rising edge of cycle k
 //         pads.dq.i = chip.dq(); settle             // what the input register of the SDRAMPhy takes at edge k + 1
 //
-// dq() is what stands on the bus at the FPGA's inputs from this call to the next. A READ given to call n of edge() is
-// driven by the chip after call n + CL - 1, and reaches dq() `dq_delay` calls later: `dq_delay` stands for output delay,
-// chip access time and input delay together, and must equal the controller's `capture` (docs/memory.md).
+// When the chip's clock really rises after its lines have changed, and when its data are back at the FPGA, `rises` and `returns` say
+// (ClockPath of phase.py). Lines that change within the set-up or hold time break a rule. dq() is what stands on the bus at the FPGA's inputs
+// from this call to the next: a READ given to call n of edge() reaches it with the call n + CL - 1 + d, where d is the one number of
+// cycles for which the data are in time, the controller's `capture` (docs/memory.md). If there is none, dq() never shows any data.
 //
 // Bytes lie in data() in the order of the controller's addresses: row, bank, column, byte.
 #pragma once
@@ -36,7 +36,10 @@ struct SdrSdram {
         unsigned init_refreshes = 8;
         uint64_t refresh_ps = 7812500;  // average interval
         unsigned postponed = 8;         // refreshes that may be owed
-        unsigned dq_delay = 1;          // calls
+        int64_t t_is_ps = 1500, t_ih_ps = 1000, t_ac2_ps = 6000, t_ac3_ps = 5400, t_oh_ps = 2500;
+        // Least and most: from the lines' change at the chip to the clock's edge; from the edge of sync that made the lines change
+        // to when a chip without access time would be in time for an input register.
+        int64_t rises_ps[2] = {5000, 5000}, returns_ps[2] = {13000, 13000};
     };
 
     explicit SdrSdram(const Config &c)
@@ -80,7 +83,7 @@ struct SdrSdram {
 
     // DQ at the FPGA's inputs until the next edge; rubbish where the chip does not drive.
     uint32_t dq() const {
-        return late[config.dq_delay] & (config.data_bits == 32 ? 0xffffffffu : (1u << config.data_bits) - 1);
+        return (seen_after < 4 ? late[seen_after] : 0xa5a5a5a5u) & (config.data_bits == 32 ? 0xffffffffu : (1u << config.data_bits) - 1);
     }
 
     // First rule that was broken, with the number of the edge, or nullptr.
@@ -112,6 +115,7 @@ private:
     uint64_t refreshed = NEVER, mode_set = NEVER, activated = NEVER;
     bool precharged_all = false, started = false;
     unsigned init_count = 0, cas_latency = 0;
+    unsigned seen_after = 4;        // calls until data are in time; 4: never
     Slot pipe[3];
     bool drive[2] = {false, false};
     uint32_t late[4] = {0, 0, 0, 0};
@@ -126,6 +130,13 @@ private:
     }
     // Whether less than `ps` has passed since the edge `then`.
     bool within(uint64_t then, uint64_t ps) const { return then != NEVER && (now - then) * config.period_ps < ps; }
+    unsigned find_seen_after() const {
+        const int64_t period = int64_t(config.period_ps);
+        const int64_t first = config.returns_ps[1] + (cas_latency == 2 ? config.t_ac2_ps : config.t_ac3_ps);
+        unsigned n = 0;
+        while (n < 4 && (first > int64_t(n + 1) * period || int64_t(n) * period > config.returns_ps[0] + config.t_oh_ps)) n++;
+        return n;
+    }
     void after_mode_and_refresh() {
         if (within(refreshed, config.t_rfc_ps)) fail("tRFC");
         if (mode_set != NEVER && now - mode_set < config.t_mrd) fail("tMRD");
@@ -144,6 +155,8 @@ private:
 
     void execute(unsigned command, unsigned ba, uint32_t a, uint32_t dqm, uint32_t dq, bool dq_oe) {
         Bank &bank = banks[ba];
+        if (config.rises_ps[0] < config.t_is_ps) fail("set-up time of the lines");
+        if (config.rises_ps[1] + config.t_ih_ps > int64_t(config.period_ps)) fail("hold time of the lines");
         if (now * config.period_ps < config.powerup_ps) fail("command before the power-up time");
         if (!started && (command == 3 || command == 4 || command == 5)) fail("command before initialisation");
         after_mode_and_refresh();
@@ -218,6 +231,7 @@ private:
                 fail("CAS latency");
                 cas_latency = 2;
             }
+            seen_after = find_seen_after();
             if (config.period_ps < (cas_latency == 2 ? config.cl2_period_ps : config.cl3_period_ps))
                 fail("clock too fast for the CAS latency");
             mode_set = now;

@@ -14,6 +14,7 @@ from ..port import MemoryPort
 from .chip import SDRAMChip
 from .controller import SDRAMController
 from .parts import find_part
+from .phase import ClockPath
 from .phy import SDRAMPhy
 
 __all__ = ["PATTERNS", "SDRAMSystem", "measure"]
@@ -29,7 +30,8 @@ class SDRAMSystem(wiring.Component):
         self.phy = SDRAMPhy(part=part)
         self.beat_bytes, self.size = self.controller.beat_bytes, self.controller.size
         self.domain = ClockDomain("sync")
-        self.chip = SDRAMChip(part=part, clock_hz=clock_hz, pins=self.phy.pads, dq_delay=capture, powerup_ns=500)
+        self.chip = SDRAMChip(part=part, clock_hz=clock_hz, pins=self.phy.pads, powerup_ns=500,
+                              path=ClockPath.centred(part, clock_hz, capture))
         super().__init__({"port": In(MemoryPort(self.beat_bytes))})
 
     def elaborate(self, platform):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from .parts import find_part
+from .phase import ClockPath
 
 __all__ = ["SDRAMChip", "SDRAMViolation"]
 
@@ -22,8 +23,8 @@ class SDRAMViolation(AssertionError):
 class SDRAMChip:
     """One chip (or two side by side) on the lines of an :class:`~.phy.SDRAMPins`.
 
-    The chip's clock is the main clock inverted: it samples the lines in the middle of a cycle, and what it drives is
-    delayed by ``dq_delay`` of its edges (output delay, access time, input delay).
+    Its edges are looked at in the middle of the main clock's cycles; when they really come, and when data are back, ``path`` says. Lines that
+    change within the set-up or hold time break a rule. Data that are in time for no edge of the main clock are never seen, only rubbish.
     Bytes lie in :attr:`data` in the order of the controller's addresses: row, bank, column, byte.
 
     Parameters
@@ -31,8 +32,8 @@ class SDRAMChip:
     part : SDRAMPart or str
     clock_hz : float
     pins : interface of SDRAMPins, or None when :meth:`edge` is called by hand
-    dq_delay : int
-        0 to 3; equals the controller's ``capture``.
+    path : ClockPath
+        By default data are in time for a ``capture`` of 1.
     powerup_ns : float
         Time that must pass before the first command.
     init_refreshes : int
@@ -46,18 +47,20 @@ class SDRAMChip:
     counts : dict
         Commands seen, by name.
     """
-    def __init__(self, *, part, clock_hz, pins=None, dq_delay=1, powerup_ns=200_000, init_refreshes=8, postponed=8):
+    def __init__(self, *, part, clock_hz, pins=None, path=None, powerup_ns=200_000, init_refreshes=8, postponed=8):
         self.part = part = find_part(part)
         self.period = 1e9 / clock_hz
         self.clock_mhz = clock_hz / 1e6
         self.pins = pins
-        self.dq_delay, self.powerup, self.init_refreshes = dq_delay, powerup_ns, init_refreshes
+        self.path = path or ClockPath.centred(part, clock_hz, 1)
+        self.powerup, self.init_refreshes = powerup_ns, init_refreshes
         self.postponed = postponed
         self.data = np.zeros(part.size, np.uint8)
         self.counts = dict(read=0, write=0, activate=0, precharge=0, refresh=0)
         self.now = 0
         self.start = None
         self.cas = 0
+        self.seen_after = None       # edges until data of the chip are in time
         self.banks = [SimpleNamespace(row=None, activated=NEVER, precharged=NEVER, written=NEVER)
                       for _ in range(1 << part.bank_bits)]
         self.refreshed = self.mode_set = self.activated = NEVER
@@ -101,7 +104,11 @@ class SDRAMChip:
         if self.start is not None:
             owed = (self.now - self.start) * self.period / self.part.t_refi - self.counts["refresh"]
             self.require(owed <= self.postponed + 1, "refresh overdue")
-        return self.late[self.dq_delay]
+        return None if self.seen_after is None else self.late[self.seen_after]
+
+    def _find_seen_after(self):
+        first, last = self.path.returns[1] + self.part.t_ac(self.cas), self.path.returns[0] + self.part.t_oh
+        return next((n for n in range(len(self.late)) if first <= (n + 1) * self.period + 1e-3 and n * self.period <= last + 1e-3), None)
 
     def _idle(self, rule):
         for bank in self.banks:
@@ -110,6 +117,8 @@ class SDRAMChip:
 
     def _execute(self, command, ba, a, dqm, dq, dq_oe):
         part, bank = self.part, self.banks[ba]
+        self.require(self.path.rises[0] >= part.t_is - 1e-3, "set-up time of the lines")
+        self.require(self.path.rises[1] + part.t_ih <= self.period + 1e-3, "hold time of the lines")
         self.require(self.now * self.period >= self.powerup, "command before the power-up time")
         self.require(self.start is not None or command in (PRECHARGE, REFRESH, MODE), "command before initialisation")
         self.passed(self.refreshed, part.t_rfc, "tRFC")
@@ -170,6 +179,7 @@ class SDRAMChip:
             self.require(not a & 7 and not ba, "only bursts of one beat are modelled")
             self.cas = a >> 4 & 7
             self.require(self.cas in (2, 3), "CAS latency")
+            self.seen_after = self._find_seen_after()
             self.require(self.clock_mhz <= (part.cl2_mhz if self.cas == 2 else part.cl3_mhz),
                          "clock too fast for the CAS latency")
             self.mode_set = self.now

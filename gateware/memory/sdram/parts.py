@@ -9,7 +9,8 @@ __all__ = ["PARTS", "SDRAMPart", "SDRAMTiming", "find_part"]
 class SDRAMPart:
     """One SDR SDRAM as the controller sees it (two chips side by side make one part).
 
-    Times are nanoseconds. The defaults are conservative: every 143 or 166 MHz part in the usual speed grades keeps them.
+    Times are nanoseconds. The defaults are conservative: every 143 or 166 MHz part in the usual speed grades keeps them (data sheets of
+    W9825G6JH, MT48LC16M16A2, IS42S16160G, AS4C32M16SB, M12L64322A, EM638325).
 
     Attributes
     ----------
@@ -29,6 +30,12 @@ class SDRAMPart:
         Number of refresh commands that ``refresh_ms`` must see.
     cl2_mhz, cl3_mhz : float
         Fastest clock for a CAS latency of 2 and of 3.
+    t_is, t_ih : float
+        Set-up and hold time of commands, addresses and written data.
+    t_ac2, t_ac3 : float
+        Access time from the clock for a CAS latency of 2 and of 3.
+    t_oh : float
+        Time that read data stay after the next edge.
     masks : bool
         The chip's byte masks (DQM) are connected. Where they are not, ``PartialWrites`` stands in front.
     """
@@ -50,6 +57,11 @@ class SDRAMPart:
     refresh_ms: int = 64
     cl2_mhz: float = 100
     cl3_mhz: float = 143
+    t_is: float = 1.5
+    t_ih: float = 1.0
+    t_ac2: float = 6.0
+    t_ac3: float = 5.4
+    t_oh: float = 2.5
     masks: bool = True
 
     def __post_init__(self):
@@ -59,7 +71,7 @@ class SDRAMPart:
                 raise ValueError(f"{name} of SDRAM part {self.name!r} must be in {tuple(legal)}, "
                                  f"not {getattr(self, name)!r}")
         for name in ("t_rcd", "t_rp", "t_wr", "t_ras", "t_rc", "t_rfc", "t_rrd", "refreshes", "refresh_ms",
-                     "cl2_mhz", "cl3_mhz"):
+                     "cl2_mhz", "cl3_mhz", "t_is", "t_ih", "t_ac2", "t_ac3", "t_oh"):
             value = getattr(self, name)
             if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
                 raise ValueError(f"{name} of SDRAM part {self.name!r} must be a positive number, not {value!r}")
@@ -77,6 +89,10 @@ class SDRAMPart:
     def t_refi(self):
         """Average interval of refreshes in nanoseconds."""
         return self.refresh_ms * 1e6 / self.refreshes
+
+    def t_ac(self, cas):
+        """Access time from the clock, in nanoseconds, for a CAS latency."""
+        return self.t_ac2 if cas == 2 else self.t_ac3
 
     def timing(self, clock_hz):
         """:class:`SDRAMTiming` at a clock; ``ValueError`` where the part cannot run at it."""
@@ -127,8 +143,8 @@ PARTS = {part.name: part for part in (
     replace(_W9825G6, name="AS4C16M16SA"),
     replace(_W9825G6, name="IS42S16160G"),
     replace(_W9825G6, name="IS42S16160B"),
-    # 2 MB, 16 bits, two banks: BlackIce Mx
-    replace(_W9825G6, name="W9816G6", bank_bits=1, row_bits=11, column_bits=8, refreshes=2048, refresh_ms=32),
+    # 2 MB, 16 bits, two banks: BlackIce Mx. Its data stay shorter (W9816G6JH, AC characteristics).
+    replace(_W9825G6, name="W9816G6", bank_bits=1, row_bits=11, column_bits=8, refreshes=2048, refresh_ms=32, t_oh=2.0),
     # 64 MB, 16 bits
     replace(_W9825G6, name="AS4C32M16SB", column_bits=10),
     # 8 MB, 32 bits: Colorlight 5A-75B and i5 among others, with the byte masks tied low on the board

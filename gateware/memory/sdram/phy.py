@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pins of an SDR SDRAM and the registers in the I/O cells."""
 from amaranth import Cat, Module
-from amaranth.lib import io, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ...primitives.pads import RegisteredOutput, RegisteredPads
 from .parts import find_part
 
 __all__ = ["SDRAMPhy", "SDRAMPins"]
@@ -35,7 +36,7 @@ class SDRAMPins(wiring.Signature):
 class SDRAMPhy(wiring.Component):
     """One register in every line: those of the I/O cells on an FPGA, flip-flops in the virtual board.
 
-    Latency: one cycle out, one cycle in.
+    Latency: one cycle out, one cycle in. Before the first clock the pads have the levels at which :class:`SDRAMPins` begins, and DQ is released.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ class SDRAMPhy(wiring.Component):
         ``SDRAMResource``: members ``cs``, ``ras``, ``cas``, ``we`` (inverted by their ports), ``ba``, ``a``, ``dq`` and,
         where they are connected, ``clk_en`` and ``dqm``. The clock's pin is the board's affair. ``None``: the
         behavioural twin, with the member ``pads``.
+    family : "ecp5", "ice40" or None
+        Of the I/O cells; ``None``: ports of a simulation.
 
     Members
     -------
@@ -52,9 +55,9 @@ class SDRAMPhy(wiring.Component):
     pads : Out(SDRAMPins), the registered lines; without ``ports`` only. Where the part's byte masks are not connected,
         ``dqm`` is tied low
     """
-    def __init__(self, *, part, ports=None):
+    def __init__(self, *, part, ports=None, family=None):
         self.part = find_part(part)
-        self.ports = ports
+        self.ports, self._family = ports, family
         if ports is not None and len(ports.dq) != self.part.data_bits:
             raise ValueError(f"Port dq has {len(ports.dq)} pins, but SDRAM part {self.part.name!r} has "
                              f"{self.part.data_bits}")
@@ -74,24 +77,22 @@ class SDRAMPhy(wiring.Component):
             return m
         ports = self.ports
 
-        def drive(name, value):
+        def drive(name, value, init):
             port = getattr(ports, name, None)
             if port is not None:
-                buffer = m.submodules[name] = io.FFBuffer("o", port)
-                m.d.comb += buffer.o.eq(value)
+                pads = m.submodules[name] = RegisteredOutput(port=port, family=self._family, init=init)
+                m.d.comb += pads.o.eq(value)
 
-        drive("clk_en", lines.cke)
-        drive("cs", ~lines.cs_n)  # the board's ports of these four invert
-        drive("ras", ~lines.ras_n)
-        drive("cas", ~lines.cas_n)
-        drive("we", ~lines.we_n)
-        drive("ba", lines.ba)
-        drive("a", lines.a[:len(ports.a)])
-        drive("dqm", lines.dqm)
-        # An output enable for every pin: each I/O cell has its own register for it.
-        for i in range(self.part.data_bits):
-            buffer = m.submodules[f"dq_{i}"] = io.FFBuffer("io", ports.dq[i])
-            m.d.comb += [buffer.o.eq(lines.dq.o[i]), buffer.oe.eq(lines.dq.oe), lines.dq.i[i].eq(buffer.i)]
+        drive("clk_en", lines.cke, 1)
+        drive("cs", ~lines.cs_n, 0)  # the board's ports of these four invert
+        drive("ras", ~lines.ras_n, 0)
+        drive("cas", ~lines.cas_n, 0)
+        drive("we", ~lines.we_n, 0)
+        drive("ba", lines.ba, 0)
+        drive("a", lines.a[:len(ports.a)], 0)
+        drive("dqm", lines.dqm, (1 << self.part.beat_bytes) - 1)
+        dq = m.submodules.dq = RegisteredPads(port=ports.dq, family=self._family)
+        m.d.comb += [dq.o.eq(lines.dq.o), dq.oe.eq(lines.dq.oe), lines.dq.i.eq(dq.i)]
         return m
 
 

@@ -4,6 +4,7 @@ from amaranth import Module
 from amaranth.lib import io, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...primitives.pads import RegisteredOutput, RegisteredPads
 from .parts import find_sram
 
 __all__ = ["SRAMPhy", "SRAMPins"]
@@ -34,7 +35,7 @@ class SRAMPins(wiring.Signature):
 class SRAMPhy(wiring.Component):
     """One register in every line, those of the I/O cells; the write enable changes at both edges of the clock.
 
-    Latency: one cycle out, one cycle in.
+    Latency: one cycle out, one cycle in. Before the first clock OE# and WE# are high, and the data lines released.
 
     Parameters
     ----------
@@ -42,14 +43,18 @@ class SRAMPhy(wiring.Component):
     ports : object
         The board's I/O ports, ``platform.request("sram", dir="-")`` of a platform with an amaranth-boards ``SRAMResource``:
         members ``cs``, ``oe``, ``we``, ``dm`` (inverted by their ports: ``dm`` enables a byte), ``a``, ``d``.
+    family : "ice40" or None
+        Of the I/O cells; ``None``: ports of a simulation. An ECP5's double-rate cells start low, which WE# must not.
 
     Members
     -------
     controller : In(SRAMPins)
     """
-    def __init__(self, *, part, ports):
+    def __init__(self, *, part, ports, family=None):
+        if family not in ("ice40", None):
+            raise ValueError(f"Family must be ice40 or None, not {family!r}")
         self.part = find_sram(part)
-        self.ports = ports
+        self.ports, self._family = ports, family
         for name, width in (("a", self.part.address_bits), ("d", 16), ("dm", 2)):
             if len(getattr(ports, name)) != width:
                 raise ValueError(f"Port {name} has {len(getattr(ports, name))} pins, but SRAM part {self.part.name!r} has {width}")
@@ -61,12 +66,11 @@ class SRAMPhy(wiring.Component):
         m.submodules.cs = cs = io.Buffer("o", ports.cs)
         m.d.comb += cs.o.eq(1)
         for name, value in (("a", lines.a), ("oe", lines.oe), ("dm", lines.be)):
-            buffer = m.submodules[name] = io.FFBuffer("o", getattr(ports, name))
-            m.d.comb += buffer.o.eq(value)
-        # A double-rate cell takes both halves at the rising edge, and gives them in the cycle after it.
+            pads = m.submodules[name] = RegisteredOutput(port=getattr(ports, name), family=self._family)
+            m.d.comb += pads.o.eq(value)
+        # A double-rate cell takes both halves at the rising edge, and gives them in the cycle after it. Before, it is released.
         write = m.submodules.we = io.DDRBuffer("o", ports.we)
         m.d.comb += [write.o[0].eq(lines.we[0]), write.o[1].eq(lines.we[1])]
-        for i in range(16):
-            buffer = m.submodules[f"d_{i}"] = io.FFBuffer("io", ports.d[i])
-            m.d.comb += [buffer.o.eq(lines.d.o[i]), buffer.oe.eq(lines.d.oe), lines.d.i[i].eq(buffer.i)]
+        data = m.submodules.d = RegisteredPads(port=ports.d, family=self._family)
+        m.d.comb += [data.o.eq(lines.d.o), data.oe.eq(lines.d.oe), lines.d.i.eq(data.i)]
         return m

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Virtual boards without a core: pipe, wires, memory chip, simulated time."""
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from quintet.boards import BoardError, open_board
 from quintet.boards.virtual.board import VirtualBoard, open_virtual
 from quintet.boards.virtual.simulation import SimulationError
 from quintet.gateware.info import CONTROL_BASE
+from quintet.gateware.memory.sdram.phase import PADS, clock_path, margins
 from quintet.tools.link.client import LinkClient
 from tests.support.tiny_core import ROOM as TINY
 
@@ -82,6 +84,35 @@ def test_a_broken_timing_rule_is_told(ulx3s):
         client = LinkClient(slow.pipe, seed=1, timeout=0.01, retry=0.005)
         with pytest.raises(SimulationError, match="SDRAM chip: .*tRCD"):
             client.write(0, bytes(100))
+
+
+@pytest.mark.parametrize("rises, rule", [((1.2, 8), "set-up time of the lines"), ((5, 11.7), "hold time of the lines")])
+def test_a_phase_that_the_chips_inputs_cannot_have_is_told(ulx3s, rises, rule):
+    board, soc = open_board("ulx3s-25f"), open_board("ulx3s-25f").make_soc(family=None)
+    with VirtualBoard(board=board, soc=soc, path=replace(soc.clocking.sdram.path, rises=rises)) as shifted:
+        with pytest.raises(SimulationError, match=f"SDRAM chip: .*{rule}"):
+            shifted.pipe.sleep(AWAKE)
+
+
+@pytest.mark.parametrize("degrees", [270, 180, 0])
+def test_a_phase_without_margin_is_seen(ulx3s, degrees):
+    """The clock of one board at the frequency of another: what is read is right exactly where the formula leaves a margin."""
+    board, soc = open_board("ulx3s-25f"), open_board("ulx3s-25f").make_soc(family=None)
+    late = degrees / 360 * 1e9 / soc.clock_hz
+    path = clock_path(PADS["ecp5"], (late, late))
+    left = margins(board.memory.part, soc.clock_hz, path, soc.backing.capture)
+    assert (left.least >= 0) == (degrees == 270)
+    data = random.Random(3).randbytes(256)
+    with VirtualBoard(board=board, soc=soc, path=path) as shifted:
+        try:
+            shifted.pipe.sleep(AWAKE)
+            client = LinkClient(shifted.pipe, seed=1)
+            client.write(0, data)
+            same = client.read(0, len(data)) == data
+        except SimulationError as error:
+            assert degrees == 0 and "set-up time of the lines" in str(error)
+            same = False
+    assert same == (degrees == 270)
 
 
 def test_an_sram_too_slow_for_the_clock_is_told():

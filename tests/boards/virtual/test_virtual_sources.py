@@ -93,7 +93,7 @@ def test_configuration_and_versions_are_part_of_it(tree, trusted, monkeypatch):
     base = {"preset": "25f", "params": {"cores": 1}, "clock_hz": 25, "link": "bytes"}
     first = sources.made_from(BOARD, ROOM, **base)
     seen = {first, sources.made_from(BOARD, None, **base), sources.made_from(BOARD, open_room("opu"), **base),
-            sources.made_from(dataclasses.replace(BOARD, memory=dataclasses.replace(BOARD.memory, capture=0)), ROOM, **base)}
+            sources.made_from(dataclasses.replace(BOARD, memory=dataclasses.replace(BOARD.memory, part="IS42S16160G")), ROOM, **base)}
     for key, value in {"preset": "85f", "params": {"cores": 2}, "clock_hz": 26, "link": "wire"}.items():
         seen.add(sources.made_from(BOARD, ROOM, **base | {key: value}))
     assert None not in seen and len(seen) == 8 and sources.made_from(BOARD, ROOM, **base) == first
@@ -168,4 +168,4 @@ def test_a_board_is_opened_by_its_sources(monkeypatch):
         assert not board.library.fresh
         board.advance(10)
     with pytest.raises(AssertionError, match="elaborated"):
-        open_virtual("ulx3s-25f", None, clock_hz=board.clock_hz - 1)
+        open_virtual("ulx3s-25f", None, clock_hz=board.clock_hz - 1_000_000)

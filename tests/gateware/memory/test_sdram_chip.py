@@ -10,6 +10,7 @@ import pytest
 
 from quintet.gateware.memory.sdram.chip import SDRAMChip, SDRAMViolation
 from quintet.gateware.memory.sdram.parts import SDRAMPart
+from quintet.gateware.memory.sdram.phase import ClockPath
 
 # At 100 MHz: tRCD = tRP = tWR 2 cycles, tRAS 5, tRC 7, tRFC 7, tRRD 2, tMRD 2, refresh every 781 cycles.
 PART = SDRAMPart("test", data_bits=16, bank_bits=2, row_bits=12, column_bits=8, t_rcd=20, t_rp=20, t_wr=20, t_ras=45,
@@ -103,8 +104,12 @@ def part_of(rule):
     return replace(PART, **PARTS.get(rule, {}))
 
 
-def run_python(script, part=PART):
-    chip = SDRAMChip(part=part, clock_hz=100e6, powerup_ns=POWERUP, dq_delay=0)
+#: Data in time for the next edge of the main clock.
+PATH = ClockPath.centred(PART, 100e6, 0)
+
+
+def run_python(script, part=PART, path=PATH):
+    chip = SDRAMChip(part=part, clock_hz=100e6, powerup_ns=POWERUP, path=path)
     seen = []
     try:
         for lines in script:
@@ -126,8 +131,9 @@ int main(int argc, char **argv) {
     SdrSdram::Config c;
     c.data_bits = 16; c.row_bits = 12; c.column_bits = 8; c.period_ps = 10000;
     c.t_rcd_ps = 20000; c.t_rp_ps = std::atoi(argv[1]); c.t_wr_ps = 20000; c.t_ras_ps = 45000; c.t_rc_ps = 70000;
-    c.t_rfc_ps = 70000; c.t_rrd_ps = 20000; c.t_ras_max_ps = 20000000; c.powerup_ps = 500000; c.dq_delay = 0;
-    (void)argc;
+    c.t_rfc_ps = 70000; c.t_rrd_ps = 20000; c.t_ras_max_ps = 20000000; c.powerup_ps = 500000;
+    if (argc != 6) return 1;
+    for (int i = 0; i < 2; i++) c.rises_ps[i] = std::atoi(argv[2 + i]), c.returns_ps[i] = std::atoi(argv[4 + i]);
     SdrSdram chip(c);
     unsigned cke, cs, ras, cas, we, ba, a, dqm, dq, oe;
     while (std::cin >> cke >> cs >> ras >> cas >> we >> ba >> a >> dqm >> dq >> oe) {
@@ -142,11 +148,11 @@ int main(int argc, char **argv) {
     subprocess.run([*compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "main.cpp", "-o", "chip"], cwd=folder,
                    check=True)
 
-    def run(script, part=PART):
+    def run(script, part=PART, path=PATH):
         names = ("cke", "cs_n", "ras_n", "cas_n", "we_n", "ba", "a", "dqm", "dq", "dq_oe")
         default = dict(cke=1, cs_n=1, ras_n=1, cas_n=1, we_n=1, ba=0, a=0, dqm=0, dq=0, dq_oe=0)
         text = "\n".join(" ".join(str(int((default | lines)[n])) for n in names) for lines in script)
-        done = subprocess.run([folder / "chip", str(int(part.t_rp * 1000))], input=text, capture_output=True, text=True,
+        done = subprocess.run([folder / "chip", *(str(round(ns * 1000)) for ns in (part.t_rp, *path.rises, *path.returns))], input=text, capture_output=True, text=True,
                               check=True)
         seen = done.stdout.split("\n")[:-1]
         violation = seen.pop() if seen and seen[-1].startswith("SDRAM") else None
@@ -185,3 +191,23 @@ def test_data_of_legal_sequences():
     seen = run_python(script)[1]
     # Driven from the edge before that of the CAS latency on.
     assert seen.index(0x55aa) == len(script) - 6 + 2
+
+
+# At 10 ns: set-up 1.5, hold 1.0, access time 6.0, data stay 2.5.
+@pytest.mark.parametrize("rises, rule", [
+    ((1.4, 5), "set-up time of the lines"), ((1.5, 9), None), ((5, 9.1), "hold time of the lines"), ((-3, -1), "set-up time of the lines")])
+def test_lines_that_change_when_the_chip_looks(rises, rule, cpp):
+    path = ClockPath(rises, PATH.returns)
+    violation, _ = run_python(LEGAL["write and read"], path=path)
+    assert violation == (rule and f"SDRAM: {rule} (edge 51)") == cpp(LEGAL["write and read"], path=path)[0]
+
+
+@pytest.mark.parametrize("returns, after", [
+    ((-2.5, 4), 0), ((-2.6, 4), None), ((-2.5, 4.1), None), ((7.4, 8), None), ((7.5, 14), 1), ((17.5, 24), 2), ((27.5, 34), 3), ((40, 44), None)])
+def test_data_are_seen_where_they_are_in_time_and_nowhere_else(returns, after, cpp):
+    path, script = ClockPath(PATH.rises, returns), LEGAL["write and read"]
+    violation, seen = run_python(script, path=path)
+    twin = cpp(script, path=path)
+    assert violation is twin[0] is None and [0xa5a5 if value is None else value for value in seen] == twin[1]
+    first = run_python(script)[1].index(0xbeef)
+    assert [i for i, value in enumerate(seen) if value == 0xbeef] == ([] if after is None else [first + after])

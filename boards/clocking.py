@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clocks of a board: what its PLL makes of a frequency that is asked for, and the phase of an SDRAM's clock (docs/memory.md)."""
+from dataclasses import dataclass
+
+from ..gateware.memory.sdram.parts import find_part
+from ..gateware.memory.sdram.phase import PADS, SDRAMClock, choose_phase
+from ..gateware.primitives.pll import PLLError, PLLSettings, ecp5_settings, ice40_settings
+
+__all__ = ["USB_HZ", "Clocking", "clocking", "sdram_clock"]
+
+#: Frequency of the USB device's fast domain.
+USB_HZ = 48_000_000
+
+
+@dataclass(frozen=True)
+class Clocking:
+    """Clocks of one SoC on a board.
+
+    Attributes
+    ----------
+    asked_hz : int, main clock that was asked for
+    further_hz : int or None, what is asked of the PLL beside it
+    settings : PLLSettings
+    sdram : SDRAMClock or None
+    """
+    asked_hz: int
+    further_hz: int
+    settings: PLLSettings
+    sdram: SDRAMClock = None
+
+    @property
+    def hz(self):
+        """Main clock as the PLL really makes it."""
+        return round(self.settings.output_hz)
+
+
+def _settings(board, asked_hz, further_hz):
+    make = ecp5_settings if board.family == "ecp5" else ice40_settings
+    return make(board.oscillator_hz, asked_hz, further_hz=further_hz)
+
+
+def _beside(board, asked_hz, ratio, link):
+    """What is asked of the PLL beside the main clock."""
+    if link == "usb" and board.family == "ice40" and board.oscillator_hz != USB_HZ:
+        # The one PLL gives both: what it makes beside the main clock is its double.
+        if 2 * asked_hz != USB_HZ:
+            raise PLLError(f"with link usb the main clock of {board.name} is {USB_HZ / 2e6:g} MHz, since its one PLL gives "
+                           f"{USB_HZ / 1e6:g} MHz too; not {asked_hz / 1e6:g}")
+        return USB_HZ
+    return None if ratio is None else round(asked_hz * ratio)
+
+
+def _sdram(board, settings):
+    if board.family == "ecp5":
+        shifts = [(degrees, (late, late)) for degrees, late in settings.phases()]
+    else:
+        # No output of another phase: the clock is inverted. Its high time is 40 to 50 per cent of the period (iCE40 LP/HX data sheet, tDT).
+        period = 1e9 / settings.output_hz
+        shifts = [(180, (0.4 * period, 0.5 * period))]
+    return choose_phase(board.memory.part, settings.output_hz, PADS[board.family], shifts)
+
+
+def sdram_clock(board, asked_hz, ratio=None, link=None):
+    """The :class:`SDRAMClock` of ``board`` at a main clock.
+
+    Raises
+    ------
+    ValueError
+        There is none; the message names the nearest main clocks, in whole MHz, for which there is one.
+    PLLError
+        The PLL cannot make this main clock.
+    """
+    def attempt(hz):
+        return _sdram(board, _settings(board, hz, _beside(board, hz, ratio, link)))
+
+    def works(mhz):
+        try:
+            attempt(mhz * 1_000_000)
+        except ValueError:
+            return False
+        return True
+
+    try:
+        return attempt(asked_hz)
+    except PLLError:
+        raise
+    except ValueError as error:
+        mhz, top = asked_hz // 1_000_000, int(find_part(board.memory.part).cl3_mhz)
+        below = next((n for n in range(min(mhz, top), 0, -1) if works(n)), None)
+        above = next((n for n in range(mhz + 1, top + 1) if works(n)), None)
+        near = " and ".join(f"{n} MHz" for n in (below, above) if n is not None)
+        raise ValueError(f"{error}; the nearest that work: {near or 'none'}") from None
+
+
+def clocking(board, asked_hz, ratio=None, link=None):
+    """The :class:`Clocking` of ``board``.
+
+    Parameters
+    ----------
+    board : Board
+    asked_hz : int, main clock
+    ratio : Fraction or None, frequency over the main clock's of a clock that the core asks for
+    link : str
+
+    Raises
+    ------
+    PLLError
+        The PLL cannot make these clocks within 1 %.
+    ValueError
+        The board's SDRAM cannot have this clock.
+    """
+    further_hz = _beside(board, asked_hz, ratio, link)
+    settings = _settings(board, asked_hz, further_hz)
+    sdram = sdram_clock(board, asked_hz, ratio, link) if board.memory.kind == "SDRAM" else None
+    return Clocking(asked_hz, further_hz, settings, sdram)
