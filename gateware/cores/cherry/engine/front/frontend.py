@@ -10,6 +10,7 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....shell.layouts import fields_of
 from ...isa import ISA, LOOPS
 from ..ops import ProgressLayout, Unit, alu_op, dot_op, lsu_op, sfu_op
 from .apu import AddressUnits
@@ -54,6 +55,16 @@ class _Kind(enum.Enum, shape=4):
     UNDECLARED_LOOP = 9
     OPEN = 10           # program end with a loop open
     BEYOND = 11         # or beyond it
+
+
+def _unit_of(word):
+    """Address unit of a load or store."""
+    return fields_of(ISA, "load", word).apu
+
+
+def _loop_of(word):
+    """Loop record of a loop's start or end."""
+    return fields_of(ISA, "start_loop", word).loop
 
 
 class FrontEnd(wiring.Component):
@@ -178,7 +189,7 @@ class FrontEnd(wiring.Component):
         with m.If(self._fetch.take):
             m.d.sync += coefficients.eq(units.coefficients)
         m.d.comb += [
-            units.look.eq(self._fetch.next_word[8:13]), moves.eq(record.load & coefficients.bit_select(top.loop, 1)),
+            units.look.eq(_unit_of(self._fetch.next_word)), moves.eq(record.load & coefficients.bit_select(top.loop, 1)),
             private.eq(top.independent & (record.store | moves | (record.reads & Cat(some)).any())),
             size.eq(Mux(private, top.size, 1))]
         op = Signal(IssuedLayout())
@@ -203,7 +214,7 @@ class FrontEnd(wiring.Component):
                 m.d.sync += [copies[r].eq(0), some[r].eq(0)]
         snapshot, request = op.snapshot, op.request
         m.d.comb += [
-            request.unit.eq(record.word[8:13]), request.loops.eq(coefficients & loops.active), request.versions.eq(loops.versions),
+            request.unit.eq(_unit_of(record.word)), request.loops.eq(coefficients & loops.active), request.versions.eq(loops.versions),
             request.move.eq(private), request.along.eq(top.loop),
             snapshot.index.eq(self._index), snapshot.active.eq(loops.active), snapshot.versions.eq(loops.versions),
             snapshot.inside.eq(top.independent), snapshot.along.eq(top.loop), snapshot.written.eq(self._written),
@@ -232,7 +243,7 @@ class FrontEnd(wiring.Component):
         crowded, renewable = Signal(), Signal()
         # Of a loop's start, worked out while its record is looked up: it is active, undeclared, has too many iterations, or none.
         active, undeclared_loop, many, none = Signal(), Signal(), Signal(), Signal()
-        loop = record.word[10:13]
+        loop = _loop_of(record.word)
         # A new value of an iteration takes the place of the oldest of its loop: nobody may need that any more. Worked out a cycle ahead,
         # in which one more may be made.
         m.d.sync += [
@@ -268,7 +279,7 @@ class FrontEnd(wiring.Component):
             Signal(name=name, reset_less=True) for name in ("wrong", "undeclared_unit", "starts", "ends", "nothing", "operates")]
         coming = fetch.next_record
         well, works = coming.fault == WordFault.NONE, coming.kind == Class.OPERATION
-        unknown = (coming.unit == Unit.LSU) & ~program.units.bit_select(fetch.next_word[8:13], 1)
+        unknown = (coming.unit == Unit.LSU) & ~program.units.bit_select(_unit_of(fetch.next_word), 1)
         with m.If(fetch.take):
             m.d.sync += Cat(flags).eq(Cat(~well, well & works & unknown, well & (coming.kind == Class.START), well & (coming.kind == Class.END),
                                           well & (coming.kind == Class.NOTHING), well & works & ~unknown))
@@ -371,7 +382,7 @@ class FrontEnd(wiring.Component):
     def _note_fault(self, m):
         """What :meth:`_fail` said of the instruction."""
         kind, word, top = self._kind, self._record.word, self._loops.top
-        loop = word[10:13]
+        loop = _loop_of(word)
         of_word = Array([0, _CODE["opcode"], _CODE["field"], _CODE["feature"]])[self._record.fault.as_value()]
         ends = kind == _Kind.OPEN
         with m.Switch(kind):
@@ -379,7 +390,7 @@ class FrontEnd(wiring.Component):
                 self._note(m, code=of_word, index=self._index, detail=word, inside=top.independent)
             with m.Case(_Kind.UNDECLARED_UNIT, _Kind.UNDECLARED_LOOP):
                 self._note(m, code=_CODE["undeclared"], index=self._index, inside=top.independent,
-                           detail=Mux(kind == _Kind.UNDECLARED_UNIT, word[8:13] | 1 << 8, loop))
+                           detail=Mux(kind == _Kind.UNDECLARED_UNIT, _unit_of(word) | 1 << 8, loop))
             with m.Case(_Kind.OPEN, _Kind.BEYOND):
                 self._note(m, code=_CODE["program_end"], index=Mux(ends, self._index - 1, self._index), detail=Mux(ends, top.loop, loop),
                            inside=~ends & top.independent)
