@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from amaranth.back import rtlil
 
 from quintet.gateware.cores import open_room
 from quintet.tools.build import bitstream as flow
@@ -73,7 +74,7 @@ def test_a_folder_that_cannot_be_written(quintet, tmp_path, monkeypatch):
     refused(quintet("matrix", "--board", "icebreaker", "-o", tmp_path / "new"), 2, f"cannot write {tmp_path / 'new'}: Permission denied")
 
 
-def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, tmp_path, monkeypatch):
+def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, small, tmp_path, monkeypatch):
     """PIM's elements of an ECP5's preset are wider than an iCE40's multipliers."""
     def refuses(*args, **options):
         raise ValueError("Width of operand a must be an integer from 2 to 16, not 18")
@@ -88,6 +89,12 @@ def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, tmp_path, monke
     monkeypatch.setattr(back, "convert", refuses)
     monkeypatch.setattr(flow, "find_tool", lambda name: name)
     refused(quintet("verilog", "--core", "pim", "--preset", "sim"), 2, "cannot be built: Width of operand a must be")
+    with monkeypatch.context() as patch:
+        patch.setattr(rtlil, "convert", refuses)
+        patch.setenv("QUINTET_CACHE", str(tmp_path / "cache"))
+        target = "sim:icebreaker/opentpu?norm_reset=9"
+        for command in (("run", small, "--on", target), ("verify", small, "--on", target), ("serve", target)):
+            refused(quintet(*command), 2, "opentpu up5k-4x4 for icebreaker cannot be built: Width of operand a must be an integer from 2 to 16, not 18")
 
 
 def test_a_run_of_nextpnr_without_a_report(tmp_path):

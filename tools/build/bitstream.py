@@ -7,9 +7,9 @@ import signal
 import subprocess
 import textwrap
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
+from ...gateware.isa.parameters import elaborating
 from ..errors import QuintetError
 from .mapping import FILES, mapped, steps
 from .toolchain import find_tool, tool_environment
@@ -57,18 +57,6 @@ def _platform(board):
         required_tools = ()
 
     return Platform()
-
-
-@contextmanager
-def _elaborated(what):
-    """What parts of a design refuse only when they are elaborated, as a multiplier's widths, is told as a wrong size is."""
-    from ...gateware.isa.parameters import ParameterError
-    try:
-        yield
-    except ParameterError:
-        raise
-    except ValueError as error:
-        raise ParameterError(f"{what} cannot be built: {error}") from None
 
 
 def _prepare(board, room, preset, params, freq, link=None):
@@ -138,7 +126,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     soc, top = _prepare(board, room, preset, params, freq, link)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
-    with _elaborated(f"{isa or 'a SoC'} {soc.preset or 'without a core'} for {board.name}"):
+    with elaborating(f"{isa or 'a SoC'} {soc.preset or 'without a core'} for {board.name}"):
         plan = _platform(board).prepare(
             top, TOP, do_build=False, **_mapped_scripts(_engine(soc), board, soc.params), synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
             nextpnr_opts=f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
@@ -366,7 +354,7 @@ def _convert(component, name, about=(), domain=None):
     from ...gateware.verilog import convert
     from ..export.verilog_ports import port_comment
     try:
-        with _elaborated(name):
+        with elaborating(name):
             text = convert(component, name=name, yosys=find_tool("yosys"))
     except YosysError as error:
         raise BuildError(f"yosys wrote no Verilog: {str(error).strip() or 'it did not say why'}") from None
