@@ -8,7 +8,7 @@ import pytest
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
 from quintet.gateware.cores.cherry.params import SPACE, microcoded
-from quintet.gateware.cores.cherry.small.core import MicroEngine
+from quintet.gateware.cores.cherry.small.core import SmallEngine
 from quintet.gateware.cores.cherry.small.instructions import MACHINE
 from quintet.gateware.cores.cherry.small.program import microprogram
 from quintet.gateware.cores.cherry.software import SOFTWARE
@@ -237,7 +237,7 @@ def test_an_array_takes_no_more_than_it_has():
 
 def test_engine_is_small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    engine = MicroEngine(params=SPACE.resolve("hx8k"), beat_bytes=4, memory_size=1 << 19, family="ice40")
+    engine = SmallEngine(params=SPACE.resolve("hx8k"), beat_bytes=4, memory_size=1 << 19, family="ice40")
     cells = synthesise(engine, "ice40", "area")
     assert cells["ICESTORM_LC"] <= 2850 and cells["SB_RAM40_4K"] == 23
 
