@@ -18,6 +18,7 @@ from quintet.gateware.microcode.program import Microprogram
 from quintet.tools.build.bitstream import build, synthesise
 from quintet.tools.kernels.cherry import Module
 from tests.gateware.cores.cherry.bench import compare
+from tests.gateware.cores.cherry.bench.checks import CHECKS
 from tests.gateware.cores.cherry.bench.programs import random_element
 from tests.support.comparing import bench_fixture, failing_run
 
@@ -105,11 +106,11 @@ def test_special_functions_of_random_tiles(bench):
 
 
 def test_aborts(bench):
-    compare.check_aborts(bench, 6, 30000, 3)
+    CHECKS.aborts(bench, 6, 30000)
 
 
 def test_core_resets_at_random_cycles(bench):
-    compare.check_resets(bench, 4, 30000)
+    CHECKS.core_resets(bench, 4, latest=30000)
 
 
 @pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
