@@ -83,7 +83,7 @@ class FrontEnd(wiring.Component):
     -------
     table : In(TableWrite); a unit's words come in ascending order, all of them
     program : In, :class:`~.program_tables.ProgramLayout`, stable from ``start`` to ``finish``
-    prepared, next_slot : In, the program that starts next lies there; its first words are fetched while the units finish
+    prepared, next_resident : In, number of the resident program that starts next; its first words are fetched while the units finish
     start : In, one cycle: runs the program; stop : In, level: ends it soon
     finish : Out, one cycle: the units are idle (after a fault or stop: cleared), and the following hold until the next ``start``
     fault_code : Out, 0: done, 8: stopped; detail : Out; index : Out, instruction that faulted, or would come next
@@ -98,7 +98,7 @@ class FrontEnd(wiring.Component):
     def __init__(self, *, params, multiplier="dsp", family=None):
         self.params, self.family, self._multiplier = params, family, multiplier
         super().__init__({
-            "table": In(TableWrite()), "program": In(ProgramLayout()), "prepared": In(1), "next_slot": In(1), "start": In(1), "stop": In(1), "finish": Out(1),
+            "table": In(TableWrite()), "program": In(ProgramLayout()), "prepared": In(1), "next_resident": In(1), "start": In(1), "stop": In(1), "finish": Out(1),
             "fault_code": Out(8), "index": Out(16), "detail": Out(32), "context": Out(32),
             "var_loop": In(3), "var_value": Out(32), "retired": Out(COUNT), "operations": Out(COUNT), "waiting": Out(1),
             "lsu": Out(stream.Signature(lsu_op())), "dot": Out(stream.Signature(dot_op())), "alu": Out(stream.Signature(alu_op())),
@@ -120,7 +120,7 @@ class FrontEnd(wiring.Component):
         m.d.comb += [
             progress.fetched.eq(self.fetched), progress.finished.eq(self.finished), progress.clear.eq(self.clear),
             self.progress.eq(progress.progress), issue.progress.eq(progress.progress), issue.clear.eq(self.clear),
-            units.request.valid.eq(issue.request_valid), units.request.payload.eq(issue.request), units.slot.eq(self.program.slot),
+            units.request.valid.eq(issue.request_valid), units.request.payload.eq(issue.request), units.resident.eq(self.program.resident),
             units.rebase.eq(self.program.rebase), units.rebase_mask.eq(self.program.rebase_mask),
             loops.read_loop.eq(units.loop), loops.read_version.eq(units.version), units.iteration.eq(loops.iteration)]
         self._state, self._kind = Signal(_State), Signal(_Kind, init=_Kind.WORD, reset_less=True)
@@ -143,11 +143,11 @@ class FrontEnd(wiring.Component):
         low = (self.params["imem"] - 1).bit_length()
         m.d.comb += [
             fetch.write.eq(self.table.en & (self.table.kind == TableKind.INSTRUCTION)), fetch.write_data.eq(self.table.data),
-            fetch.write_address.eq(Cat(self.table.address[:low], self.table.slot)),
+            fetch.write_address.eq(Cat(self.table.address[:low], self.table.resident)),
             loops.write.eq(self.table.en & (self.table.kind == TableKind.LOOP)), loops.write_data.eq(self.table.data),
-            loops.write_address.eq(Cat(self.table.address[:4], self.table.slot)), loops.slot.eq(self.program.slot),
+            loops.write_address.eq(Cat(self.table.address[:4], self.table.resident)), loops.resident.eq(self.program.resident),
             units.write.eq(self.table.en & (self.table.kind == TableKind.UNIT)), units.write_data.eq(self.table.data),
-            units.write_address.eq(Cat(self.table.address[:9], self.table.slot))]
+            units.write_address.eq(Cat(self.table.address[:9], self.table.resident))]
 
     # What is counted, in the order of loads and stores
 
@@ -252,7 +252,7 @@ class FrontEnd(wiring.Component):
             many.eq(record.independent & (program.contexts != 0) & (loops.count > program.contexts)), none.eq(loops.count == 0)]
         m.d.comb += [
             crowded.eq(self._instructions[-1] | self._operations[-1]),
-            fetch.jump.eq(jump | ahead), fetch.target.eq(target), fetch.slot.eq(Mux(ahead, self.next_slot, program.slot)),
+            fetch.jump.eq(jump | ahead), fetch.target.eq(target), fetch.resident.eq(Mux(ahead, self.next_resident, program.resident)),
             fetch.hold.eq(primed & ~self.start), fetch.record.ready.eq(pop | jump),
             ahead.eq(self.prepared & ~primed & ~self.start & ((state == _State.IDLE) | (state == _State.DRAIN))),
             loops.look.eq(loop), loops.index.eq(index), loops.independent.eq(record.independent), loops.push_count.eq(count),
