@@ -10,6 +10,8 @@ from amaranth.back import rtlil
 
 from quintet.gateware.cores import open_room
 from quintet.tools.build import bitstream as flow
+from quintet.tools.build import logs
+from quintet.tools.export import verilog as export
 
 
 def refused(ran, code, *words):
@@ -87,7 +89,7 @@ def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, small, tmp_path
     assert ran.err.splitlines()[-1] == "quintet: pim 25f for icesugar cannot be built: Width of operand a must be an integer from 2 to 16, not 18"
     from amaranth.back import verilog as back
     monkeypatch.setattr(back, "convert", refuses)
-    monkeypatch.setattr(flow, "find_tool", lambda name: name)
+    monkeypatch.setattr(export, "find_tool", lambda name: name)
     refused(quintet("verilog", "--core", "pim", "--preset", "sim"), 2, "cannot be built: Width of operand a must be")
     with monkeypatch.context() as patch:
         patch.setattr(rtlil, "convert", refuses)
@@ -99,7 +101,7 @@ def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, small, tmp_path
 
 def test_a_run_of_nextpnr_without_a_report(tmp_path):
     with pytest.raises(flow.BuildError, match="nextpnr wrote no report; see"):
-        flow._figures("ice40", tmp_path, 1, {})
+        logs.figures("ice40", tmp_path, 1, {})
 
 
 def test_a_yosys_that_writes_no_verilog(quintet, monkeypatch):
@@ -108,7 +110,7 @@ def test_a_yosys_that_writes_no_verilog(quintet, monkeypatch):
     def fails(*args, **options):
         raise back.YosysError("ERROR: none\n")
     monkeypatch.setattr(back, "convert", fails)
-    monkeypatch.setattr(flow, "find_tool", lambda name: name)
+    monkeypatch.setattr(export, "find_tool", lambda name: name)
     refused(quintet("verilog", "--core", "opentpu"), 2, "yosys wrote no Verilog: ERROR: none")
 
 
@@ -202,8 +204,8 @@ def test_a_build_is_stopped_at_its_limit_with_its_tools(tmp_path):
 
 
 def test_verilog_to_a_file(quintet, monkeypatch, tmp_path):
-    monkeypatch.setattr(flow, "verilog", lambda board, isa, preset, params: "module top;\nendmodule\n")
-    monkeypatch.setattr(flow, "verilog_core", lambda isa, preset, params, **options: f"module {isa}; // {options}\nendmodule\n")
+    monkeypatch.setattr(export, "verilog", lambda board, isa, preset, params: "module top;\nendmodule\n")
+    monkeypatch.setattr(export, "verilog_core", lambda isa, preset, params, **options: f"module {isa}; // {options}\nendmodule\n")
     assert quintet("verilog", "icebreaker", "opentpu", "-o", tmp_path / "top.v").code == 0
     assert (tmp_path / "top.v").read_text() == "module top;\nendmodule\n"
     assert quintet("verilog", "--core", "opentpu", "--family", "ecp5").out.startswith("module opentpu; // {'family': 'ecp5'")
