@@ -12,7 +12,7 @@ from .compile import build_library
 from .core_top import BareCore, ShellCore
 from .simulation import Simulation, SimulationError
 
-__all__ = ["Behaviour", "CoreBench", "IDEAL"]
+__all__ = ["Behaviour", "CoreBench", "IDEAL", "bench_opener"]
 
 _START, _ABORT, _RESET = 1, 2, 4
 
@@ -269,3 +269,11 @@ class CoreBench(Simulation):
         totals = (ctypes.c_uint64 * 4)()
         self.c.bench_traffic(self.handle, port, totals)
         return tuple(totals)
+
+
+def bench_opener(isa, builds, memory_size):
+    """``open_build(name)``: the bench of a build, compiled once per machine; ``builds``: name -> (preset, overrides, beat bytes, ports)."""
+    def open_build(name):
+        preset, overrides, beat_bytes, ports = builds[name]
+        return CoreBench(isa, preset=preset, overrides=overrides, beat_bytes=beat_bytes, memory_size=memory_size, ports=ports)
+    return open_build

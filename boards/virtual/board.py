@@ -134,7 +134,7 @@ class VirtualBoard:
         top = VirtualTop(soc=soc, baud=baud)
         self.library = build_library(
             top, harness="board.cpp", include=[_CHIPS] if top.part else [], trace=trace is not None, cache=cache,
-            progress=progress, made_from=made_from,
+            progress=progress, made_from=made_from, title=f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for {board.name}",
             defines={"BOARD_SDRAM": int(soc.backing.kind == "SDRAM"), "BOARD_WIRE": int(baud is not None),
                      "BOARD_SRAM": int(soc.backing.kind == "SRAM")})
         self.simulation = BoardSimulation(self.library)

@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...gateware.isa.parameters import elaborating
 from .cache import BuildCache
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .sources import settle
@@ -163,7 +164,7 @@ def _read_library(folder, fresh):
 
 
 def build_library(top, *, harness="generic.cpp", ports=None, defines=None, include=(), trace=False, cache=None,
-                  progress=None, made_from=None):
+                  progress=None, made_from=None, title="the design"):
     """Compile ``top`` together with a harness.
 
     Parameters
@@ -178,10 +179,13 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
     progress : callable(str), told before each step that is not in the cache
     made_from : callable giving a text that names all that ``top`` is made from, or ``None`` where that is not known
         (:func:`~.sources.made_from`). A design of the same text is not elaborated again
+    title : str, what messages call it
 
     Raises
     ------
     ToolMissing, CompileError
+    ParameterError
+        It is refused in its elaboration.
     """
     cache = cache if isinstance(cache, BuildCache) else BuildCache(cache)
     say = progress or (lambda text: None)
@@ -203,7 +207,8 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
     else:
         from amaranth.back import rtlil
         # Without source locations the text, and so the cache's key, is the same wherever the package lies.
-        text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
+        with elaborating(title):
+            text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
     say("compiling gateware to C++")
     generated, runtime = _generate(text, trace, cache)
     key = "lib-" + digest(generated.name, compiler.identity, *flags, *(x for pair in sources.items() for x in pair))

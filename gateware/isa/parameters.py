@@ -3,10 +3,11 @@
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FPGAS", "Parameter", "ParameterError", "ParameterSpace", "Preset", "params_hash"]
+__all__ = ["FPGAS", "Parameter", "ParameterError", "ParameterSpace", "Preset", "elaborating", "params_hash"]
 
 #: FPGA codes of preset names; a board falls back along the chain of its family to the next smaller one.
 FPGAS = {"85f": "45f", "45f": "25f", "25f": None, "hx8k": "up5k", "up5k": None, "sim": None}
@@ -14,6 +15,17 @@ FPGAS = {"85f": "45f", "45f": "25f", "25f": None, "hx8k": "up5k", "up5k": None, 
 
 class ParameterError(ValueError):
     """A parameter or preset that does not exist, or a value out of range; the message names it."""
+
+
+@contextmanager
+def elaborating(what):
+    """What parts of the design ``what`` refuse only when they are elaborated, as a multiplier's widths, is told as a wrong size is."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except ValueError as error:
+        raise ParameterError(f"{what} cannot be built: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layouts of instruction words for the decoders, made of the ISA's table."""
-from amaranth import unsigned
+from amaranth import Cat, Const, Value, unsigned
 from amaranth.lib import data
 
 from ..isa.operands import Signed
@@ -55,5 +55,6 @@ def instruction_layout(isa, mnemonic):
 
 
 def fields_of(isa, mnemonic, word):
-    """View of ``word`` with the fields of one instruction (:func:`instruction_layout`)."""
-    return data.View(instruction_layout(isa, mnemonic), word)
+    """View of ``word`` with the fields of one instruction (:func:`instruction_layout`). Of a word without its upper part the fields there are 0."""
+    word = Value.cast(word)
+    return data.View(instruction_layout(isa, mnemonic), word if len(word) == isa.bits else Cat(word, Const(0, isa.bits - len(word))))

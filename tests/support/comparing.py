@@ -3,12 +3,15 @@
 
 A *case* has ``name``, ``params``, ``memory`` (the image), ``registers``; what its words are is the ISA's affair.
 """
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from quintet.tools.measure.case import registers_of
 
 __all__ = ["aborted_run", "bench_fixture", "class_problems", "compare_run", "failing_run", "first_difference", "registers_of",
-           "run_differently", "shared_bench", "word_index"]
+           "run_differently", "shared_bench", "with_words", "word_index"]
 
 _open = {}
 
@@ -103,6 +106,14 @@ def failing_run(bench, case, address, write, behaviour, seed, limit):
         return bench.run(registers_of(case), limit)
     finally:
         bench.clear_injections()
+
+
+def with_words(isa, case, words):
+    """``case`` with other words of ``isa`` in place of its own, as long as those or shorter."""
+    memory, at = case.memory.copy(), case.registers["program_address"]
+    data = np.frombuffer(isa.store(words), np.uint8)
+    memory[at:at + data.size] = data
+    return replace(case, words=list(words), memory=memory, registers={**case.registers, "program_length": data.size})
 
 
 def word_index(case, pc, word, size, problems):

@@ -6,9 +6,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from amaranth.back import rtlil
 
 from quintet.gateware.cores import open_room
 from quintet.tools.build import bitstream as flow
+from quintet.tools.build import logs
+from quintet.tools.export import verilog as export
 
 
 def refused(ran, code, *words):
@@ -73,7 +76,7 @@ def test_a_folder_that_cannot_be_written(quintet, tmp_path, monkeypatch):
     refused(quintet("matrix", "--board", "icebreaker", "-o", tmp_path / "new"), 2, f"cannot write {tmp_path / 'new'}: Permission denied")
 
 
-def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, tmp_path, monkeypatch):
+def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, small, tmp_path, monkeypatch):
     """PIM's elements of an ECP5's preset are wider than an iCE40's multipliers."""
     def refuses(*args, **options):
         raise ValueError("Width of operand a must be an integer from 2 to 16, not 18")
@@ -86,13 +89,19 @@ def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, tmp_path, monke
     assert ran.err.splitlines()[-1] == "quintet: pim 25f for icesugar cannot be built: Width of operand a must be an integer from 2 to 16, not 18"
     from amaranth.back import verilog as back
     monkeypatch.setattr(back, "convert", refuses)
-    monkeypatch.setattr(flow, "find_tool", lambda name: name)
+    monkeypatch.setattr(export, "find_tool", lambda name: name)
     refused(quintet("verilog", "--core", "pim", "--preset", "sim"), 2, "cannot be built: Width of operand a must be")
+    with monkeypatch.context() as patch:
+        patch.setattr(rtlil, "convert", refuses)
+        patch.setenv("QUINTET_CACHE", str(tmp_path / "cache"))
+        target = "sim:icebreaker/opentpu?norm_reset=9"
+        for command in (("run", small, "--on", target), ("verify", small, "--on", target), ("serve", target)):
+            refused(quintet(*command), 2, "opentpu up5k-4x4 for icebreaker cannot be built: Width of operand a must be an integer from 2 to 16, not 18")
 
 
 def test_a_run_of_nextpnr_without_a_report(tmp_path):
     with pytest.raises(flow.BuildError, match="nextpnr wrote no report; see"):
-        flow._figures("ice40", tmp_path, 1, {})
+        logs.figures("ice40", tmp_path, 1, {})
 
 
 def test_a_yosys_that_writes_no_verilog(quintet, monkeypatch):
@@ -101,7 +110,7 @@ def test_a_yosys_that_writes_no_verilog(quintet, monkeypatch):
     def fails(*args, **options):
         raise back.YosysError("ERROR: none\n")
     monkeypatch.setattr(back, "convert", fails)
-    monkeypatch.setattr(flow, "find_tool", lambda name: name)
+    monkeypatch.setattr(export, "find_tool", lambda name: name)
     refused(quintet("verilog", "--core", "opentpu"), 2, "yosys wrote no Verilog: ERROR: none")
 
 
@@ -203,8 +212,8 @@ def test_a_build_is_stopped_at_its_limit_with_its_tools(tmp_path):
 
 
 def test_verilog_to_a_file(quintet, monkeypatch, tmp_path):
-    monkeypatch.setattr(flow, "verilog", lambda board, isa, preset, params: "module top;\nendmodule\n")
-    monkeypatch.setattr(flow, "verilog_core", lambda isa, preset, params, **options: f"module {isa}; // {options}\nendmodule\n")
+    monkeypatch.setattr(export, "verilog", lambda board, isa, preset, params: "module top;\nendmodule\n")
+    monkeypatch.setattr(export, "verilog_core", lambda isa, preset, params, **options: f"module {isa}; // {options}\nendmodule\n")
     assert quintet("verilog", "icebreaker", "opentpu", "-o", tmp_path / "top.v").code == 0
     assert (tmp_path / "top.v").read_text() == "module top;\nendmodule\n"
     assert quintet("verilog", "--core", "opentpu", "--family", "ecp5").out.startswith("module opentpu; // {'family': 'ecp5'")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from quintet.gateware import verilog
-from quintet.tools.build.bitstream import verilog_core
+from quintet.tools.export.verilog import verilog_core
 from quintet.tools.export.verilog_ports import port_comment
 
 ROOT = Path(__file__).resolve().parents[2]

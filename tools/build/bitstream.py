@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bitstreams and Verilog: what `quintet build` and `quintet verilog` do."""
+"""Bitstreams: what `quintet build` does."""
 import json
 import os
 import re
 import signal
 import subprocess
-import textwrap
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import QuintetError
-from .crossings import crossings
+from ...gateware.isa.parameters import elaborating
+from . import logs
+from .logs import TOP, BuildError, NoRoomError
 from .mapping import FILES, mapped, steps
 from .toolchain import find_tool, tool_environment
 
-__all__ = ["BuildError", "NoRoomError", "build", "synthesise", "verilog", "verilog_core"]
-
-#: Name of the top module and of all files of a build.
-TOP = "top"
+__all__ = ["BuildError", "NoRoomError", "build", "synthesise"]
 
 # A higher timing weight of the placer gains some percent.
 _NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
@@ -26,50 +22,12 @@ _NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
 _SYNTH = {"ecp5": "", "ice40": ""}
 # Memories of that name are never read and written at one address in one cycle: yosys need not add logic for that case.
 _AFTER_READ = r"setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:MEMID=*_disjoint %i"
-#: What a person calls what the report counts.
-TITLES = {"luts": "logic cells", "ffs": "flip-flops", "dsps": "DSPs", "brams": "block RAMs", "sprams": "single-port RAMs"}
-# Cells that the report counts, by nextpnr's names.
-_CELLS = {"ecp5": {"luts": "TRELLIS_COMB", "ffs": "TRELLIS_FF", "dsps": "MULT18X18D", "brams": "DP16KD"},
-          "ice40": {"luts": "ICESTORM_LC", "dsps": "ICESTORM_DSP", "brams": "ICESTORM_RAM", "sprams": "ICESTORM_SPRAM"}}
-
-
-class BuildError(QuintetError):
-    """A tool failed; the message is its last word."""
-
-
-class NoRoomError(BuildError):
-    """The FPGA is too small; the message says what is needed of what there is.
-
-    Attributes
-    ----------
-    report : dict
-        ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family has, as needed; ``available``, the same of the FPGA.
-    """
-    def __init__(self, figures):
-        self.report = figures
-        lacks = [f"{figures[name]:,} of {there:,} {TITLES[name]}" for name, there in figures["available"].items()
-                 if there and figures[name] > there]
-        super().__init__(f"does not fit: needs {', '.join(lacks)}")
-
-
 def _platform(board):
     class Platform(board.platform_class()):
         # Programmers are `quintet flash`'s affair, and the tools are found by us.
         required_tools = ()
 
     return Platform()
-
-
-@contextmanager
-def _elaborated(what):
-    """What parts of a design refuse only when they are elaborated, as a multiplier's widths, is told as a wrong size is."""
-    from ...gateware.isa.parameters import ParameterError
-    try:
-        yield
-    except ParameterError:
-        raise
-    except ValueError as error:
-        raise ParameterError(f"{what} cannot be built: {error}") from None
 
 
 def _prepare(board, room, preset, params, freq, link=None):
@@ -140,7 +98,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     soc, top = _prepare(board, room, preset, params, freq, link)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
-    with _elaborated(f"{isa or 'a SoC'} {soc.preset or 'without a core'} for {board.name}"):
+    with elaborating(f"{isa or 'a SoC'} {soc.preset or 'without a core'} for {board.name}"):
         plan = _platform(board).prepare(
             top, TOP, do_build=False, **_mapped_scripts(_engine(soc), board, soc.params), synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
             nextpnr_opts=f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
@@ -158,7 +116,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     try:
         _run_script(plan.script, folder, environment, limit)
     except BuildError:
-        needed = _needed(board.family, folder)
+        needed = logs.needed(board.family, folder)
         if needed is None:
             raise
         _write_report(folder, {**who, **needed, "seconds": round(time.monotonic() - started, 1)})
@@ -168,7 +126,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
     report = {**who,
               "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3), "clock_real_mhz": round(soc.clock_hz / 1e6, 6),
-              **({} if soc.clocking.sdram is None else {"sdram": soc.clocking.sdram.report}), **_figures(board.family, folder, soc.clock_hz, domains),
+              **({} if soc.clocking.sdram is None else {"sdram": soc.clocking.sdram.report}), **logs.figures(board.family, folder, soc.clock_hz, domains),
               "seconds": round(time.monotonic() - started, 1),
               "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}
     if not Path(report["bitstream"]).is_file():
@@ -232,100 +190,9 @@ def _run_script(name, folder, environment, limit=None):
             process.kill()
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
-            raise BuildError(f"the build was stopped after {limit / 60:g} minutes{_overused(folder)} (see {folder})") from None
+            raise BuildError(f"the build was stopped after {limit / 60:g} minutes{logs.overused(folder)} (see {folder})") from None
     if code:
-        raise BuildError(f"the build failed: {_last_word(folder)} (see {log})")
-
-
-def _overused(folder):
-    """How far routing had come, by the last turn in nextpnr's log."""
-    log = folder / f"{TOP}.tim"
-    found = re.findall(r"iter=(\d+) wires=\d+ overused=(\d+)", log.read_text(errors="replace")) if log.is_file() else ()
-    return f"; after {int(found[-1][0]):,} turns of routing {int(found[-1][1]):,} wires were overused" if found else ""
-
-
-def _last_word(folder):
-    """The last error line of the newest log that has any."""
-    logs = [p for p in (folder / f"{TOP}.tim", folder / f"{TOP}.rpt", folder / "build.log") if p.is_file()]
-    for log in sorted(logs, key=lambda p: p.stat().st_mtime, reverse=True):
-        lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if "ERROR" in line]
-        if lines:
-            return lines[-1]
-    return "the tools did not say why"
-
-
-def _needed(family, folder):
-    """What the netlist needs of what the FPGA has, by the packer's last word, if that is more than there is."""
-    log = folder / f"{TOP}.tim"
-    text = log.read_text(errors="replace") if log.is_file() else ""
-    used = {name: (int(needs), int(has)) for name, needs, has in re.findall(r"Info:\s+(\w+):\s+(\d+)/\s*(\d+)", text)}
-    found = {name: used.get(cell, (0, 0)) for name, cell in _CELLS[family].items()}
-    if family == "ice40":
-        found["ffs"] = _ice40_flip_flops(text), 0
-    if all(needs <= has for name, (needs, has) in found.items() if has):
-        return None
-    return {**{name: needs for name, (needs, _) in found.items()}, "available": {name: has for name, (_, has) in found.items()}}
-
-
-def _ice40_flip_flops(log):
-    """A logic cell is a LUT and a flip-flop; nextpnr's packer says how many hold a flip-flop."""
-    return sum(int(n) for n in re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log))
-
-
-def _clocks(log):
-    """Clock -> (asked, reached) in MHz: nextpnr's last word on each, after routing."""
-    found = {}
-    for name, reached, asked in re.findall(
-            r"Max frequency for clock\s+'([^']+)':\s+([\d.]+) MHz \((?:PASS|FAIL) at ([\d.]+) MHz\)", log):
-        found[name] = {"asked_mhz": float(asked), "reached_mhz": float(reached)}
-    return found
-
-
-def _critical_path(paths):
-    """The longest path between registers: its ends, and nanoseconds of logic and of routing."""
-    inner = [p for p in paths if p["from"].startswith("posedge") and p["to"].startswith("posedge")]
-    if not inner:
-        return None
-    steps = max(inner, key=lambda p: sum(step["delay"] for step in p["path"]))["path"]
-    routing = sum(step["delay"] for step in steps if step["type"] == "routing")
-    return {"from": steps[0]["from"]["cell"], "to": steps[-1]["to"]["cell"], "routing_ns": round(routing, 2),
-            "logic_ns": round(sum(step["delay"] for step in steps) - routing, 2)}
-
-
-def _names(clocks, ours):
-    """Clock net -> our name for it. The netlist names a clock after any of the modules that it reaches: ours are told by the
-    frequency asked for (of several the slowest, since the memory chip's, of the main clock's frequency, reaches little)."""
-    names, rest = {}, dict(clocks)
-    for name, hz in ours.items():
-        if rest:
-            found = min(rest, key=lambda n: (round(abs(rest[n]["asked_mhz"] - hz / 1e6) / (hz / 1e6), 2), rest[n]["reached_mhz"]))
-            names[found] = name
-            del rest[found]
-    return {**names, **{net: net.removeprefix("$glbnet$") for net in rest}}
-
-
-def _figures(family, folder, clock_hz, domains):
-    try:
-        report = json.loads((folder / f"{TOP}.report.json").read_text())
-    except (OSError, ValueError):
-        raise BuildError(f"nextpnr wrote no report; see {folder}") from None
-    used = report["utilization"]
-    log = (folder / f"{TOP}.tim").read_text(errors="replace")
-    clocks = _clocks(log)
-    if not clocks:
-        raise BuildError(f"nextpnr reported no clock; see {folder / f'{TOP}.tim'}")
-    names = _names(clocks, {"main": clock_hz, **domains})
-    clocks = {name: clocks[net] for net, name in names.items()}
-    main = clocks["main"]
-    figures = {name: used.get(cell, {}).get("used", 0) for name, cell in _CELLS[family].items()}
-    available = {name: used.get(cell, {}).get("available", 0) for name, cell in _CELLS[family].items()}
-    if family == "ice40":
-        figures["ffs"] = _ice40_flip_flops(log)
-    return {"clock_reached_mhz": main["reached_mhz"], "clock_met": main["reached_mhz"] >= clock_hz / 1e6 and all(
-                clocks[name]["reached_mhz"] >= clocks[name]["asked_mhz"] for name in domains),
-            "clocks": clocks, "crossings": crossings(log, {net.removeprefix("$glbnet$"): name for net, name in names.items()}), "critical_path": _critical_path(report["critical_paths"]),
-            **{name: figures.get(name, 0) for name in ("luts", "ffs", "dsps", "brams")},
-            **{name: value for name, value in figures.items() if name == "sprams"}, "available": available}
+        raise BuildError(f"the build failed: {logs.last_word(folder)} (see {log})")
 
 
 def synthesise(component, family, dir, name=TOP, options=""):
@@ -364,71 +231,3 @@ def _tool(folder, command):
         lines = [line for line in done.stdout.splitlines() if "ERROR" in line] or done.stdout.splitlines()
         raise BuildError(f"{Path(command[0]).name} failed: {lines[-1].strip() if lines else 'it printed nothing'}")
     return done.stdout
-
-
-def _convert(component, name, about=(), domain=None):
-    from amaranth.back.verilog import YosysError
-
-    from ...gateware.verilog import convert
-    from ..export.verilog_ports import port_comment
-    try:
-        with _elaborated(name):
-            text = convert(component, name=name, yosys=find_tool("yosys"))
-    except YosysError as error:
-        raise BuildError(f"yosys wrote no Verilog: {str(error).strip() or 'it did not say why'}") from None
-    return f"{port_comment(component, name, about, domain)}\n{text}"
-
-
-def verilog(board, isa=None, preset=None, params=None, freq=None):
-    """Verilog of a board's SoC, without pads: byte streams of the link, pins of the memory, state of the core.
-
-    Arguments as of :func:`build`. The text is the same for the same sources and arguments.
-    """
-    from ...boards import open_board
-    from ...gateware.cores import open_room
-    board = open_board(board)
-    hz = None if freq is None else round(freq * 1e6)
-    soc = board.make_soc(room=open_room(isa) if isa else None, preset=preset, params=params, clock_hz=hz)
-    return _convert(soc, f"quintet_{board.name}_{isa or 'soc'}".replace("-", "_"),
-                    [f"SoC of {board.title}, {soc.clock_hz / 1e6:g} MHz, {soc.preset or 'no core'}", *_settings(soc.params)], soc.domain)
-
-
-def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, memory_size=1 << 25):
-    """Verilog of a core alone: Wishbone register block, memory port, interrupt (docs/contracts.md, sections 2 and 3).
-
-    Parameters
-    ----------
-    isa, preset, params
-        As of :func:`build`; without ``preset`` the ISA's default one.
-    family : "ecp5", "ice40" or None
-        ``None``: portable, without any vendor's cells.
-    beat_bytes, memory_size : int
-        Of the memory that the core will see.
-
-    Raises
-    ------
-    ParameterError
-        No such preset or size, or the core cannot have these sizes with that memory and those cells.
-    BuildError
-        yosys failed.
-    """
-    from ...gateware.cores import open_room
-    from ...gateware.isa.parameters import ParameterError
-    from ...gateware.shell.core import CoreShell
-    room = open_room(isa)
-    values = room.params.SPACE.resolve(preset, params)
-    preset = preset or room.params.SPACE.default_preset
-    try:
-        core = CoreShell(room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
-    except ValueError as error:
-        # Sizes that the core has, and not with this memory or these cells.
-        raise ParameterError(f"{isa} {preset} cannot be built with beats of {beat_bytes} bytes, {memory_size:,} bytes of memory and "
-                             f"{family or 'portable'} cells: {error}") from None
-    return _convert(core, f"quintet_{isa}", [f"{room.isa.ISA.title} core, preset {preset}, beats of "
-                                             f"{beat_bytes} bytes, {memory_size:,} bytes of memory", *_settings(values)], core.domain)
-
-
-def _settings(params):
-    """Parameters as lines of a comment."""
-    words = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in params.items()]
-    return textwrap.wrap(" ".join(words), 110)

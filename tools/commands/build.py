@@ -53,7 +53,7 @@ def run(args, console):
 
 
 def _show(report, console):
-    from ..build.bitstream import TITLES
+    from ..build.logs import TITLES
     console.table(("clock", ">asked, MHz", ">reached, MHz", ""),
                   [(name, f"{c['asked_mhz']:.2f}", f"{c['reached_mhz']:.2f}",
                     "" if c["reached_mhz"] >= c["asked_mhz"] else "NOT REACHED") for name, c in report["clocks"].items()])

@@ -38,7 +38,7 @@ def run(args, console):
     memory_size = _bytes("32M" if args.memory_size is None else args.memory_size)
     from ...boards import open_board
     from ...gateware.cores import open_room
-    from ..build import bitstream as build
+    from ..export.verilog import verilog, verilog_core
     room = open_room(args.core or args.isa)
     if args.core:
         preset = args.preset or room.params.SPACE.default_preset
@@ -46,15 +46,14 @@ def run(args, console):
         bench = _bench(args, room, preset, given, params, memory_size) if args.bench else None
         with console.progress() as progress:
             progress(f"elaborate and convert {room.name}")
-            text = build.verilog_core(room.name, preset, given, family=args.family, beat_bytes=args.beat_bytes or 4,
-                                      memory_size=memory_size)
+            text = verilog_core(room.name, preset, given, family=args.family, beat_bytes=args.beat_bytes or 4, memory_size=memory_size)
     else:
         board = open_board(args.board)
         preset = args.preset or board.preset_for(room)
         room.params.SPACE.resolve(preset, given)
         with console.progress() as progress:
             progress(f"elaborate and convert {board.name} with {room.name}")
-            text = build.verilog(board.name, room.name, preset, given)
+            text = verilog(board.name, room.name, preset, given)
     if args.out:
         write_output(args.out, text.encode())
         if args.bench:

@@ -1,7 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Case: a program with registers and a memory image, for gateware and golden model alike, whatever the ISA."""
+from dataclasses import dataclass, field
 
-__all__ = ["registers_of"]
+import numpy as np
+
+__all__ = ["Case", "registers_of"]
+
+
+@dataclass
+class Case:
+    """A program and everything around it.
+
+    Attributes
+    ----------
+    name : str
+    params : dict of build parameters
+    words : list of the program's words
+    registers : dict, what ``Model.run`` takes
+    memory : uint8 image from address 0, program included; its size is a multiple of 64 and is the main memory's
+    fault : name of the fault that the program raises, or ``None``
+    cycles : estimate of the cycles on a core with these parameters
+    """
+    name: str
+    params: dict
+    words: list
+    registers: dict
+    memory: np.ndarray
+    fault: str | None = None
+    cycles: int = 0
+    notes: dict = field(default_factory=dict)
 
 
 def registers_of(case):

@@ -1,37 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program for IMAGine with everything around it: registers and memory."""
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from ....gateware.cores.imagine.isa import ISA
 from ....gateware.cores.imagine.model import cycles
+from ....tools.measure.case import Case
 
 __all__ = ["Case", "case_of"]
-
-
-@dataclass
-class Case:
-    """A program and everything around it.
-
-    Attributes
-    ----------
-    name : str
-    params : dict of build parameters
-    words : list of int
-    registers : dict, what ``Model.run`` takes
-    memory : uint8 image from address 0, program included; its size is a multiple of 64 and is the main memory's
-    fault : name of the fault that the program raises, or ``None``
-    cycles : estimate of the array cycles
-    """
-    name: str
-    params: dict
-    words: list
-    registers: dict
-    memory: np.ndarray
-    fault: str | None = None
-    cycles: int = 0
-    notes: dict = field(default_factory=dict)
 
 
 def case_of(name, params, words, *, program=0x400, gap=64, size=None, fault=None, registers=()):

@@ -2,36 +2,26 @@
 """Program for OpenTPU with everything around it: registers, memory, expected results."""
 from dataclasses import dataclass, field
 
-import numpy as np
+from ....tools.measure.case import Case as BaseCase
 
 __all__ = ["Case", "align"]
 
 
 @dataclass
-class Case:
-    """A program and everything around it.
+class Case(BaseCase):
+    """A program and everything around it; ``words`` are :class:`~..program.Word`.
 
     Attributes
     ----------
-    name : str
-    params : dict of build parameters
     program : bytes, as they lie at ``registers["program_address"]``
-    registers : dict, what ``Model.run`` takes
-    memory : uint8 image from address 0, program included; its size is a multiple of 64 and is the main memory's
     ranges : list of (address, size): bytes that must be equal after the run (all others must be untouched)
-    words : list of Word
     expected : address -> int8 array, results computed without the model; empty where there are none
     t_a : array time of section 10.1, cycles
     traffic : bytes of the program's meaning: T_m = traffic / (bytes a cycle)
     bound : cycles required, or ``None``; ``kind`` the memory it holds for (``"ideal"``, ``"sdram16"``, ``"any"``)
     """
-    name: str
-    params: dict
-    program: bytes
-    registers: dict
-    memory: np.ndarray
-    ranges: list
-    words: list = field(default_factory=list)
+    program: bytes = b""
+    ranges: list = field(default_factory=list)
     expected: dict = field(default_factory=dict)
     t_a: int = 0
     traffic: int = 0

@@ -53,7 +53,7 @@ def _place(name, params, program, vectors, tiles, results, **more):
     registers = {"program_address": 0, "program_length": len(data), "hostmem_base": host, "hostmem_limit": limit,
                  "weights_base": weights, "weights_limit": weights + tiles.size}
     traffic = sum({1: n * w.count, 6: n * w.count, 2: n * n}.get(w.opcode, 0) + 14 for w in program.words)
-    return Case(name, params, data, registers, memory, [(host, limit - host)], words=program.words, traffic=traffic,
+    return Case(name, params, program.words, registers, memory, program=data, ranges=[(host, limit - host)], traffic=traffic,
                 t_a=array_time(program.words, n), **more)
 
 
@@ -195,7 +195,7 @@ def _small(name):
     registers = {"program_address": 0x1000, "program_length": len(data), "hostmem_base": 0x2000,
                  "hostmem_limit": 0x2040, "weights_base": 0x3000, "weights_limit": 0x3020}
     expected = np.frombuffer(bytes.fromhex(SMALL_Y), np.int8).reshape(6, 4)
-    return Case(name, params, data, registers, memory, [(0x2000, 0x40)], words=program.words,
+    return Case(name, params, program.words, registers, memory, program=data, ranges=[(0x2000, 0x40)],
                 expected={0x2010: expected}, t_a=array_time(program.words, 4), traffic=212 + 24, bound=200, kind="ideal")
 
 

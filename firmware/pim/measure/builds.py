@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds of PIM that are compared with the golden model; compiled once per machine."""
-from ....boards.virtual.bench import CoreBench
+from ....boards.virtual.bench import bench_opener
 
 __all__ = ["BUILDS", "MEMORY", "open_build"]
 
@@ -20,8 +20,4 @@ BUILDS = {
     "hx8k": ("hx8k", {}, 2, "bare"),
 }
 
-
-def open_build(name):
-    """The bench of a build."""
-    preset, overrides, beat, ports = BUILDS[name]
-    return CoreBench("pim", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
+open_build = bench_opener("pim", BUILDS, MEMORY)

@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program image for PIM with everything around it: registers and memory; what the golden model makes of it."""
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ....gateware.cores.pim.image.codes import code_of
 from ....gateware.cores.pim.image.image import Image
 from ....gateware.cores.pim.model.model import Model
+from ....tools.measure.case import Case as BaseCase
 from ....tools.measure.case import registers_of
 
 __all__ = ["Case", "make_case", "run_model"]
 
 
 @dataclass
-class Case:
+class Case(BaseCase):
     """A run: ``image`` lies in ``memory`` at ``registers["program_address"]``; ``words`` are pairs (core, word)."""
-    name: str
-    params: dict
-    image: Image
-    memory: np.ndarray
-    registers: dict
-    words: list
-    cycles: int = 0
-    notes: dict = field(default_factory=dict)
+    image: Image = None
 
 
 def make_case(name, params, image, words, memory, at, registers=None, *, cycles=0, patch=(), **notes):
@@ -38,7 +32,7 @@ def make_case(name, params, image, words, memory, at, registers=None, *, cycles=
     memory = memory.copy()
     memory[at:at + len(data)] = np.frombuffer(bytes(data), np.uint8)
     registers = {"program_address": at, "program_length": len(data), **(registers or {})}
-    return Case(name, params, image, memory, registers, list(words), cycles, notes)
+    return Case(name, params, list(words), registers, memory, cycles=cycles, notes=notes, image=image)
 
 
 def run_model(case, **more):

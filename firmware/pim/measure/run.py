@@ -193,7 +193,7 @@ def digits_case(network, cores, images, *, mode="packed"):
     memory[:len(data)] = np.frombuffer(data, np.uint8)
     values = digits.inputs(network, images).view(np.uint8).ravel()
     memory[compiled.inputs:compiled.inputs + values.size] = values
-    return Case(f"{network} on {cores}", PARAMS, compiled.image, memory, {"program_address": 0, "program_length": len(data)}, [])
+    return Case(f"{network} on {cores}", PARAMS, [], {"program_address": 0, "program_length": len(data)}, memory, image=compiled.image)
 
 
 def digits_rows(choice):

@@ -7,10 +7,10 @@ detail by its bits alone is the low word of that form, the wide mark of packed c
 from ...isa.operands import Either, Modulo, Number, Prefixed, Signed
 from ...isa.registers import Counter, Fault, Register
 from ...isa.table import Field, Instruction, Isa, Macro, Part, Rule, Syntax
-from .operands import Select
+from .operands import SELECTS, Select
 from .storage import STORAGES
 
-__all__ = ["EVENTS", "EVENT_MOST", "ISA", "KINDS", "LENGTH_MOST", "MACHINE", "REGISTERS_PER_CORE", "TWO_SOURCES", "kind_of"]
+__all__ = ["EVENTS", "EVENT_MOST", "ISA", "KINDS", "LENGTH_MOST", "MACHINE", "REGISTERS_PER_CORE", "SELECTED", "TWO_SOURCES", "kind_of", "offset_bits"]
 
 #: Registers of a core, event registers of a core, highest value of one, most elements or bytes of an instruction.
 REGISTERS_PER_CORE, EVENTS, EVENT_MOST, LENGTH_MOST = 32, 32, 1023, 2047
@@ -20,7 +20,8 @@ MACHINE = 0xFFFF
 _REG = Prefixed("$")
 
 
-# Fields. Roles of registers that hold an address: "destination", "source", "second source" in local memory, and "global".
+# Fields. Roles of registers that hold an address: "destination", "source", "second source" in local memory, and "global"; of an offset that
+# always applies: "offset of" one of these.
 
 def _reg(name, lo, doc, role=""):
     return Field(name, lo + 4, lo, form=_REG, role=role, doc=doc)
@@ -51,16 +52,20 @@ _CORE = Field("core", 20, 11, doc="the other core")
 _EVENT = Field("event", 10, 6, doc="event register")
 
 
-def _value(doc):
-    return Field("offset_value", 63, 35, coding=Signed(), default=0, doc=doc)
+#: Letter of an offset -> the register it stands for, in the order of its bits.
+_LETTERS = dict(zip(SELECTS, ("rd", "rs1", "rs2"), strict=True))
 
 
-def _offset(letters, unit="elements", doc="which operands the offset applies to"):
-    """The two fields of an offset; ``letters``: the operands it may apply to."""
+def _value(doc, of=""):
+    return Field("offset_value", 63, 35, coding=Signed(), default=0, role=of and f"offset of {of}", doc=doc)
+
+
+def _offset(letters, unit="elements", ignored=""):
+    """The two fields of an offset; ``letters``: the operands it may apply to; ``ignored``: that it may name all the same."""
     hi = 34 if "2" in letters else 33
     return (_value(f"offset, in {unit}"),
-            Field("offset_select", hi, 32, form=Select(letters), default=0, doc=f"{doc}: bit 0 rd, 1 rs1"
-                  + (", 2 rs2" if hi == 34 else "")))
+            Field("offset_select", hi, 32, form=Select(letters, ignored), default=0, doc="which operands the offset applies to"
+                  + (f" (that of {_LETTERS[ignored]} is ignored)" if ignored else "") + ": bit 0 rd, 1 rs1" + (", 2 rs2" if hi == 34 else "")))
 
 
 _AT = "<, @{offset_value}:{offset_select}>"
@@ -99,9 +104,9 @@ def _scalar_immediate(mnemonic, opcode, sign):
     return Instruction(mnemonic, opcode, (_rd("result"), _rs1("operand"), _IMM), doc=f"rd = rs1 {sign} imm, modulo 2^32.")
 
 
-def _vector2(mnemonic, opcode, doc, aliases=(), select="which operands the offset applies to"):
+def _vector2(mnemonic, opcode, doc, aliases=(), ignored=""):
     fields = (_TO, _rs1("address of the first source", "source"), _rs2("address of the second source", "second source"),
-              _LEN, *_offset("d12", doc=select))
+              _LEN, *_offset("d12", ignored=ignored))
     return Instruction(mnemonic, opcode, fields, "{rd}, {rs1}, {rs2}, {len}" + _AT, aliases=aliases, doc=doc)
 
 
@@ -112,7 +117,7 @@ def _vector1(mnemonic, opcode, doc, rules=()):
 
 def _bound(mnemonic, opcode, doc):
     fields = (_TO, _FROM, _rs2("the bound itself, signed"), _LEN,
-              *_offset("d12", doc="which operands the offset applies to (that of rs2 is ignored)"))
+              *_offset("d12", ignored="2"))
     return Instruction(mnemonic, opcode, fields, "{rd}, {rs1}, {rs2}, {len}" + _AT, doc=doc)
 
 
@@ -125,7 +130,7 @@ def _move(mnemonic, opcode, rd, rs1, doc, rules=()):
 INSTRUCTIONS = (
     Instruction("nop", 0, doc="Does nothing."),
     Instruction("sldi", 1, (_rd("result"), _IMM), doc="rd = imm."),
-    Instruction("sld", 2, (_rd("result"), _rs1(*_GLOBAL), _value("offset in bytes")), "{rd}, {rs1}" + _PLAIN,
+    Instruction("sld", 2, (_rd("result"), _rs1(*_GLOBAL), _value("offset in bytes", "global")), "{rd}, {rs1}" + _PLAIN,
                 rules=(_even("rs1"),), doc="rd = the four bytes at that global address."),
     _scalar("sadd", 3, "+"), _scalar("ssub", 4, "-"), _scalar("smul", 5, "*"),
     _scalar_immediate("saddi", 6, "+"), _scalar_immediate("smuli", 7, "*"),
@@ -138,12 +143,11 @@ INSTRUCTIONS = (
     _vector2("vvadd", 10, "Saturated sum, element by element."),
     _vector2("vvsub", 11, "Saturated difference, element by element.", ("vvsb",)),
     _vector2("vvmul", 12, "Saturated product, element by element."),
-    _vector2("vvdmul", 13, "Inner product: one element, saturated.", ("vvdml",),
-             "which operands the offset applies to (that of rd is ignored)"),
+    _vector2("vvdmul", 13, "Inner product: one element, saturated.", ("vvdml",), ignored="d"),
     _vector2("vvmax", 14, "The larger, element by element."),
     _vector2("vvsll", 15, "First source shifted left by the second, wrapping."),
     _vector2("vvsra", 16, "First source shifted right by the second, arithmetic, saturated."),
-    Instruction("vavg", 17, (_TO, _FROM, _rs2("stride, in elements, signed"), _LEN, _value("offset of the source, in elements")),
+    Instruction("vavg", 17, (_TO, _FROM, _rs2("stride, in elements, signed"), _LEN, _value("offset of the source, in elements", "source")),
                 "{rd}, {rs1}, {rs2}, {len}" + _PLAIN, doc="Mean of elements a stride apart: one element, rounded, saturated."),
     _vector1("vrelu", 18, "The larger of element and 0."),
     _vector1("vtanh", 19, "Hyperbolic tangent, fixed point.", (_activation(19),)),
@@ -154,12 +158,12 @@ INSTRUCTIONS = (
     _move("ld", 25, ("local address", "destination"), _GLOBAL, "Global memory to local memory.", (_even("rs1"),)),
     _move("st", 26, _GLOBAL, ("local address", "source"), "Local memory to global memory.", (_even("rd"),)),
     Instruction("lldi", 27, (_rd("local address", "destination"), Field("imm", 18, 11, coding=Either(), doc="byte"), _SIZE,
-                             _value("offset in bytes")), "{rd}, {imm}, {size}" + _PLAIN, aliases=("ldi",),
+                             _value("offset in bytes", "destination")), "{rd}, {imm}, {size}" + _PLAIN, aliases=("ldi",),
                 doc="Fills local memory with a byte."),
     _move("lmv", 28, ("local address of the result", "destination"), ("local address of the source", "source"), "Moves bytes within local memory."),
-    Instruction("send", 29, (_reg("rs1", 6, "local address", "source"), _CORE, _SIZE, _value("offset in bytes")),
+    Instruction("send", 29, (_reg("rs1", 6, "local address", "source"), _CORE, _SIZE, _value("offset in bytes", "source")),
                 "{rs1}, {core}, {size}" + _PLAIN, doc="Gives bytes to the matching recv of another core; waits for it."),
-    Instruction("recv", 30, (_rd("local address", "destination"), _CORE, _SIZE, _value("offset in bytes")), "{rd}, {core}, {size}" + _PLAIN,
+    Instruction("recv", 30, (_rd("local address", "destination"), _CORE, _SIZE, _value("offset in bytes", "destination")), "{rd}, {core}, {size}" + _PLAIN,
                 doc="Takes bytes from the matching send of another core; waits for it."),
     Instruction("wait", 31, (_EVENT, Field("value", 20, 11, doc="value waited for")),
                 ("{event}, {value}", "{event} {value}"), doc="Waits for an event register of this core, and takes from it."),
@@ -169,6 +173,22 @@ INSTRUCTIONS = (
 
 #: Kind of unit -> opcodes, as the counters ``cnt_scalar`` ... count them.
 KINDS = {"scalar": range(0, 9), "matrix": range(9, 10), "vector": range(10, 25), "transfer": range(25, 33)}
+
+
+#: Opcode -> mask of the select bits, of the instructions that have some.
+SELECTED = {i.opcode: (1 << i.by_name["offset_select"].width) - 1 for i in INSTRUCTIONS if "offset_select" in i.by_name}
+
+
+def offset_bits(role):
+    """``{bit of offset_select: mnemonics}``: where the offset applies to the operand of ``role`` if that bit is set."""
+    found = {}
+    for instruction in INSTRUCTIONS:
+        select = instruction.by_name.get("offset_select")
+        for bit, (letter, name) in enumerate(_LETTERS.items() if select else ()):
+            operand = instruction.by_name.get(name)
+            if operand and operand.role == role and letter in select.form.letters and letter not in select.form.ignored:
+                found.setdefault(bit, []).append(instruction.mnemonic)
+    return found
 
 
 def kind_of(opcode):

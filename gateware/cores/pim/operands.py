@@ -17,8 +17,10 @@ def select_text(value):
 
 @dataclass(frozen=True)
 class Select(Form):
-    """One or more of the letters ``d``, ``1``, ``2``, each once, as far as the instruction has the operand."""
+    """One or more of the letters ``d``, ``1``, ``2``, each once, as far as the instruction has the operand; with ``ignored`` ones nothing
+    is done."""
     letters: str = SELECTS
+    ignored: str = ""
 
     def parse(self, cursor, field):
         place, text = cursor.place, cursor.token.text

@@ -110,7 +110,7 @@ class PipelinedEngine(Engine):
         wiring.connect(m, sequencer.table, front.table)
         m.d.comb += [
             front.start.eq(sequencer.program_start), front.stop.eq(sequencer.program_stop),
-            front.program.eq(sequencer.program), front.prepared.eq(sequencer.prepared), front.next_slot.eq(sequencer.next_slot),
+            front.program.eq(sequencer.program), front.prepared.eq(sequencer.prepared), front.next_resident.eq(sequencer.next_resident),
             sequencer.program_finish.eq(front.finish), sequencer.program_fault.eq(front.fault_code),
             sequencer.program_index.eq(front.index), sequencer.program_detail.eq(front.detail)]
 

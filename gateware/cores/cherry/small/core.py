@@ -26,10 +26,10 @@ from .lists import TILE_WORDS, tile_table
 from .machine import MicroMachine
 from .program import ALU, COPIES, DST, KIND, UNIFORM, microprogram
 
-__all__ = ["MicroEngine"]
+__all__ = ["SmallEngine"]
 
 
-class MicroEngine(Engine):
+class SmallEngine(Engine):
     """Small engine, for builds of which :func:`~.params.microcoded` is true.
 
     Members

@@ -24,13 +24,13 @@ from .instructions import Command, Cond, External
 from .machine import MicroMachine
 from .mover import Mover
 
-__all__ = ["LeanEngine", "lean_fits"]
+__all__ = ["SmallEngine", "small_fits"]
 
 _WORD_BYTES = 14
 _WHM, _RW, _MMC, _ACT, _SYNC, _RHM = range(1, 7)
 
 
-def lean_fits(params, beat_bytes):
+def small_fits(params, beat_bytes):
     """Whether the small engine can be built: one bank, no chaining, no extension but SYNC, vectors of one beat of four bytes."""
     return (params["banks"] == 1 and not params["chain"] and params["n"] == beat_bytes == N
             and not any(params[name] for name in ("ext_norm", "ext_conv", "ext_pool", "norm_reset"))
@@ -38,8 +38,8 @@ def lean_fits(params, beat_bytes):
             and (params["multiplier"] == "lut" or params["dsp_limit"] >= N * N))
 
 
-class LeanEngine(Engine):
-    """OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`lean_fits` holds.
+class SmallEngine(Engine):
+    """OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`small_fits` holds.
 
     One memory port.
 
@@ -47,7 +47,7 @@ class LeanEngine(Engine):
     costs one cycle more than its rows, with or without a switch, and so does ACT.
     """
     def prepare(self):
-        if not lean_fits(self.params, self.beat_bytes):
+        if not small_fits(self.params, self.beat_bytes):
             raise ValueError("The small engine has one bank, no chaining, no extension but SYNC, n = 4 and beats of 4 bytes, "
                              "more rows in the unified buffer than in the accumulators, and no dsp_pair")
         return EngineControl(registers=ISA.registers, operations_bits=(N * N).bit_length(), bytes_bits=(N + _WORD_BYTES).bit_length(),

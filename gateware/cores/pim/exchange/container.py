@@ -4,6 +4,7 @@ import struct
 
 import numpy as np
 
+from ..isa import SELECTED
 from .dialect import Encoder, Problem
 
 __all__ = ["RecordError", "container_of", "words_of_container"]
@@ -12,7 +13,8 @@ _RECORD = np.dtype([("op", "u1"), ("rd", "u1"), ("rs1", "u1"), ("flags", "u1"), 
                     ("g3", "<i4")])
 _HEADER = struct.Struct("<4sII")
 _VECTOR = np.array([*range(10, 21), 22, 23, 24])
-_OFFSET = np.array([*range(10, 17), 18, 19, 20, 23, 24, 25, 26, 28])
+_OFFSET = np.array(sorted(SELECTED))
+_NO_THIRD = np.array([op for op, mask in SELECTED.items() if mask < 4])
 
 
 class RecordError(ValueError):
@@ -96,7 +98,7 @@ def words_of_container(data, encoder=None):
     need(~value | (g2 >= -1 << 28) & (g2 < 1 << 28), lambda k: f"offset_value is {g2[k]}, expected -268435456 to 268435455")
     word[value] |= (g2[value] & (1 << 29) - 1).view(np.uint64) << np.uint64(35)
     need(~offset | (g1 >= 0) & (g1 < 8), lambda k: f"offset_select is {g1[k]}, expected 0 to 7")
-    _tolerate(encoder, np.isin(op, (18, 19, 20, 25, 26, 28)) & (g1 & 4 != 0),
+    _tolerate(encoder, np.isin(op, _NO_THIRD) & (g1 & 4 != 0),
               "offset_select names an operand that the instruction does not have")
     word[offset] |= g1[offset].view(np.uint64) << np.uint64(32)
     _tolerate(encoder, np.isin(op, (2, 25)) & (rs1 & 1 != 0) | (op == 26) & (rd & 1 != 0), "a pair's register is odd")

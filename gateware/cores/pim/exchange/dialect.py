@@ -2,7 +2,7 @@
 """Instructions of the JSON dialect to words and back (specification, section 3.7)."""
 from collections import Counter
 
-from ..isa import ISA
+from ..isa import ISA, SELECTED
 
 __all__ = ["Encoder", "Problem", "instruction_text"]
 
@@ -19,8 +19,6 @@ _PLAIN = {0: (), 1: (_RD,), 2: (_RD, _RS1), 3: (_RD, _RS1, _RS2), 4: (_RD, _RS1,
           **dict.fromkeys((18, 19, 20), (_RD, _RS1, _LEN)), **dict.fromkeys((25, 26, 28), (_RD, _RS1)), 27: (_RD,), 29: (_CORE,),
           30: (_RD, _CORE), 31: (("event_register", 6, 31), ("wait_value", 11, 1023)), 32: (("event_register", 6, 31), _CORE)}
 _WIDTHS = {8: (("ibiw", 6), ("obiw", 11)), 9: (("mbiw", 16),)}
-#: Opcodes with select bits -> those they have.
-_SELECTS = {**dict.fromkeys((10, 11, 12, 13, 14, 15, 16, 23, 24), 7), **dict.fromkeys((18, 19, 20, 25, 26, 28), 3)}
 #: Opcodes of which the offset's value alone counts.
 _VALUES = frozenset((17, 27, 29, 30))
 _SIZED = frozenset((25, 26, 27, 28, 29, 30))
@@ -86,7 +84,7 @@ class Encoder:
             select = self._whole(select, "offset_select")
         if not 0 <= select < 8:
             raise Problem(f"offset_select is {_number(select)}, expected 0 to 7")
-        if select & ~_SELECTS[op]:
+        if select & ~SELECTED[op]:
             self.tolerate("offset_select names an operand that the instruction does not have")
         return (value << 35) & (1 << 64) - 1 | select << 32
 
@@ -138,7 +136,7 @@ class Encoder:
                 if relu not in (0, 1):
                     raise Problem(f"relu is {_shown(relu)}, expected 0 or 1")
                 word |= int(relu) << 31
-        if op in _SELECTS or op in _VALUES or op == 2:
+        if op in SELECTED or op in _VALUES or op == 2:
             word |= self._offset(d, op)
         if op in _PAIRS and d.get(_PAIRS[op], 0) & 1:
             self.tolerate("a pair's register is odd")
@@ -180,7 +178,7 @@ def instruction_text(op, a, b, c, d, high):
         return f'{begin}, "rd": {a}, "rs1": {b}, "len": {d}{_offset_text(high)}}}'
     if op == 17:
         return f'{begin}, "rd": {a}, "rs1": {b}, "rs2": {c}, "len": {d}{_value_text(high)}}}'
-    if op in _SELECTS or op == 22:
+    if op in SELECTED or op == 22:
         return f'{begin}, "rd": {a}, "rs1": {b}, "rs2": {c}, "len": {d}{_offset_text(high)}}}'
     if op == 27:
         return f'{begin}, "rd": {a}, "imm": {(b | c << 5) & 255}, "len": {d}{_value_text(high)}}}'

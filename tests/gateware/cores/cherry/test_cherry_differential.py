@@ -16,6 +16,7 @@ from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble
 from quintet.tools.kernels.cherry import Module
 from tests.gateware.cores.cherry.bench import compare
+from tests.gateware.cores.cherry.bench.checks import CHECKS
 from tests.support.comparing import bench_fixture
 
 #: Random programs of a build, and into how many tests they are cut.
@@ -49,11 +50,11 @@ def test_lists(bench):
 
 
 def test_aborts(bench):
-    compare.check_aborts(bench, 20, 6000, 4)
+    CHECKS.aborts(bench, 20, 6000)
 
 
 def test_core_resets_at_random_cycles(bench):
-    compare.check_resets(bench, 12, 5000)
+    CHECKS.core_resets(bench, 12, latest=5000)
 
 
 @pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])

@@ -6,7 +6,7 @@ from quintet.firmware.cherry.measure.workloads import PRESETS, WORKLOADS, source
 from quintet.gateware.cores.cherry.core import variant
 from quintet.gateware.cores.cherry.engine.core import PipelinedEngine
 from quintet.gateware.cores.cherry.params import SPACE
-from quintet.gateware.cores.cherry.small.core import MicroEngine
+from quintet.gateware.cores.cherry.small.core import SmallEngine
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
 
@@ -16,7 +16,7 @@ def test_every_preset_makes_an_engine(preset):
     params = SPACE.resolve(preset)
     engine = variant(params, 2)(params=params, beat_bytes=2, memory_size=1 << 16)
     small = preset in ("up5k", "hx8k")
-    assert isinstance(engine, MicroEngine if small else PipelinedEngine)
+    assert isinstance(engine, SmallEngine if small else PipelinedEngine)
     assert len(engine.memory) == (1 if small else 2)
 
 

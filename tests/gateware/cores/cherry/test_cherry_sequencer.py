@@ -93,7 +93,7 @@ class Run:
     async def watch(self, ctx):
         dut = self.dut
         async for _, _reset, read, written, en, slot, kind, address, data in ctx.tick().sample(
-                dut.bytes_read, dut.bytes_written, dut.table.en, dut.table.slot, dut.table.kind, dut.table.address, dut.table.data):
+                dut.bytes_read, dut.bytes_written, dut.table.en, dut.table.resident, dut.table.kind, dut.table.address, dut.table.data):
             self.read += read
             self.written += written
             if en:
@@ -142,7 +142,7 @@ class Run:
             ctx.set(dut.mover_error, 0)
 
     def image(self, program):
-        tables = self.tables[program.slot]
+        tables = self.tables[program.resident]
         loops, units = tables[TableKind.LOOP], tables[TableKind.UNIT]
         return ProgramImage(
             program.contexts, loops={k: (loops[2 * k], loops[2 * k + 1]) for k in range(8) if program.loops >> k & 1},
@@ -156,7 +156,7 @@ class Run:
             started = False
             while not started:
                 _, _, started, program = await ctx.tick().sample(dut.program_start, dut.program)
-            self.slot, self.running = program.slot, True
+            self.slot, self.running = program.resident, True
             self.programs += 1
             fault, index, detail = 0, 0, 0
             for _ in range(rnd.randrange(1, rnd.choice((3, 400)))):

@@ -3,8 +3,6 @@
 
 `make test` runs 500 programs and more on two cores; the campaigns of ``test_pim_campaigns.py`` go on with other builds.
 """
-import random
-
 import pytest
 
 from quintet.boards.virtual.bench import IDEAL
@@ -12,11 +10,13 @@ from tests.gateware.cores.pim.bench import compare
 from tests.gateware.cores.pim.bench import directed as pim_directed
 from tests.gateware.cores.pim.bench import programs as pim_programs
 from tests.support.campaigns import random_behaviour
+from tests.support.checks import Checks
 from tests.support.comparing import bench_fixture
 
 #: Random legal programs, and into how many tests they are cut; programs of each fault.
 COUNT, PARTS, FAULTS = 500, 10, 8
 
+CHECKS = Checks(compare, pim_programs.random_case)
 bench = bench_fixture(compare.open_build, compare.QUICK)
 
 
@@ -46,34 +46,12 @@ def test_directed_programs(bench, group):
 
 
 def test_aborts_and_restarts(bench):
-    for seed in range(20):
-        case = pim_programs.random_case(seed, bench.params)
-        cycle = random.Random(seed).randrange(6000)
-        problems, _ = compare.check_aborted(bench, case, cycle, random_behaviour(seed), seed)
-        assert not problems, (case.name, cycle, problems)
-        problems, _ = compare.check_case(bench, case, IDEAL, seed)
-        assert not problems, (case.name, "again", problems)
+    CHECKS.aborts(bench, 20, 6000, IDEAL)
 
 
 def test_bus_errors(bench):
-    for seed in range(20):
-        rng = random.Random(f"bus {seed}")
-        case = pim_programs.random_case(seed, bench.params)
-        address = rng.choice((case.registers["program_address"] + rng.randrange(case.registers["program_length"]),
-                              case.image.gmem_base + rng.randrange(8192)))
-        problems, _ = compare.check_bus_error(bench, case, address, rng.choice((True, False, None)), IDEAL, seed)
-        assert not problems, (case.name, hex(address), problems)
-    problems, _ = compare.check_case(bench, case, IDEAL)
-    assert not problems, problems
+    CHECKS.bus_errors(bench, 20, 4, IDEAL, address=compare.some_address, every=10)
 
 
 def test_core_resets_at_random_cycles(bench):
-    for seed in range(10):
-        case = pim_programs.random_case(seed, bench.params)
-        bench.behave(random_behaviour(seed), seed=seed)
-        bench.load(case.memory)
-        bench.start(compare.registers_of(case))
-        bench.step(random.Random(seed).randrange(5000))
-        bench.reset()
-        problems, _ = compare.check_case(bench, case, IDEAL, seed)
-        assert not problems, (case.name, problems)
+    CHECKS.core_resets(bench, 10, latest=5000)

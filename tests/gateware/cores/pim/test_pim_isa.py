@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.gateware.cores.pim.isa import ISA, KINDS, TWO_SOURCES, kind_of
+from quintet.gateware.cores.pim.isa import ISA, KINDS, TWO_SOURCES, kind_of, offset_bits
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.pim.storage import STORAGES, expand, narrow
@@ -116,9 +116,19 @@ def test_roles_of_operands():
     binary = {"rd": "destination", "rs1": "source", "rs2": "second source"}
     assert [name for name in roles if roles[name] == binary] == ["vvadd", "vvsub", "vvmul", "vvdmul", "vvmax", "vvsll", "vvsra"]
     assert roles["ld"] == {"rd": "destination", "rs1": "global"} and roles["st"] == {"rd": "global", "rs1": "source"}
-    assert roles["vavg"] == roles["mvmul"] == roles["vrsu"] == roles["lmv"] == {"rd": "destination", "rs1": "source"}
-    assert roles["sld"] == {"rs1": "global"} and roles["send"] == {"rs1": "source"} and roles["sadd"] == roles["setbw"] == {}
+    assert roles["mvmul"] == roles["vrsu"] == roles["lmv"] == {"rd": "destination", "rs1": "source"}
+    assert roles["vavg"] == {"rd": "destination", "rs1": "source", "offset_value": "offset of source"}
+    assert roles["sld"] == {"rs1": "global", "offset_value": "offset of global"} and roles["send"] == {"rs1": "source", "offset_value": "offset of source"}
+    assert roles["lldi"] == roles["recv"] == {"rd": "destination", "offset_value": "offset of destination"} and roles["sadd"] == roles["setbw"] == {}
     assert TWO_SOURCES == {10, 11, 12, 13, 14, 15, 16}
+
+
+def test_operands_of_offsets():
+    plain = ["vvadd", "vvsub", "vvmul", "vvmax", "vvsll", "vvsra", "vrelu", "vtanh", "vsigm", "vrsu", "vrsl"]
+    assert offset_bits("destination") == {0: [*plain, "ld", "lmv"]}
+    assert offset_bits("source") == {1: sorted([*plain, "vvdmul", "st", "lmv"], key=ISA.opcodes.get)}
+    assert offset_bits("second source") == {2: [name for name in ISA.opcodes if ISA.opcodes[name] in TWO_SOURCES]}
+    assert offset_bits("global") == {1: ["ld"], 0: ["st"]}
 
 
 @pytest.mark.parametrize("mnemonic", FIELDS)

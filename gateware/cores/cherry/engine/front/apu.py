@@ -45,7 +45,7 @@ class AddressUnits(wiring.Component):
     -------
     write, write_address, write_data : In, writes a record: resident program in bit 9, unit in 8:4, word of the record in 3:0 (0: address,
         1: stride_x, 2: stride_y, 8 + l: coefficient of loop l). A unit's words come in ascending order, all of them
-    slot : In, resident program that runs; rebase : In, 18 bits, added to the addresses of the units in ``rebase_mask``
+    resident : In, number of the resident program that runs; rebase : In, 18 bits, added to the addresses of the units in ``rebase_mask``
     clear : In, forget what is under way
     look : In, unit in question; coefficients : Out, loops of which it has a coefficient other than 0, combinational
     request : In, stream of :class:`RequestLayout`
@@ -57,7 +57,7 @@ class AddressUnits(wiring.Component):
         self._units = UNITS * params["slots"]
         self._multiplier = MultiplierArray(lanes=1, kind=multiplier, width=16, fabric_register=True, family=family)
         super().__init__({
-            "write": In(1), "write_address": In(10), "write_data": In(18), "slot": In(1), "rebase": In(18), "rebase_mask": In(UNITS),
+            "write": In(1), "write_address": In(10), "write_data": In(18), "resident": In(1), "rebase": In(18), "rebase_mask": In(UNITS),
             "clear": In(1), "look": In(range(UNITS)), "coefficients": Out(LOOPS), "request": In(stream.Signature(RequestLayout())),
             "loop": Out(3), "version": Out(VERSION), "iteration": In(18), "result": Out(stream.Signature(AddressLayout()))})
 
@@ -79,7 +79,7 @@ class AddressUnits(wiring.Component):
         return m
 
     def _unit_address(self, unit):
-        return Cat(unit, self.slot)[:ceil_log2(self._units)]
+        return Cat(unit, self.resident)[:ceil_log2(self._units)]
 
     def _write(self, m, words, strides):
         word, unit = self.write_address[:4], self.write_address[4:4 + ceil_log2(self._units)]

@@ -28,7 +28,7 @@ class Fetch(wiring.Component):
     Members
     -------
     write, write_address, write_data : In: writes a word; the address holds the resident program in its top bit, where there are two
-    jump, target, slot : In: what comes next is the word at ``target`` of the resident program ``slot``; :attr:`PENALTY` cycles later
+    jump, target, resident : In: what comes next is the word at ``target`` of the program ``resident``; :attr:`PENALTY` cycles later
     hold : In: words are fetched, but none becomes the record
     record : Out, stream of :class:`~.predecode.RecordLayout`, from registers
     take, next_word, next_record : Out, the record is from the next cycle on that of this word
@@ -40,7 +40,7 @@ class Fetch(wiring.Component):
         self.params, self.family = params, family
         self._words = params["imem"] * params["slots"]
         super().__init__({
-            "write": In(1), "write_address": In(ceil_log2(self._words)), "write_data": In(18), "slot": In(1),
+            "write": In(1), "write_address": In(ceil_log2(self._words)), "write_data": In(18), "resident": In(1),
             "jump": In(1), "target": In(INDEX), "hold": In(1), "take": Out(1), "next_word": Out(18), "next_record": Out(RecordLayout()), "record": Out(stream.Signature(RecordLayout()))})
 
     def elaborate(self, platform):
@@ -49,7 +49,7 @@ class Fetch(wiring.Component):
         decode = m.submodules.decode = Predecode(params=self.params)
         m.submodules.waiting = waiting = memory.Memory(shape=18, depth=_DEPTH, init=[])
         put, get = waiting.write_port(), waiting.read_port(domain="comb")
-        pc, slot = Signal(INDEX), Signal()
+        pc, resident = Signal(INDEX), Signal()
         low = ceil_log2(self.params["imem"])
         head, tail, queued = Signal(range(_DEPTH)), Signal(range(_DEPTH)), Signal(range(_DEPTH + 1))
         held, asked = Signal(), Signal(range(_DEPTH + 1))         # asked: on the way or queued
@@ -58,7 +58,7 @@ class Fetch(wiring.Component):
         record = Signal(RecordLayout(), reset_less=True)
         m.d.comb += [
             ram.write_en.eq(self.write), ram.write_addr.eq(self.write_address), ram.write_data.eq(self.write_data),
-            ram.read_addr.eq(Cat(pc[:low], slot)[:ceil_log2(self._words)]),
+            ram.read_addr.eq(Cat(pc[:low], resident)[:ceil_log2(self._words)]),
             ask.eq(asked != _DEPTH), arrives.eq(coming[-1]),
             take.eq(((queued != 0) | arrives) & (~held | self.record.ready) & ~self.hold),
             put.addr.eq(tail), put.data.eq(ram.read_data), put.en.eq(arrives), get.addr.eq(head),
@@ -71,5 +71,5 @@ class Fetch(wiring.Component):
         with m.Elif(self.record.ready):
             m.d.sync += held.eq(0)
         with m.If(self.jump):
-            m.d.sync += [pc.eq(self.target), slot.eq(self.slot), coming.eq(0), asked.eq(0), queued.eq(0), head.eq(0), tail.eq(0), held.eq(0)]
+            m.d.sync += [pc.eq(self.target), resident.eq(self.resident), coming.eq(0), asked.eq(0), queued.eq(0), head.eq(0), tail.eq(0), held.eq(0)]
         return m

@@ -10,6 +10,7 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....shell.layouts import fields_of
 from ...isa import ISA, LOOPS
 from ..ops import ProgressLayout, Unit, alu_op, dot_op, lsu_op, sfu_op
 from .apu import AddressUnits
@@ -56,6 +57,16 @@ class _Kind(enum.Enum, shape=4):
     BEYOND = 11         # or beyond it
 
 
+def _unit_of(word):
+    """Address unit of a load or store."""
+    return fields_of(ISA, "load", word).apu
+
+
+def _loop_of(word):
+    """Loop record of a loop's start or end."""
+    return fields_of(ISA, "start_loop", word).loop
+
+
 class FrontEnd(wiring.Component):
     """Front end with operations of several units under way.
 
@@ -72,7 +83,7 @@ class FrontEnd(wiring.Component):
     -------
     table : In(TableWrite); a unit's words come in ascending order, all of them
     program : In, :class:`~.program_tables.ProgramLayout`, stable from ``start`` to ``finish``
-    prepared, next_slot : In, the program that starts next lies there; its first words are fetched while the units finish
+    prepared, next_resident : In, number of the resident program that starts next; its first words are fetched while the units finish
     start : In, one cycle: runs the program; stop : In, level: ends it soon
     finish : Out, one cycle: the units are idle (after a fault or stop: cleared), and the following hold until the next ``start``
     fault_code : Out, 0: done, 8: stopped; detail : Out; index : Out, instruction that faulted, or would come next
@@ -87,7 +98,7 @@ class FrontEnd(wiring.Component):
     def __init__(self, *, params, multiplier="dsp", family=None):
         self.params, self.family, self._multiplier = params, family, multiplier
         super().__init__({
-            "table": In(TableWrite()), "program": In(ProgramLayout()), "prepared": In(1), "next_slot": In(1), "start": In(1), "stop": In(1), "finish": Out(1),
+            "table": In(TableWrite()), "program": In(ProgramLayout()), "prepared": In(1), "next_resident": In(1), "start": In(1), "stop": In(1), "finish": Out(1),
             "fault_code": Out(8), "index": Out(16), "detail": Out(32), "context": Out(32),
             "var_loop": In(3), "var_value": Out(32), "retired": Out(COUNT), "operations": Out(COUNT), "waiting": Out(1),
             "lsu": Out(stream.Signature(lsu_op())), "dot": Out(stream.Signature(dot_op())), "alu": Out(stream.Signature(alu_op())),
@@ -109,7 +120,7 @@ class FrontEnd(wiring.Component):
         m.d.comb += [
             progress.fetched.eq(self.fetched), progress.finished.eq(self.finished), progress.clear.eq(self.clear),
             self.progress.eq(progress.progress), issue.progress.eq(progress.progress), issue.clear.eq(self.clear),
-            units.request.valid.eq(issue.request_valid), units.request.payload.eq(issue.request), units.slot.eq(self.program.slot),
+            units.request.valid.eq(issue.request_valid), units.request.payload.eq(issue.request), units.resident.eq(self.program.resident),
             units.rebase.eq(self.program.rebase), units.rebase_mask.eq(self.program.rebase_mask),
             loops.read_loop.eq(units.loop), loops.read_version.eq(units.version), units.iteration.eq(loops.iteration)]
         self._state, self._kind = Signal(_State), Signal(_Kind, init=_Kind.WORD, reset_less=True)
@@ -132,11 +143,11 @@ class FrontEnd(wiring.Component):
         low = (self.params["imem"] - 1).bit_length()
         m.d.comb += [
             fetch.write.eq(self.table.en & (self.table.kind == TableKind.INSTRUCTION)), fetch.write_data.eq(self.table.data),
-            fetch.write_address.eq(Cat(self.table.address[:low], self.table.slot)),
+            fetch.write_address.eq(Cat(self.table.address[:low], self.table.resident)),
             loops.write.eq(self.table.en & (self.table.kind == TableKind.LOOP)), loops.write_data.eq(self.table.data),
-            loops.write_address.eq(Cat(self.table.address[:4], self.table.slot)), loops.slot.eq(self.program.slot),
+            loops.write_address.eq(Cat(self.table.address[:4], self.table.resident)), loops.resident.eq(self.program.resident),
             units.write.eq(self.table.en & (self.table.kind == TableKind.UNIT)), units.write_data.eq(self.table.data),
-            units.write_address.eq(Cat(self.table.address[:9], self.table.slot))]
+            units.write_address.eq(Cat(self.table.address[:9], self.table.resident))]
 
     # What is counted, in the order of loads and stores
 
@@ -178,7 +189,7 @@ class FrontEnd(wiring.Component):
         with m.If(self._fetch.take):
             m.d.sync += coefficients.eq(units.coefficients)
         m.d.comb += [
-            units.look.eq(self._fetch.next_word[8:13]), moves.eq(record.load & coefficients.bit_select(top.loop, 1)),
+            units.look.eq(_unit_of(self._fetch.next_word)), moves.eq(record.load & coefficients.bit_select(top.loop, 1)),
             private.eq(top.independent & (record.store | moves | (record.reads & Cat(some)).any())),
             size.eq(Mux(private, top.size, 1))]
         op = Signal(IssuedLayout())
@@ -203,7 +214,7 @@ class FrontEnd(wiring.Component):
                 m.d.sync += [copies[r].eq(0), some[r].eq(0)]
         snapshot, request = op.snapshot, op.request
         m.d.comb += [
-            request.unit.eq(record.word[8:13]), request.loops.eq(coefficients & loops.active), request.versions.eq(loops.versions),
+            request.unit.eq(_unit_of(record.word)), request.loops.eq(coefficients & loops.active), request.versions.eq(loops.versions),
             request.move.eq(private), request.along.eq(top.loop),
             snapshot.index.eq(self._index), snapshot.active.eq(loops.active), snapshot.versions.eq(loops.versions),
             snapshot.inside.eq(top.independent), snapshot.along.eq(top.loop), snapshot.written.eq(self._written),
@@ -232,7 +243,7 @@ class FrontEnd(wiring.Component):
         crowded, renewable = Signal(), Signal()
         # Of a loop's start, worked out while its record is looked up: it is active, undeclared, has too many iterations, or none.
         active, undeclared_loop, many, none = Signal(), Signal(), Signal(), Signal()
-        loop = record.word[10:13]
+        loop = _loop_of(record.word)
         # A new value of an iteration takes the place of the oldest of its loop: nobody may need that any more. Worked out a cycle ahead,
         # in which one more may be made.
         m.d.sync += [
@@ -241,7 +252,7 @@ class FrontEnd(wiring.Component):
             many.eq(record.independent & (program.contexts != 0) & (loops.count > program.contexts)), none.eq(loops.count == 0)]
         m.d.comb += [
             crowded.eq(self._instructions[-1] | self._operations[-1]),
-            fetch.jump.eq(jump | ahead), fetch.target.eq(target), fetch.slot.eq(Mux(ahead, self.next_slot, program.slot)),
+            fetch.jump.eq(jump | ahead), fetch.target.eq(target), fetch.resident.eq(Mux(ahead, self.next_resident, program.resident)),
             fetch.hold.eq(primed & ~self.start), fetch.record.ready.eq(pop | jump),
             ahead.eq(self.prepared & ~primed & ~self.start & ((state == _State.IDLE) | (state == _State.DRAIN))),
             loops.look.eq(loop), loops.index.eq(index), loops.independent.eq(record.independent), loops.push_count.eq(count),
@@ -268,7 +279,7 @@ class FrontEnd(wiring.Component):
             Signal(name=name, reset_less=True) for name in ("wrong", "undeclared_unit", "starts", "ends", "nothing", "operates")]
         coming = fetch.next_record
         well, works = coming.fault == WordFault.NONE, coming.kind == Class.OPERATION
-        unknown = (coming.unit == Unit.LSU) & ~program.units.bit_select(fetch.next_word[8:13], 1)
+        unknown = (coming.unit == Unit.LSU) & ~program.units.bit_select(_unit_of(fetch.next_word), 1)
         with m.If(fetch.take):
             m.d.sync += Cat(flags).eq(Cat(~well, well & works & unknown, well & (coming.kind == Class.START), well & (coming.kind == Class.END),
                                           well & (coming.kind == Class.NOTHING), well & works & ~unknown))
@@ -371,7 +382,7 @@ class FrontEnd(wiring.Component):
     def _note_fault(self, m):
         """What :meth:`_fail` said of the instruction."""
         kind, word, top = self._kind, self._record.word, self._loops.top
-        loop = word[10:13]
+        loop = _loop_of(word)
         of_word = Array([0, _CODE["opcode"], _CODE["field"], _CODE["feature"]])[self._record.fault.as_value()]
         ends = kind == _Kind.OPEN
         with m.Switch(kind):
@@ -379,7 +390,7 @@ class FrontEnd(wiring.Component):
                 self._note(m, code=of_word, index=self._index, detail=word, inside=top.independent)
             with m.Case(_Kind.UNDECLARED_UNIT, _Kind.UNDECLARED_LOOP):
                 self._note(m, code=_CODE["undeclared"], index=self._index, inside=top.independent,
-                           detail=Mux(kind == _Kind.UNDECLARED_UNIT, word[8:13] | 1 << 8, loop))
+                           detail=Mux(kind == _Kind.UNDECLARED_UNIT, _unit_of(word) | 1 << 8, loop))
             with m.Case(_Kind.OPEN, _Kind.BEYOND):
                 self._note(m, code=_CODE["program_end"], index=Mux(ends, self._index - 1, self._index), detail=Mux(ends, top.loop, loop),
                            inside=~ends & top.independent)

@@ -4,7 +4,8 @@ from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...isa import LOOPS
+from .....shell.layouts import fields_of
+from ...isa import ISA, LOOPS
 from ..ops import POSITION, ProgressLayout, Unit, alu_op, dot_op, header, lsu_op, sfu_op
 from .apu import AddressLayout, RequestLayout
 from .fetch import INDEX
@@ -157,7 +158,7 @@ class Issue(wiring.Component):
         m.d.comb += [queue.push.eq(push), queue.clear.eq(self.clear), queue.i.waits.eq(waits)]
         for field in ("size", "uniform", "phys", "view"):
             m.d.comb += queue.i[field].eq(op[field])
-        word = op.record.word
+        access, reduce, copy = (fields_of(ISA, name, op.record.word) for name in ("load", "sum", "copy"))
 
         def length(field):
             return Cat(field, field == 0)
@@ -165,8 +166,8 @@ class Issue(wiring.Component):
         m.d.comb += [out.payload[field].eq(queue.o.payload[field]) for field in fields]
         if unit is Unit.LSU:
             m.d.comb += [
-                queue.i.store.eq(op.record.store), queue.i.reg.eq(word[6:8]), queue.i.len_y.eq(length(word[4:6])),
-                queue.i.len_x.eq(length(word[2:4])), queue.i.zero.eq(op.record.load & word[1]), queue.i.skip.eq(op.record.load & word[0]),
+                queue.i.store.eq(op.record.store), queue.i.reg.eq(access.reg), queue.i.len_y.eq(length(access.len_y)),
+                queue.i.len_x.eq(length(access.len_x)), queue.i.zero.eq(op.record.load & access.zero), queue.i.skip.eq(op.record.load & access.skip),
                 self.request.eq(op.request), self.request_valid.eq(push),
                 out.valid.eq(queue.o.valid & self.address.valid), queue.o.ready.eq(out.ready & self.address.valid),
                 self.address.ready.eq(out.ready & queue.o.valid),
@@ -174,10 +175,10 @@ class Issue(wiring.Component):
             return
         m.d.comb += [out.valid.eq(queue.o.valid), queue.o.ready.eq(out.ready), queue.i.kind.eq(op.record.code)]
         if unit is not Unit.SFU:
-            m.d.comb += [queue.i.acc.eq(word[12]), queue.i.axis.eq(word[10:12]), queue.i.count.eq(length(word[8:10])),
-                         queue.i.target.eq(word[6:8])]
+            m.d.comb += [queue.i.acc.eq(reduce.acc), queue.i.axis.eq(reduce.axis), queue.i.count.eq(length(reduce.count)),
+                         queue.i.target.eq(reduce.target)]
         if unit is Unit.ALU:
-            m.d.comb += [queue.i.dst.eq(op.record.dst), queue.i.src.eq(word[9:11])]
+            m.d.comb += [queue.i.dst.eq(op.record.dst), queue.i.src.eq(copy.src)]
 
     def _account(self, m, table):
         """Snapshots of the loads and stores under way, and the counters in their order."""

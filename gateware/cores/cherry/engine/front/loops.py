@@ -50,7 +50,7 @@ class Loops(wiring.Component):
     Members
     -------
     write, write_address (resident program in bit 4, loop in 3:1, 0: count or 1: body), write_data : In, writes a record
-    slot : In, resident program that runs; clear : In, no loop is active
+    resident : In, number of the resident program that runs; clear : In, no loop is active
     look : In, loop in question; count, body : Out, its record, combinational; active : Out, mask of the active loops
     push : In, loop ``look`` starts at ``index``, ``independent`` or not, of ``push_count`` (not 0) iterations and ``push_body`` instructions
     starts : In, nothing but a loop's start may come in this cycle; else no ``push``
@@ -65,7 +65,7 @@ class Loops(wiring.Component):
         self.params = params
         self._slots = params["slots"]
         super().__init__({
-            "write": In(1), "write_address": In(5), "write_data": In(18), "slot": In(1), "clear": In(1),
+            "write": In(1), "write_address": In(5), "write_data": In(18), "resident": In(1), "clear": In(1),
             "look": In(3), "count": Out(18), "body": Out(18), "active": Out(LOOPS),
             "push": In(1), "index": In(INDEX), "independent": In(1), "starts": In(1), "push_count": In(18), "push_body": In(18), "advance": In(1), "pop": In(1),
             "top": Out(TopLayout()), "settled": Out(1), "versions": Out(VersionsLayout()),
@@ -79,7 +79,7 @@ class Loops(wiring.Component):
         put, get = table.write_port(), table.read_port(domain="comb")
         bits = ceil_log2(LOOPS * self._slots)
         m.d.comb += [put.addr.eq(self.write_address[1:1 + bits]), put.data.eq(self.write_data),
-                     put.en.eq(self.write & (self.write_address[0] == bit)), get.addr.eq(Cat(self.look, self.slot)[:bits])]
+                     put.en.eq(self.write & (self.write_address[0] == bit)), get.addr.eq(Cat(self.look, self.resident)[:bits])]
         return get.data
 
     def elaborate(self, platform):

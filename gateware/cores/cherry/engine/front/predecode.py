@@ -4,7 +4,7 @@ from amaranth import Module, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from .....shell.layouts import instruction_layout
+from .....shell.layouts import fields_of, word_layout
 from ...asm.structure import sources
 from ...isa import ISA, SPECIAL
 from ...tables import OPERATIONS
@@ -67,7 +67,8 @@ class Predecode(wiring.Component):
         m = Module()
         record = self.record
         m.d.comb += record.word.eq(self.word)
-        with m.Switch(self.word[13:]):
+        self._parts = data.View(word_layout(ISA), self.word)
+        with m.Switch(self._parts.opcode):
             for instruction in ISA.instructions:
                 if instruction.mnemonic == "nop":
                     continue        # a copy
@@ -79,9 +80,8 @@ class Predecode(wiring.Component):
 
     def _instruction(self, m, instruction):
         name, record = instruction.mnemonic, self.record
-        fields = data.View(instruction_layout(ISA, name), self.word)
-        covered = sum((1 << f.hi + 1) - (1 << f.lo) for f in instruction.fields)
-        wrong = (self.word[:13] & (0x1FFF & ~covered)).any()
+        fields = fields_of(ISA, name, self.word)
+        wrong = (self._parts.operands & ISA.zero_mask(instruction)).any()
         reduces = name in ("max", "sum")
         if reduces:
             wrong |= fields.axis == 3

@@ -15,9 +15,9 @@ class TableKind(enum.Enum, shape=2):
 
 
 class TableWrite(wiring.Signature):
-    """A write in every cycle with ``en``: ``slot``, the resident program; ``kind``; ``address``; ``data``, 18 bits."""
+    """A write in every cycle with ``en``: ``resident``, the number of the program; ``kind``; ``address``; ``data``, 18 bits."""
     def __init__(self):
-        super().__init__({"en": Out(1), "slot": Out(1), "kind": Out(TableKind), "address": Out(11), "data": Out(18)})
+        super().__init__({"en": Out(1), "resident": Out(1), "kind": Out(TableKind), "address": Out(11), "data": Out(18)})
 
 
 class ProgramLayout(data.StructLayout):
@@ -25,12 +25,12 @@ class ProgramLayout(data.StructLayout):
 
     Members
     -------
-    slot : where it lies
+    resident : its number of those resident
     instructions : their number
     loops, units : those that it declares, a bit each
     contexts : that it needs; 0: a portable one
     rebase, rebase_mask : added to the addresses of these units
     """
     def __init__(self):
-        super().__init__({"slot": unsigned(1), "instructions": unsigned(12), "loops": unsigned(8), "units": unsigned(32),
+        super().__init__({"resident": unsigned(1), "instructions": unsigned(12), "loops": unsigned(8), "units": unsigned(32),
                           "contexts": unsigned(8), "rebase": unsigned(18), "rebase_mask": unsigned(32)})

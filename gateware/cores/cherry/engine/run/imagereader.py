@@ -31,7 +31,7 @@ class ImageReader(wiring.Component):
 
     Members
     -------
-    start : In, one cycle: ``address`` of the image, ``slot`` to read it into, ``limit`` in bytes (0: none) hold still from then on
+    start : In, one cycle: ``address`` of the image, ``resident``, the number of the program it becomes,, ``limit`` in bytes (0: none) hold still from then on
     command, words : of :class:`~.wordreader.WordReader`
     table : Out(TableWrite)
     done : Out, one cycle; with it and until the next start ``fault`` (code; 0: whole) of the word at hand, which is not taken, or, ``misfit``, of the
@@ -40,7 +40,7 @@ class ImageReader(wiring.Component):
     def __init__(self, *, params):
         self.params = params
         super().__init__({
-            "start": In(1), "address": In(32), "slot": In(1), "limit": In(32),
+            "start": In(1), "address": In(32), "resident": In(1), "limit": In(32),
             "command": Out(stream.Signature(data.StructLayout({"address": unsigned(32), "words": unsigned(16)}))),
             "words": In(stream.Signature(word_layout())), "table": Out(TableWrite()),
             "done": Out(1), "fault": Out(8), "misfit": Out(1), "size": Out(16), "code": Out(32),
@@ -56,7 +56,7 @@ class ImageReader(wiring.Component):
         unit, least = Signal(5), Signal(6)          # that is read; lowest index that may follow
         place = Signal(4)
         table = self.table
-        m.d.comb += table.slot.eq(self.slot)
+        m.d.comb += table.resident.eq(self.resident)
 
         m.d.sync += self.done.eq(0)
 

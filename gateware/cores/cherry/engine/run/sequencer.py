@@ -122,7 +122,7 @@ class Sequencer(wiring.Component):
     descriptor, mover_stop, mover_done, mover_error, mover_detail : as in :class:`~.listreader.ListReader`
     mover_read, mover_written : In, bytes that the mover counts
     table : Out(TableWrite), program : Out(ProgramLayout)
-    prepared, next_slot : Out, the image of the next step lies there, while a program runs
+    prepared, next_resident : Out, number of the next step's image, while a program runs
     program_start : Out, one cycle; program_stop : Out, level
     program_finish : In, one cycle: the program is over; with it and until the next start ``program_fault`` (code; 8: stopped),
         ``program_index``, ``program_detail``
@@ -138,7 +138,7 @@ class Sequencer(wiring.Component):
             "request": Out(stream.Signature(RequestLayout())), "answer": In(stream.Signature(ReadLayout(beat_bytes))),
             "descriptor": Out(stream.Signature(DescriptorLayout())), "mover_stop": Out(1), "mover_done": In(1), "mover_error": In(8),
             "mover_detail": In(32), "mover_read": In(8), "mover_written": In(8),
-            "table": Out(TableWrite()), "program": Out(ProgramLayout()), "prepared": Out(1), "next_slot": Out(1), "program_start": Out(1), "program_stop": Out(1),
+            "table": Out(TableWrite()), "program": Out(ProgramLayout()), "prepared": Out(1), "next_resident": Out(1), "program_start": Out(1), "program_stop": Out(1),
             "program_finish": In(1), "program_fault": In(8), "program_index": In(16), "program_detail": In(32)})
 
     def elaborate(self, platform):
@@ -163,7 +163,7 @@ class Sequencer(wiring.Component):
 
         s.base = Signal(30)                         # of the list or the only image, in words
         s.number = Signal(16)                       # step that is prepared
-        s.slot = Signal()                           # of its image
+        s.image_resident = Signal()                 # number of its image
         s.loaded, s.loaded_image = Signal(), Signal(32, name="loaded_image")  # the image that lies there, from the list's start
         s.running, s.failed = Signal(), Signal(name="failed")    # a program runs; it ended with a fault
         s.ahead = Signal()                          # the thread is a step ahead of the program
@@ -176,9 +176,9 @@ class Sequencer(wiring.Component):
         s.kept = data.StructLayout({"code": 32, "instructions": 12, "loops": 8, "units": 32, "contexts": 8})
         s.residents = [Signal(s.kept, name=f"resident{k}") for k in range(1 + overlap)]
         s.resident = Signal(s.kept)                 # that runs
-        m.d.comb += s.resident.eq(Mux(self.program.slot, s.residents[-1], s.residents[0]))
+        m.d.comb += s.resident.eq(Mux(self.program.resident, s.residents[-1], s.residents[0]))
         m.d.comb += [getattr(self.program, name).eq(getattr(s.resident, name)) for name in ("instructions", "loops", "units", "contexts")]
-        m.d.comb += [self.prepared.eq(s.ready), self.next_slot.eq(s.slot)]
+        m.d.comb += [self.prepared.eq(s.ready), self.next_resident.eq(s.image_resident)]
         s.last, s.entry_address, s.address = Signal(), Signal(32), Signal(32)
         s.heading = Signal()                        # what kind of program it is is not known yet
         m.d.comb += [
@@ -229,7 +229,7 @@ class Sequencer(wiring.Component):
     def _begin(self, m, s, thread):
         """States before the first step: the run's own in list, and whether it is a list or a program."""
         with m.State("IDLE"):
-            m.d.sync += [signal.eq(0) for signal in (s.ahead, s.ready, s.late, s.held, s.failed, s.pending, s.stopping, s.loaded, s.slot, s.number)]
+            m.d.sync += [signal.eq(0) for signal in (s.ahead, s.ready, s.late, s.held, s.failed, s.pending, s.stopping, s.loaded, s.image_resident, s.number)]
             with m.If(self.start):
                 m.d.sync += [self.fault.eq(0), self.detail.eq(0), self.in_program.eq(0), self.step.eq(0), s.base.eq(self.program_address[2:])]
                 with m.If(self.dma_in_list != 0):
@@ -268,15 +268,15 @@ class Sequencer(wiring.Component):
                         thread.go("IMAGE")
         with m.State("IMAGE"):
             m.d.comb += [s.phase.eq(Phase.FETCH), s.image.address.eq((s.base << 2) + Mux(s.entry.listed, s.entry.image, 0)),
-                         s.image.slot.eq(~s.slot if overlap else 0),
+                         s.image.resident.eq(~s.image_resident if overlap else 0),
                          s.image.limit.eq(Mux(s.entry.listed, s.entry.size - s.entry.image, self.program_length))]
             with thread.reading(s.image, 1):
                 m.d.comb += s.read.more.eq(s.image.size << 2)
                 m.d.sync += [s.loaded.eq(1), s.loaded_image.eq(s.entry.image)]
                 if overlap:
-                    m.d.sync += s.slot.eq(~s.slot)
+                    m.d.sync += s.image_resident.eq(~s.image_resident)
                 for k, place in enumerate(s.residents):
-                    with m.If(s.image.slot == k):
+                    with m.If(s.image.resident == k):
                         m.d.sync += [getattr(place, name).eq(getattr(s.image, name)) for name in s.kept.members]
                 thread.go("IN")
         with m.State("IN"):
@@ -302,7 +302,7 @@ class Sequencer(wiring.Component):
         overlap = self.params["slots"] == 2
         with m.State("LAUNCH"):
             m.d.sync += [
-                self.program_start.eq(1), s.running.eq(1), s.failed.eq(0), s.ready.eq(0), self.step.eq(s.number), self.program.slot.eq(s.slot),
+                self.program_start.eq(1), s.running.eq(1), s.failed.eq(0), s.ready.eq(0), self.step.eq(s.number), self.program.resident.eq(s.image_resident),
                 self.program.rebase.eq(s.entry.rebase), self.program.rebase_mask.eq(Mux(s.entry.listed, s.entry.mask, 0)),
                 s.out_list.eq(Mux(s.entry.listed, s.entry.out_list, 0)), s.defer.eq(s.entry.defer & overlap)]
             with m.If(s.pending):

@@ -3,11 +3,14 @@
 
 Everything here is a function of the word, registered once; what depends on registers or widths comes later.
 """
+from functools import reduce
+from operator import or_
+
 from amaranth import Cat, Const, Mux, Signal, unsigned
 from amaranth.lib import data
 
 from .....shell.layouts import fields_of, word_layout
-from ...isa import ISA
+from ...isa import ISA, offset_bits
 
 __all__ = ["decode", "operation_layout"]
 
@@ -39,8 +42,8 @@ _SETS = {
     "single": _SINGLE, "strided": _STRIDED, "in_place": (*_ELEMENTWISE, "lmv"), "counts_macs": ("vvmul", "vvdmul"),
 }
 #: Offset of an operand: always, or where its select bit is set.
-_PLAIN = {"d": ("lldi", "recv"), "s": ("send", "vavg"), "t": (), "g": ("sld",)}
-_CHOSEN = {"d": ({*_ELEMENTWISE, "ld", "lmv"}, 0), "s": ({*_ELEMENTWISE, "vvdmul", "st", "lmv"}, 1), "t": (set(ISA.with_role("second source")), 2)}
+_PLAIN = {letter: ISA.with_role(f"offset of {role}") for letter, role in _ROLES.items() if role != "second source"}
+_CHOSEN = {letter: offset_bits(role) for letter, role in _ROLES.items()}
 
 
 def operation_layout():
@@ -102,13 +105,10 @@ def decode(m, params, word, cores, number):
         found = _one_of(m, opcode, mnemonics, f"is_{flag}")
         m.d.comb += out[flag].eq(found & ~out.bad if flag == "simple" else found)
     for operand in _ROLES:
-        plain = _one_of(m, opcode, _PLAIN[operand], f"plain_{operand}") if _PLAIN[operand] else Const(0)
-        if operand == "g":                          # of ld it is rs1, of st rd
-            chosen = out.ld & fields.select[1] | out.st & fields.select[0]
-        else:
-            mnemonics, bit = _CHOSEN[operand]
-            chosen = _one_of(m, opcode, sorted(mnemonics), f"chosen_{operand}") & fields.select[bit]
-        m.d.comb += out[f"offset_{operand}"].eq(plain | chosen)
+        plain = _one_of(m, opcode, _PLAIN[operand], f"plain_{operand}") if operand in _PLAIN else Const(0)
+        chosen = [(out[names[0]] if len(names) == 1 else _one_of(m, opcode, sorted(names), f"chosen_{operand}")) & fields.select[bit]
+                  for bit, names in _CHOSEN[operand].items()]
+        m.d.comb += out[f"offset_{operand}"].eq(plain | reduce(or_, chosen))
     offset, length = fields.value.as_signed(), fields.d
     m.d.comb += [
         out.low.eq(low), out.high.eq(high), out.long.eq(word.long), out.offset_3.eq(offset + (offset << 1)),

@@ -277,7 +277,7 @@ class Issue(wiring.Component):
         commands(m, self, s.ready_one, operands, s.entry)
         m.d.comb += [
             mac_count.matrix.eq(board.push_matrix), mac_count.rows.eq(s.entry.rows), mac_count.cols.eq(s.entry.cols),
-            mac_count.vector.eq(board.push_vector & s.ready_one.counts_macs), mac_count.length.eq(s.ready_one.low[21:]),
+            mac_count.vector.eq(board.push_vector & s.ready_one.counts_macs), mac_count.length.eq(fields_of(ISA, "vvmul", s.ready_one.low).len),
             self.macs.eq(mac_count.macs),
             self.multiply.valid.eq(s.multiplies), self.multiply.payload.a.eq(operands.src), self.multiply.payload.b.eq(Mux(op.immediate, op.high, operands.third)),
         ]

@@ -4,6 +4,7 @@ from amaranth import Cat, Const, Mux, Signal
 from amaranth.lib import data
 
 from .....shell.engine import Stall
+from .....shell.layouts import fields_of
 from ...isa import ISA
 
 __all__ = ["account", "commands", "faults", "pending_layout"]
@@ -21,7 +22,8 @@ def pending_layout(index_bits):
 def commands(m, self, pending, operands, entry):
     """What the units are told; it stands while a command is offered. ``pending``: of :func:`pending_layout`; ``entry``: its
     group's."""
-    low, ibiw, obiw = pending.low, pending.ibiw, pending.obiw
+    ibiw, obiw = pending.ibiw, pending.obiw
+    mvmul, vector, send, fill = (fields_of(ISA, name, pending.low) for name in ("mvmul", "vvadd", "send", "lldi"))
     fi, fo = Signal(6), Signal(6)
     m.d.comb += [
         fi.eq(Mux(self.start.fi[_AUTO], Mux(ibiw[2:] == 0, 0, ibiw - 4), self.start.fi)),
@@ -29,20 +31,20 @@ def commands(m, self, pending, operands, entry):
     ]
     command = self.matrix.payload
     m.d.comb += [
-        command.src.eq(operands.src), command.dst.eq(operands.dst), command.group.eq(low[21:]), command.rows.eq(entry.rows + 1),
+        command.src.eq(operands.src), command.dst.eq(operands.dst), command.group.eq(mvmul.group), command.rows.eq(entry.rows + 1),
         command.cols.eq(entry.cols + 1), command.ibiw.eq(ibiw), command.obiw.eq(obiw), command.shift.eq(entry.shift),
-        command.round.eq(entry.round), command.relu.eq(low[31]), command.has_bias.eq(entry.has_bias),
+        command.round.eq(entry.round), command.relu.eq(mvmul.relu), command.has_bias.eq(entry.has_bias),
     ]
     command = self.vector.payload
     m.d.comb += [
-        command.op.eq(low[:5]), command.src1.eq(operands.src), command.src2.eq(operands.third), command.dst.eq(operands.dst),
-        command.len.eq(low[21:]), command.operand.eq(operands.third), command.ibiw.eq(ibiw), command.obiw.eq(obiw),
+        command.op.eq(vector.opcode[:5]), command.src1.eq(operands.src), command.src2.eq(operands.third), command.dst.eq(operands.dst),
+        command.len.eq(vector.len), command.operand.eq(operands.third), command.ibiw.eq(ibiw), command.obiw.eq(obiw),
         command.fi.eq(fi), command.fo.eq(fo),
     ]
     command = self.transfer.payload
     m.d.comb += [
-        command.op.eq(low[:3]), command.src.eq(operands.src), command.dst.eq(operands.dst), command.size.eq(low[21:]),
-        command.gmem.eq(operands.main), command.core.eq(low[11:21]), command.imm.eq(low[11:19]),
+        command.op.eq(send.opcode[:3]), command.src.eq(operands.src), command.dst.eq(operands.dst), command.size.eq(send.size),
+        command.gmem.eq(operands.main), command.core.eq(send.core), command.imm.eq(fill.imm),
     ]
 
 def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, board, ledger):
@@ -51,7 +53,8 @@ def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, 
     found, late = Signal(), Signal()
     late_pc, late_place = Signal(self.index_bits, reset_less=True), Signal(self.index_bits, reset_less=True)
     code, detail = self.fault_code, self.fault_detail
-    rd, rs1, rs2, core = low[6:11], low[11:16], low[16:21], low[11:21]
+    fields, mvmul, send = (fields_of(ISA, name, low) for name in ("vvadd", "mvmul", "send"))
+    rd, rs1, rs2, core = fields.rd, fields.rs1, fields.rs2, send.core
 
     def width(field):
         return Cat(field, field == 0)
@@ -68,10 +71,10 @@ def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, 
     causes = [
         (mine & op.error, "bus_error", "code", 0), (mine & op.beyond, "code_end", "small", place),
         (mine & op.illegal_opcode, "illegal_opcode", "low", 0), (mine & op.illegal_field, "illegal_field", "low", 0),
-        (mine & op.unsupported, "unsupported", "small", low[:6]), (mine & op.odd_pair, "odd_pair", "small", Mux(op.st, rd, rs1)),
+        (mine & op.unsupported, "unsupported", "small", fields.opcode), (mine & op.odd_pair, "odd_pair", "small", Mux(op.st, rd, rs1)),
         (mine & op.wide_in, "width", "small", width(rd)), (mine & op.wide_out, "width", "small", width(rs1)),
         (mine & flags["too_wide"], "width", "small", ibiw), (mine & flags["other_width"], "width", "small", width(rs2)),
-        (mine & flags["no_group"], "group", "small", low[21:31]), (mine & op.core_range, "core_range", "small", core),
+        (mine & flags["no_group"], "group", "small", mvmul.group), (mine & op.core_range, "core_range", "small", core),
         # ``sync`` has no operands: what is told of them is still of the instruction before.
         (mine & flags["overflow"], "event_overflow", "small", Cat(rd, Const(0, 3), core)),
         (operands.wrong_d, "lmem_range", "dst", 0), (operands.wrong_s, "lmem_range", "src", 0),

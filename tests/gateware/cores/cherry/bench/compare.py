@@ -7,7 +7,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
+from quintet.boards.virtual.bench import IDEAL, Behaviour, bench_opener
 from quintet.gateware.cores.cherry.image import FILL, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
 from quintet.gateware.cores.cherry.isa import LOOPS
 from quintet.gateware.cores.cherry.model.model import Model
@@ -21,7 +21,7 @@ from tests.gateware.cores.cherry.bench.lists import random_list
 from tests.gateware.cores.cherry.bench.programs import SPAN, random_case, random_element
 from tests.support.comparing import aborted_run, class_problems, first_difference, registers_of
 
-__all__ = ["BUILDS", "CYCLES", "QUICK", "SLOW", "RunCase", "behaviour_of", "check_aborted", "check_aborts", "check_case", "check_resets", "list_case",
+__all__ = ["BUILDS", "CYCLES", "QUICK", "SLOW", "RunCase", "behaviour_of", "check_aborted", "check_case", "list_case",
            "module_case", "open_build", "program_case", "spoilt_case"]
 
 #: No case of these tests takes so many cycles unless it hangs; a list with a wrong descriptor has taken the small engine 51 million.
@@ -58,12 +58,7 @@ class RunCase:
     memory: np.ndarray
     registers: dict
     lost: list = field(default_factory=list)
-
-
-def open_build(name):
-    """The bench of a build; compiled once per machine."""
-    preset, overrides, beat, ports = BUILDS[name]
-    return CoreBench("cherry", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
+open_build = bench_opener("cherry", BUILDS, MEMORY)
 
 
 def _array(data):
@@ -197,30 +192,8 @@ def check_case(bench, case, behaviour, seed, limit=CYCLES):
 
 
 def check_aborted(bench, case, cycle, behaviour, seed):
-    """Aborts a run at ``cycle``: it ends in time, and the core works afterwards. Returns the problems."""
+    """Aborts a run at ``cycle``: it ends in time, and the core works afterwards. Returns ``(problems, outcome)``."""
     problems, got = aborted_run(bench, case, cycle, behaviour, seed)
     if got.status == "fault":
         problems.append(f"a fault {got.fault} of a good program")
-    return problems + [f"afterwards: {p}" for p in check_case(bench, case, behaviour, seed)[0]]
-
-
-def check_aborts(bench, count, cycles, slow):
-    """Aborts ``count`` programs within so many cycles, every ``slow``-th on a slow memory."""
-    rng = random.Random(5)
-    for seed in range(count):
-        case = program_case(1000 + seed, bench.params)
-        problems = check_aborted(bench, case, rng.randrange(cycles), SLOW if seed % slow == 0 else IDEAL, seed)
-        assert not problems, (seed, problems)
-
-
-def check_resets(bench, count, cycles):
-    """Resets the core within so many cycles of ``count`` programs: each runs afterwards."""
-    rng = random.Random(6)
-    for seed in range(count):
-        case = program_case(2000 + seed, bench.params)
-        bench.load(case.memory)
-        bench.start(registers_of(case))
-        bench.step(rng.randrange(cycles))
-        bench.reset()
-        problems, _ = check_case(bench, case, IDEAL, seed)
-        assert not problems, (seed, problems)
+    return problems + [f"afterwards: {p}" for p in check_case(bench, case, behaviour, seed)[0]], got

@@ -220,7 +220,7 @@ class Bench:
             words += [(2, 16 * k + h, v) for h, v in enumerate((u.address, u.stride_x, u.stride_y))]
             words += [(2, 16 * k + 8 + h, u.coefficients.get(h, 0)) for h in range(8)]
         self.set(ctx, dut.table.en, 1)
-        self.set(ctx, dut.table.slot, slot)
+        self.set(ctx, dut.table.resident, slot)
         for kind, address, value in words:
             self.set(ctx, dut.table.kind, kind)
             self.set(ctx, dut.table.address, address)
@@ -253,7 +253,7 @@ class Bench:
             await self._load(ctx, image, slot)
         if follows:
             await self._load(ctx, follows[2], follows[1])
-        fields = {"slot": slot, "instructions": len(image.words), "loops": sum(1 << k for k in image.loops),
+        fields = {"resident": slot, "instructions": len(image.words), "loops": sum(1 << k for k in image.loops),
                             "units": sum(1 << k for k in image.units), "contexts": image.contexts, "rebase": rebase[0],
                             "rebase_mask": rebase[1]}
         self.set(ctx, dut.program, fields)
@@ -292,7 +292,7 @@ class Bench:
             if stop_at is not None and cycles >= stop_at:
                 self.set(ctx, dut.stop, 1)
             if follows and cycles == follows[0]:
-                self.set(ctx, dut.next_slot, follows[1])
+                self.set(ctx, dut.next_resident, follows[1])
                 self.set(ctx, dut.prepared, 1)
             if first is None and any(ctx.get(s.valid) for s in self.streams):
                 first = cycles

@@ -8,7 +8,7 @@ __all__ = ["SUBJECT"]
 
 
 def _aborted(check, bench, seed, rng, behaviour):
-    return compare.check_aborted(bench, compare.program_case(seed, bench.params), rng.randrange(6000), behaviour, seed)
+    return compare.check_aborted(bench, compare.program_case(seed, bench.params), rng.randrange(6000), behaviour, seed)[0]
 
 
 #: Of ten cases six are programs, two lists, one a program with something wrong, one is aborted.

@@ -4,14 +4,15 @@
 The array's state survives a start, so a *pair* of bench and model goes through runs together; :func:`fresh` begins anew.
 """
 import random
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from quintet.boards.virtual.bench import CoreBench
+from quintet.boards.virtual.bench import bench_opener
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.model.model import Model
 from tests.gateware.cores.imagine.bench import programs as imagine_programs
+from tests.support import comparing
 from tests.support.comparing import (
     aborted_run,
     class_problems,
@@ -51,12 +52,8 @@ BUILDS = {
 }
 #: Those of `make test`.
 QUICK = ("n8", "n4", "own")
-
-
-def open_build(name):
-    """The bench of a build; compiled once per machine."""
-    preset, overrides, beat, ports = BUILDS[name]
-    return CoreBench("imagine", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
+open_build = bench_opener("imagine", BUILDS, MEMORY)
+with_words = partial(comparing.with_words, ISA)
 
 
 def fresh(bench):
@@ -68,14 +65,6 @@ def fresh(bench):
 def _model_run(model, case, limit=None):
     model.memory = case.memory.copy()
     return model.run(registers_of(case), limit), model.memory
-
-
-def with_words(case, words):
-    """``case`` with other words in place of its own, as long as those or shorter."""
-    memory, at = case.memory.copy(), case.registers["program_address"]
-    data = np.frombuffer(ISA.store(words), np.uint8)
-    memory[at:at + data.size] = data
-    return replace(case, words=list(words), memory=memory, registers={**case.registers, "program_length": data.size})
 
 
 def check_case(bench, case, behaviour=None, seed=0, *, model=None, limit=CYCLES):

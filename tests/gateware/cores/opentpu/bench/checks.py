@@ -4,28 +4,31 @@ import random
 from functools import partial
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour
-from tests.gateware.cores.opentpu.bench import programs
-from tests.gateware.cores.opentpu.bench.compare import check_aborted, check_bus_error, check_case, open_build, sanitised
+from tests.gateware.cores.opentpu.bench import compare, programs
+from tests.gateware.cores.opentpu.bench.compare import check_aborted, check_bus_error, check_case, sanitised
 from tests.support import comparing
 from tests.support.campaigns import random_behaviour
+from tests.support.checks import Checks
 
 __all__ = ["aborts", "bench_fixture", "bus_errors", "bus_errors_among_nops", "core_resets", "every_fault", "hazards", "nop_runs", "random_programs",
            "shared_bench"]
 
-bench_fixture = partial(comparing.bench_fixture, open_build)
-shared_bench = partial(comparing.shared_bench, open_build)
+def _address(case, rng):
+    """First, last or a random byte of a region."""
+    region, size = rng.choice([
+        (case.registers["program_address"], len(case.program)),
+        (case.registers["hostmem_base"], case.registers["hostmem_limit"] - case.registers["hostmem_base"]),
+        (case.registers["weights_base"], case.registers["weights_limit"] - case.registers["weights_base"])])
+    return region + rng.choice((0, size - 1, rng.randrange(size)))
 
 
-def _check(bench, case, behaviour, seed=0, note=""):
-    problems, outcome = check_case(bench, case, behaviour, seed)
-    assert not problems, (case.name, note, problems)
-    return outcome
-
-
-def random_programs(bench, seeds):
-    """A third of them with a fault injected; every one with a memory of its own temper."""
-    for seed in seeds:
-        _check(bench, programs.random_case(seed, bench.params, legal=seed % 3 != 0), random_behaviour(seed), seed)
+bench_fixture = partial(comparing.bench_fixture, compare.open_build)
+shared_bench = partial(comparing.shared_bench, compare.open_build)
+CHECKS = Checks(compare, programs.random_case)
+random_programs = partial(CHECKS.random_programs, fails=3)
+aborts = partial(CHECKS.aborts, latest=3000, again=IDEAL)
+core_resets = partial(CHECKS.core_resets, fails=3)
+bus_errors = partial(CHECKS.bus_errors, address=_address, again=IDEAL)
 
 
 def nop_runs(bench, seeds):
@@ -75,57 +78,13 @@ def bus_errors_among_nops(bench):
 def every_fault(bench, fault, count=12):
     seen = set()
     for seed in range(count):
-        outcome = _check(bench, programs.random_case(seed, bench.params, fault=fault), random_behaviour(seed), seed)
+        outcome = CHECKS.run(bench, programs.random_case(seed, bench.params, fault=fault), random_behaviour(seed), seed)
         seen.add(outcome.fault.name if outcome.fault else None)
     if fault not in ("bitflip", "bad_config"):
         assert fault in seen
 
 
-def aborts(bench, count, every):
-    """Aborts at random cycles; after every ``every``-th the same program runs whole."""
-    for seed in range(count):
-        rng = random.Random(seed)
-        case = programs.random_case(seed, bench.params)
-        problems, _ = check_aborted(bench, case, rng.choice((0, 1, 2, rng.randrange(100), rng.randrange(3000))),
-                                    random_behaviour(seed), seed)
-        assert not problems, (case.name, problems)
-        if seed % every == 0:
-            _check(bench, case, IDEAL, note="after an abort")
-
-
-def core_resets(bench, count):
-    """Core resets at random cycles, and the same program whole after each."""
-    for seed in range(count):
-        case = programs.random_case(seed, bench.params, legal=seed % 3 != 0)
-        bench.behave(random_behaviour(seed), seed=seed)
-        bench.load(case.memory)
-        bench.start({"window_limit": case.memory.size, **case.registers})
-        bench.step(random.Random(seed).choice((0, 1, 3, 17, 200, 1500)))
-        bench.reset()
-        assert bench.status() == 0
-        _check(bench, case, random_behaviour(seed), seed, "after a core reset")
-
-
-def bus_errors(bench, count, least):
-    """At the first, last or a random byte of each region, reads or writes or both; ``least``: so many must be hit."""
-    hit = 0
-    for seed in range(count):
-        rng = random.Random(seed)
-        case = programs.random_case(seed, bench.params)
-        region, size = rng.choice([
-            (case.registers["program_address"], len(case.program)),
-            (case.registers["hostmem_base"], case.registers["hostmem_limit"] - case.registers["hostmem_base"]),
-            (case.registers["weights_base"], case.registers["weights_limit"] - case.registers["weights_base"])])
-        address = region + rng.choice((0, size - 1, rng.randrange(size)))
-        problems, outcome = check_bus_error(bench, case, address, rng.choice((True, False, None)), random_behaviour(seed),
-                                            seed)
-        assert not problems, (case.name, hex(address), problems)
-        hit += outcome.status == "fault"
-        _check(bench, case, IDEAL, note="after a bus error")
-    assert hit > least
-
-
 def hazards(bench):
     for case in programs.hazard_cases(bench.params):
         for behaviour in (IDEAL, Behaviour(latency=3, gap=6, gap_percent=40, stall_percent=20)):
-            _check(bench, case, behaviour, 1, behaviour)
+            CHECKS.run(bench, case, behaviour, 1, behaviour)

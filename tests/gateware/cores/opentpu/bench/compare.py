@@ -2,7 +2,7 @@
 """Runs cases on OpenTPU's gateware and on its model, and says every way in which they differ."""
 import numpy as np
 
-from quintet.boards.virtual.bench import CoreBench
+from quintet.boards.virtual.bench import bench_opener
 from quintet.gateware.cores.opentpu.model.model import Model
 from tests.gateware.cores.opentpu.bench import programs
 from tests.support.comparing import (
@@ -38,12 +38,7 @@ BUILDS = {
     "lean4": ("up5k-4x4", {}, 4, "shell"),
     "leanplain4": ("sim-plain", {}, 4, "shell"),
 }
-
-
-def open_build(name):
-    """The bench of a build; compiled once per machine."""
-    preset, overrides, beat, ports = BUILDS[name]
-    return CoreBench("opentpu", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
+open_build = bench_opener("opentpu", BUILDS, MEMORY)
 
 
 def _model(case, limit=None):
@@ -147,4 +142,4 @@ def sanitised(case, words):
     registers = {**case.registers, "program_address": at, "program_length": len(data)}
     registers.pop("window_base", None)
     registers.pop("window_limit", None)
-    return programs.Case(case.name, case.params, data, registers, memory, case.ranges, words=list(words))
+    return programs.Case(case.name, case.params, list(words), registers, memory, program=data, ranges=case.ranges)

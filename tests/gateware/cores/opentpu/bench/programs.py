@@ -50,8 +50,8 @@ def case_of(name, params, words, host, tiles, *, rng=None, weights_in_host=None,
     registers = {"program_address": address["program"], "program_length": len(data),
                  "hostmem_base": address["host"], "hostmem_limit": address["host"] + host.size,
                  "weights_base": address["weights"], "weights_limit": address["weights"] + tiles.size, **(extra or {})}
-    return Case(name, dict(params), data, registers, memory, [(address["host"], host.size)],
-                words=[w for w in words if isinstance(w, Word)])
+    return Case(name, dict(params), [w for w in words if isinstance(w, Word)], registers, memory, program=data,
+                ranges=[(address["host"], host.size)])
 
 
 # Random programs

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs cases on the OPU's gateware and on its model, and says every way in which they differ."""
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from quintet.boards.virtual.bench import CoreBench
+from quintet.boards.virtual.bench import bench_opener
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.gateware.cores.opu.model.sequence import Regions, Sequence
 from quintet.gateware.isa.outcome import RunFault
+from tests.support import comparing
 from tests.support.comparing import (
     aborted_run,
     class_problems,
@@ -49,20 +50,8 @@ BUILDS = {
 }
 #: Those of `make test`: one for each type set.
 QUICK = ("sim", "acc32", "wide")
-
-
-def open_build(name):
-    """The bench of a build; compiled once per machine."""
-    preset, overrides, beat, ports = BUILDS[name]
-    return CoreBench("opu", preset=preset, overrides=overrides, beat_bytes=beat, memory_size=MEMORY, ports=ports)
-
-
-def with_words(case, words):
-    """``case`` with other words in place of its own, as long as those or shorter."""
-    memory, at = case.memory.copy(), case.registers["program_address"]
-    data = np.frombuffer(ISA.store(words), np.uint8)
-    memory[at:at + data.size] = data
-    return replace(case, words=list(words), memory=memory, registers={**case.registers, "program_length": data.size})
+open_build = bench_opener("opu", BUILDS, MEMORY)
+with_words = partial(comparing.with_words, ISA)
 
 
 def _model(case, trace=None):

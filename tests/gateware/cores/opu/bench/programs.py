@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random OPU programs, legal and illegal, for comparing gateware, model and exact fractions (specification, section 11).
 
-Import it as ``import opu_programs`` (pytest puts this folder on the path). Everything gives a :class:`Case`; a legal one is
+Everything gives a :class:`Case`; a legal one is
 cheap to simulate: at most about ``budget`` cycles of a core with these parameters. Legality is judged by ``Sequence``, so
 every case is legal, or raises the fault asked for, by construction.
 """
 import random
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from quintet.gateware.cores.opu.model.sequence import Regions, Sequence
 from quintet.gateware.cores.opu.types import type_set
 from quintet.gateware.isa.outcome import RunFault
 from quintet.gateware.isa.words import random_word
+from quintet.tools.measure.case import Case as BaseCase
 
 __all__ = ["FAULTS", "Case", "cycles", "random_case"]
 
@@ -27,29 +27,8 @@ _PROGRAM = 2048                 # bytes kept for the program
 _CONV = ("conv", "conv.bias", "conv.acc")
 
 
-@dataclass
-class Case:
-    """A program and everything around it.
-
-    Attributes
-    ----------
-    name : str
-    params : dict of build parameters
-    words : list of int
-    registers : dict, what ``Model.run`` takes
-    memory : uint8 image from address 0, program included; its size is a multiple of 64 and is the main memory's
-    fault : name of the fault that the program raises, or ``None``
-    cycles : estimate, generous, of the cycles on a core with these parameters
-    """
-    name: str
-    params: dict
-    words: list
-    registers: dict
-    memory: np.ndarray
-    fault: str | None = None
-    cycles: int = 0
-    notes: dict = field(default_factory=dict)
-
+class Case(BaseCase):
+    """A program and everything around it."""
     @property
     def program(self):
         """The program's bytes."""

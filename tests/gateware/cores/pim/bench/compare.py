@@ -15,7 +15,7 @@ from tests.support.comparing import (
 )
 
 __all__ = ["BUILDS", "CYCLES", "ISA", "QUICK", "check_aborted", "check_bus_error", "check_case", "core_pc", "open_build",
-           "run_model", "with_words"]
+           "run_model", "some_address", "with_words"]
 
 #: No case of these tests takes so many cycles unless it hangs.
 CYCLES = 2_000_000
@@ -127,3 +127,9 @@ def check_bus_error(bench, case, address, write, behaviour, seed):
     if got.fault is not None and got.fault.name == "bus_error":
         return problems, got
     return problems + run_differently(got, expected, bench.memory[:case.memory.size], memory), got
+
+
+def some_address(case, rng):
+    """An address of the image, or of GMem."""
+    return rng.choice((case.registers["program_address"] + rng.randrange(case.registers["program_length"]),
+                       case.image.gmem_base + rng.randrange(8192)))

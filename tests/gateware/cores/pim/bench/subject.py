@@ -14,15 +14,9 @@ def _draw(legal=True):
     return lambda seed, params, rng: pim_programs.random_case(seed, params, legal=legal, budget=rng.choice((800, 1500, 4000)))
 
 
-def _address(case, rng):
-    """Of the image, or of GMem."""
-    return rng.choice((case.registers["program_address"] + rng.randrange(case.registers["program_length"]),
-                       case.image.gmem_base + rng.randrange(8192)))
-
-
 #: Of eight programs six run as they are (one of these into a fault), one is aborted, one meets a bus error.
 PLAN = (whole(_draw(legal=False)), *[whole(_draw())] * 5, aborted(_draw(), compare.check_aborted, 8000),
-        bus_error(_draw(), compare.check_bus_error, _address))
+        bus_error(_draw(), compare.check_bus_error, compare.some_address))
 
 SUBJECT = Subject("pim", tuple(compare.BUILDS), compare.open_build, compare.check_case, PLAN, pim_programs.random_case, compare.with_words,
                   lambda case: disassemble(SOFTWARE, case.image.data()), pim_programs.FAULTS, compare.CYCLES, 1500)

@@ -8,7 +8,7 @@ import pytest
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
 from quintet.gateware.cores.cherry.params import SPACE, microcoded
-from quintet.gateware.cores.cherry.small.core import MicroEngine
+from quintet.gateware.cores.cherry.small.core import SmallEngine
 from quintet.gateware.cores.cherry.small.instructions import MACHINE
 from quintet.gateware.cores.cherry.small.program import microprogram
 from quintet.gateware.cores.cherry.software import SOFTWARE
@@ -18,6 +18,7 @@ from quintet.gateware.microcode.program import Microprogram
 from quintet.tools.build.bitstream import build, synthesise
 from quintet.tools.kernels.cherry import Module
 from tests.gateware.cores.cherry.bench import compare
+from tests.gateware.cores.cherry.bench.checks import CHECKS
 from tests.gateware.cores.cherry.bench.programs import random_element
 from tests.support.comparing import bench_fixture, failing_run
 
@@ -105,11 +106,11 @@ def test_special_functions_of_random_tiles(bench):
 
 
 def test_aborts(bench):
-    compare.check_aborts(bench, 6, 30000, 3)
+    CHECKS.aborts(bench, 6, 30000)
 
 
 def test_core_resets_at_random_cycles(bench):
-    compare.check_resets(bench, 4, 30000)
+    CHECKS.core_resets(bench, 4, latest=30000)
 
 
 @pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
@@ -237,7 +238,7 @@ def test_an_array_takes_no_more_than_it_has():
 
 def test_engine_is_small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    engine = MicroEngine(params=SPACE.resolve("hx8k"), beat_bytes=4, memory_size=1 << 19, family="ice40")
+    engine = SmallEngine(params=SPACE.resolve("hx8k"), beat_bytes=4, memory_size=1 << 19, family="ice40")
     cells = synthesise(engine, "ice40", "area")
     assert cells["ICESTORM_LC"] <= 2850 and cells["SB_RAM40_4K"] == 23
 

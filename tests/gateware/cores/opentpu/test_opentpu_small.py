@@ -6,7 +6,7 @@ from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.opentpu.core import variant
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.small import program as small_program
-from quintet.gateware.cores.opentpu.small.core import LeanEngine, lean_fits
+from quintet.gateware.cores.opentpu.small.core import SmallEngine, small_fits
 from quintet.gateware.cores.opentpu.small.instructions import LAYOUT
 from quintet.tools.build.bitstream import build, synthesise
 from tests.gateware.cores.opentpu.bench import checks, programs
@@ -63,11 +63,11 @@ def test_hazards(bench):
 
 def test_which_builds_are_small():
     small = SPACE.resolve("up5k-4x4")
-    assert lean_fits(small, 4) and variant(small, 4) is LeanEngine
+    assert small_fits(small, 4) and variant(small, 4) is SmallEngine
     for changes in ({"banks": 2}, {"chain": True}, {"ext_norm": True}, {"ext_conv": True}, {"ext_pool": True},
                     {"norm_reset": 3}, {"n": 8}, {"ub_rows": 256}, {"dsp_limit": 3}):
-        assert not lean_fits(small | changes, 4), changes
-    assert not lean_fits(small, 2)
+        assert not small_fits(small | changes, 4), changes
+    assert not small_fits(small, 2)
 
 
 @pytest.mark.parametrize(("changes", "message"), [
@@ -76,7 +76,7 @@ def test_which_builds_are_small():
 def test_bad_arguments_are_refused(changes, message):
     arguments = {"params": SPACE.resolve("up5k-4x4"), "beat_bytes": 4, "memory_size": 1 << 17, "family": None} | changes
     with pytest.raises(ValueError, match=message):
-        LeanEngine(**arguments)
+        SmallEngine(**arguments)
 
 
 @pytest.mark.parametrize("old, new, message", [
@@ -124,7 +124,7 @@ def test_icebreaker_reaches_its_clock(tmp_path, monkeypatch, seed):
 
 def test_engine_is_small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    engine = LeanEngine(params=SPACE.resolve("up5k-4x4"), beat_bytes=4, memory_size=1 << 17, family="ice40")
+    engine = SmallEngine(params=SPACE.resolve("up5k-4x4"), beat_bytes=4, memory_size=1 << 17, family="ice40")
     cells = synthesise(engine, "ice40", "area")
     assert cells["ICESTORM_LC"] <= 2200
     assert cells["SB_MAC16"] == 8 and cells["SB_RAM40_4K"] == 22
