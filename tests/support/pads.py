@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from quintet.tools.toolchain import find_tool
+from quintet.tools.build.toolchain import find_tool
 
 
 def netlist(board, design, folder):

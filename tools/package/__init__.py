@@ -8,7 +8,7 @@ from importlib import import_module
 
 __all__ = ["compile_model", "load_plan", "open_target"]
 
-_PLACES = {"compile_model": "quintet.tools.compiler.api", "load_plan": "quintet.tools.compiler.plan", "open_target": "quintet.tools.targets"}
+_PLACES = {"compile_model": "quintet.tools.compiler.api", "load_plan": "quintet.tools.compiler.api", "open_target": "quintet.tools.targets"}
 
 
 def __getattr__(name):

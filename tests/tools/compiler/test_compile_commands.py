@@ -68,7 +68,7 @@ def test_infer_refuses(plans, capsys, tmp_path, monkeypatch, change, message):
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"--for": "ulx3s-85f"}, "target ulx3s-85f"), ({"--for": "model"}, "expected an ISA behind model:"), ({"--for": "ulx3s-85f/nothing"}, "no ISA named 'nothing'"),
+    ({"--for": "model"}, "expected an ISA behind model:"), ({"--for": "ulx3s-85f/nothing"}, "no ISA named 'nothing'"),
     ({"--for": "model:opu?preset=85f", "--preset": "85f"}, "the preset is given twice"), ({"--preset": "nope"}, "nope"), ({"-o": None}, "expected a folder for the plan"),
     ({"--percentile": "3"}, "expected more than 50"), ({"--calibrate": f"{DATA}:labels"}, "input pixels has the shape"), ({"-o": "file"}, "is a file"),
     ({"-o": "full"}, "holds files that are no plan"), ({"-P": "lanes"}, "expected name=value")])
@@ -81,6 +81,11 @@ def test_compile_refuses_and_writes_nothing(capsys, tmp_path, monkeypatch, chang
     found = said(capsys, "compile", MODEL, *(word for option in options.items() if option[1] is not None for word in option), code=Exit.BAD_INPUT)
     assert message in found["error"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "x"]
+
+
+def test_compile_for_a_port_that_is_not_there(capsys, tmp_path):
+    assert "no such port" in said(capsys, "compile", MODEL, "--for", "ulx3s-85f", "-o", tmp_path / "net", code=Exit.NO_DEVICE)["error"]
+    assert not any(tmp_path.iterdir())
 
 
 def test_dry_run_needs_no_calibration_and_says_so(capsys, tmp_path):

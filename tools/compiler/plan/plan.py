@@ -99,14 +99,3 @@ class Plan:
             raise PlanError(f"{name} has {', '.join(wrong)}: the plan of {self.network} was compiled for another build; compile it for this one")
         if info.memory_size < self.memory:
             raise PlanError(f"{name} has {info.memory_size:,} bytes of main memory; the plan of {self.network} takes {self.memory:,}")
-
-    def open(self, target=None, progress=None):
-        """A :class:`~quintet.tools.compiler.session.Session` on a target, by its name; by default on the one that the plan was made for."""
-        from ...targets import open_target
-        from ..session import Session
-        return Session(self, open_target(target or self.target or f"model:{self.isa}", progress), progress)
-
-    def save(self, folder):
-        """Write the plan into ``folder`` (:func:`~.folder.save_plan`)."""
-        from .folder import save_plan
-        save_plan(self, folder)
