@@ -89,8 +89,10 @@ class _Clock:
         return False
 
     def _whm(self, word, ready):
+        # What is behind it need not wait for the port until its rows are there.
         ready = max(ready, self.whm)
-        self.whm = max(self.transfer(word.count * self.n, max(ready, self.act_begin)), self.act)
+        size = word.count * self.n
+        self.whm = max(self.transfer(size, ready), self.act_begin + size / self.memory.bandwidth, self.act)
         return ready, self.whm
 
     def _mmc(self, word, ready):
