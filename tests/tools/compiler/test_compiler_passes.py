@@ -9,6 +9,7 @@ from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.passes import RULES, apply, simplify
 from quintet.tools.compiler.ports import from_graph, to_graph
 from quintet.tools.compiler.shapes import node_shape
+from tests.support.campaigns import Campaign
 from tests.tools.compiler.networks import KINDS, NETWORKS, Builder, graphs
 
 
@@ -269,3 +270,19 @@ def test_what_depends_on_no_input_is_computed_once_and_what_nobody_reads_is_drop
     check_equal(b.graph, simple)
     assert kinds(simple) == ["affine", "activation"]
     assert {name for name, tensor in simple.tensors.items() if tensor.data is not None} == set()
+
+
+@pytest.mark.long
+def test_random_graphs_campaign():
+    """Graphs by seed, in turns of all kinds, of layers and factors, and of what moves elements."""
+    from hypothesis import seed as seeded
+    for number in Campaign("compiler-graphs", 0.25).seeds("passes"):
+        @seeded(number)
+        @settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @given(graphs((tuple(KINDS), _AFFINE, _MOVING)[number % 3], most=8))
+        def play(graph):
+            check_equal(graph, simplify(graph))
+        try:
+            play()
+        except Exception as error:
+            raise AssertionError(f"graphs of seed {number}") from error
