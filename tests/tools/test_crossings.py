@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from quintet.tools import build as flow
+from quintet.tools.build import bitstream as flow
 from quintet.tools.build.crossings import crossings, late
 from tests.support.stream_core import ROOM as STREAM
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Damaged models: refused with a reason, or taken and then the same before and after the passes; never a traceback, never a hang."""
-import os
 import random
 import signal
 from contextlib import contextmanager
@@ -14,9 +13,10 @@ from onnx import AttributeProto, ModelProto  # noqa: E402
 
 from quintet.tools.compiler.evaluate import run_graph  # noqa: E402
 from quintet.tools.compiler.onnx_import import OnnxError, import_onnx, translate  # noqa: E402
-from quintet.tools.compiler.onnx_import.step import OPERATORS  # noqa: E402
+from quintet.tools.compiler.onnx_import.operators import OPERATORS  # noqa: E402
 from quintet.tools.compiler.passes import simplify  # noqa: E402
 from quintet.tools.compiler.ports import from_graph  # noqa: E402
+from tests.support.campaigns import Campaign  # noqa: E402
 from tests.tools.compiler.networks import NETWORKS, Builder, inputs_of  # noqa: E402
 from tests.tools.compiler.onnx_models import make_model, node  # noqa: E402
 from tests.tools.compiler.onnx_writer import write  # noqa: E402
@@ -168,13 +168,15 @@ def attempt(content, path):
     return True
 
 
-def campaign(count, seed, path, monkeypatch):
-    """How many of ``count`` damaged models were taken. Shapes behind refused nodes, a process each time, are asked for in one of a hundred."""
+@pytest.fixture
+def play(tmp_path, monkeypatch):
+    """Function of a seed: whether its damaged model was taken. Shapes behind refused nodes, a process each time, are asked for in one of a hundred."""
     ask, asked = translate.inferred_shapes, []
     monkeypatch.setattr(translate, "inferred_shapes", lambda *args: asked.append(args) or (ask(*args) if len(asked) % 100 == 1 else {}))
-    whole, taken = [model.SerializeToString() for model in bases()], 0
-    for case in range(count):
-        rng = random.Random(f"{seed}/{case}")
+    whole = [model.SerializeToString() for model in bases()]
+
+    def one(seed):
+        rng = random.Random(seed)
         content = rng.choice(whole)
         if rng.random() < 0.15:
             broken = bytearray(content)
@@ -187,19 +189,23 @@ def campaign(count, seed, path, monkeypatch):
                 if model.graph.node:
                     damage(rng, model)
             content = model.SerializeToString()
-        with limited(f"case {case} of seed {seed}"):
-            taken += attempt(content, path)
-    return taken
+        with limited(f"the model of seed {seed}"):
+            return attempt(content, tmp_path / "model.onnx")
+    return one
 
 
-def test_two_hundred_damaged_models(tmp_path, monkeypatch):
-    taken = campaign(200, 1, tmp_path / "model.onnx", monkeypatch)
+def test_two_hundred_damaged_models(play):
+    taken = sum(map(play, range(200)))
     assert 20 < taken < 180
 
 
 @pytest.mark.long
-def test_two_thousand_damaged_models(tmp_path, monkeypatch):
-    campaign(2000, int(os.environ.get("QUINTET_SEED", "2")) + 1, tmp_path / "model.onnx", monkeypatch)
+def test_damaged_models_campaign(play):
+    for seed in Campaign("compiler-models", 0.25).seeds("import"):
+        try:
+            play(seed)
+        except Exception as error:
+            raise AssertionError(f"model of seed {seed}") from error
 
 
 def test_whole_models_are_taken(tmp_path):

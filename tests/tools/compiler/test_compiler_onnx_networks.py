@@ -16,7 +16,7 @@ from quintet.tools.compiler.evaluate import run_graph  # noqa: E402
 from quintet.tools.compiler.onnx_import import OnnxError, import_onnx  # noqa: E402
 from quintet.tools.compiler.passes import simplify  # noqa: E402
 from tests.tools.compiler.networks import KINDS, NETWORKS, graphs  # noqa: E402
-from tests.tools.compiler.onnx_models import check, compare, feeds_of, import_model, run_here, run_there  # noqa: E402
+from tests.tools.compiler.onnx_models import check, compare, feeds_of, import_model, make_model, run_here, run_there  # noqa: E402
 from tests.tools.compiler.onnx_writer import write  # noqa: E402
 
 #: A folder of MLPerf Tiny's networks; what they prove is proved on networks of our own as well.
@@ -54,6 +54,16 @@ def test_tensors_keep_the_names_of_the_file(tmp_path):
     whole = NETWORKS["resnet8"][1]()
     graph = import_model(write(whole), tmp_path)
     assert {node.output for node in whole.nodes} <= set(graph.tensors)
+
+
+def test_names_of_pieces_do_not_take_the_files(tmp_path):
+    """TensorFlow's way of names: the result of the node `dense` is `dense:0`."""
+    model = make_model([onnx.helper.make_node("Gemm", ["x", "w", "c"], ["dense:0"], name="dense"),
+                        onnx.helper.make_node("Relu", ["dense:0"], ["relu:0"], name="relu")], {"x": (3, 4)}, {"relu:0": None},
+                       {"w": np.ones((4, 5)), "c": np.ones((3, 5))})
+    graph = check(model, tmp_path)
+    assert [(n.kind, n.name) for n in graph.nodes] == [("dense", "dense"), ("binary", "dense_add"), ("activation", "relu")]
+    assert [n.output for n in graph.nodes][1:] == ["dense:0", "relu:0"]
 
 
 @pytest.mark.parametrize("name", ["resnet8", "ds_cnn", "mobilenet", "autoencoder"])

@@ -9,6 +9,7 @@ from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.passes import RULES, apply, simplify
 from quintet.tools.compiler.ports import from_graph, to_graph
 from quintet.tools.compiler.shapes import node_shape
+from tests.support.campaigns import Campaign
 from tests.tools.compiler.networks import KINDS, NETWORKS, Builder, graphs
 
 
@@ -280,3 +281,19 @@ def test_one_factor_for_all_elements_goes_through_a_reshape_into_the_layer():
     after = simplify(graph)
     assert [node.kind for node in after.nodes] == ["reshape", "conv"]
     check_equal(graph, after)
+
+
+@pytest.mark.long
+def test_random_graphs_campaign():
+    """Graphs by seed, in turns of all kinds, of layers and factors, and of what moves elements."""
+    from hypothesis import seed as seeded
+    for number in Campaign("compiler-graphs", 0.25).seeds("passes"):
+        @seeded(number)
+        @settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @given(graphs((tuple(KINDS), _AFFINE, _MOVING)[number % 3], most=8))
+        def play(graph):
+            check_equal(graph, simplify(graph))
+        try:
+            play()
+        except Exception as error:
+            raise AssertionError(f"graphs of seed {number}") from error

@@ -25,18 +25,23 @@ class Draft:
     ----------
     graph : Graph
     node : the model's node that is being translated; names and origins of the graph's nodes come from it
+
+    Parameters
+    ----------
+    reserved : names of the model's own tensors, which no other gets
     """
-    def __init__(self, name):
+    def __init__(self, name, reserved=()):
         self.graph = Graph(name)
         self.node = None
+        self._reserved = frozenset(reserved)
         self._names = set()
         self._arranged = {}
         self._integers = {}
         self._makers = {}
 
-    def _unique(self, wanted, names):
+    def _unique(self, wanted, names, reserved=()):
         name, number = wanted, 1
-        while name in names:
+        while name in names or name in reserved:
             name, number = f"{wanted}_{number}", number + 1
         return name
 
@@ -49,7 +54,7 @@ class Draft:
         part : what the node does where one of the model's becomes several
         """
         name = self._unique(f"{self.node.name}_{part}" if part else self.node.name, self._names)
-        output = self._unique(output or f"{name}:0", self.graph.tensors)
+        output = self._unique(output or f"{name}:0", self.graph.tensors, () if output else self._reserved)
         node = kind(name=name, inputs=list(tensors), output=output, origin=self.node.operator, **attributes)
         try:
             shape = node_shape(node, *(self.graph.shape(tensor) for tensor in tensors))
@@ -65,7 +70,7 @@ class Draft:
 
     def constant(self, data, part="constant"):
         """Name of a tensor with the values ``data``."""
-        name = self._unique(f"{self.node.name}_{part}", self.graph.tensors)
+        name = self._unique(f"{self.node.name}_{part}", self.graph.tensors, self._reserved)
         data = np.asarray(data, np.float64)
         self.graph.tensors[name] = Tensor(name, data.shape, data)
         return name

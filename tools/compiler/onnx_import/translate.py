@@ -2,14 +2,14 @@
 """A model's nodes, one after the other, into the graph's; what cannot be taken is collected and listed as a whole."""
 from dataclasses import replace
 
-from . import operators
 from .draft import MOST_ELEMENTS, Draft
 from .errors import OnnxError, Refused, listed
 from .folding import FOLDED, fold
 from .inference import inferred_shapes
+from .operators import OPERATORS
 from .orders import wanted_order
 from .reading import read_model
-from .step import OPERATORS, Step
+from .step import Step
 from .views import Constant, View
 
 __all__ = ["import_onnx"]
@@ -41,7 +41,7 @@ def import_onnx(path):
 class _Translation:
     def __init__(self, path, model):
         self.path, self.model = path, model
-        self.draft, self.refusals = Draft(model.name), []
+        self.draft, self.refusals = Draft(model.name, {name for node in model.nodes for name in node.outputs}), []
         self.values = {name: Constant(data) for name, data in model.constants.items()}
         self.read = {name for node in model.nodes for name in node.inputs if name}
         self.used = self.read | {value.name for value in model.outputs}
@@ -138,6 +138,3 @@ class _Translation:
         if lengths is None or not any(isinstance(operand, View) for operand in operands):
             return _UNKNOWN
         return self.draft.stand_in(name, lengths)
-
-
-assert operators  # its modules fill OPERATORS
