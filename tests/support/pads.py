@@ -49,3 +49,87 @@ def start_levels(module, family):
             if bit in pads:
                 found[f"{name.removesuffix('__io')}{n if len(port['bits']) > 1 else ''}"] = level(pads[bit])
     return found
+
+
+class PadSimulation:
+    """A netlist of one clock: LUTs, flip-flops and I/O cells as the chips' libraries describe them, two-state.
+
+    Parameters
+    ----------
+    module : dict, as of :func:`netlist`
+    family : "ecp5" or "ice40"
+    """
+    def __init__(self, module, family):
+        self.ports, self._names = module["ports"], module["netnames"]
+        cells = list(module["cells"].values())
+        self._luts, self._flops, self.pads, self.outside = {}, [], {}, {}
+        self._state = {}            # net -> level of what registers drive
+        self._pad_state = {}        # pad -> levels of its output registers: data, data of the second half, enable
+        for cell in cells:
+            c, p, kind = cell["connections"], cell["parameters"], cell["type"]
+            if kind in ("LUT4", "SB_LUT4"):
+                pins, out, init = ("ABCD", "Z", "INIT") if kind == "LUT4" else (("I0", "I1", "I2", "I3"), "O", "LUT_INIT")
+                self._luts[c[out][0]] = int(p[init], 2), [c[pin][0] for pin in pins]
+            elif kind in ("TRELLIS_FF", "SB_DFF"):
+                assert kind == "SB_DFF" or c.get("LSR", ["0"]) == ["0"] and c.get("CE", ["1"]) == ["1"], "a reset or an enable"
+                self._flops.append((c["DI" if kind == "TRELLIS_FF" else "D"][0], c["Q"][0]))
+                self._state[c["Q"][0]] = int(p.get("REGSET") == "SET")
+            elif kind in ("TRELLIS_IO", "SB_IO"):
+                pad = c["B" if kind == "TRELLIS_IO" else "PACKAGE_PIN"][0]
+                self.pads[pad] = cell
+                self.outside[pad], self._pad_state[pad] = 0, (0, 0, 0)
+                if kind == "SB_IO" and "D_IN_0" in c:
+                    self._state[c["D_IN_0"][0]] = 0
+            else:
+                assert kind in ("SB_GB", "SB_GB_IO", "DCCA", "$scopeinfo"), f"a cell that is not known: {kind}"
+
+    def bits(self, name):
+        """Nets of a port or a signal of the design."""
+        return (self.ports.get(name) or self._names[name])["bits"]
+
+    def net(self, bit):
+        """Level of a net now."""
+        if bit in ("0", "1", "x"):
+            return int(bit == "1")
+        if bit in self._state:
+            return self._state[bit]
+        if bit in self._luts:
+            init, pins = self._luts[bit]
+            return init >> sum(self.net(pin) << n for n, pin in enumerate(pins)) & 1
+        pad = next(pad for pad, cell in self.pads.items() if cell["connections"].get("O") == [bit])
+        return self.pad(pad)[0]
+
+    def number(self, name):
+        """Value of a signal of the design."""
+        return sum(self.net(bit) << n for n, bit in enumerate(self.bits(name)))
+
+    def pad(self, pad, half=0):
+        """``(level, whether the FPGA drives it)`` of a pad in a half of the cycle; :attr:`outside` drives those that it does not."""
+        cell = self.pads[pad]
+        c, p = cell["connections"], cell["parameters"]
+        if cell["type"] == "TRELLIS_IO":
+            drives = p["DIR"] != "INPUT" and not ("T" in c and self.net(c["T"][0]))
+            return (self.net(c["I"][0]) if drives else self.outside[pad]), drives
+        kind, (first, second, enable) = int(p["PIN_TYPE"], 2) >> 2, self._pad_state[pad]
+        if kind == 0b1010:
+            return self.net(c["D_OUT_0"][0]), bool(self.net(c["OUTPUT_ENABLE"][0]))
+        assert kind in (0b1101, 0b1100, 0)
+        drives = bool(kind and enable)
+        return (second if kind == 0b1100 and half else first) if drives else self.outside[pad], drives
+
+    def clock(self):
+        """A rising edge, and the falling one behind it."""
+        state = {q: self.net(d) for d, q in self._flops}
+        pads = {}
+        for pad, cell in self.pads.items():
+            c = cell["connections"]
+            if cell["type"] == "SB_IO" and int(cell["parameters"]["PIN_TYPE"], 2) >> 4 == 0b11:
+                pads[pad] = self.net(c["D_OUT_0"][0]), self._pad_state[pad][1], self.net(c["OUTPUT_ENABLE"][0])
+                if c.get("D_IN_0"):
+                    state[c["D_IN_0"][0]] = self.pad(pad, 1)[0]
+        self._state |= state
+        self._pad_state |= pads
+        for pad, (first, _, enable) in pads.items():
+            c = self.pads[pad]["connections"]
+            if int(self.pads[pad]["parameters"]["PIN_TYPE"], 2) >> 2 == 0b1100:
+                self._pad_state[pad] = first, self.net(c["D_OUT_1"][0]), enable

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Levels of a memory chip's pins before the first clock, by the netlist after synthesis."""
+import random
+
 import pytest
-from amaranth import Cat, Elaboratable, Module, Signal
+from amaranth import Cat, ClockDomain, Elaboratable, Module, Signal
 from amaranth.build import Attrs, Pins, Resource
 from amaranth.lib import io
 
@@ -9,25 +11,37 @@ from quintet.boards import open_board
 from quintet.gateware.memory.sdram.phy import SDRAMPhy
 from quintet.gateware.memory.sram.phy import SRAMPhy
 from quintet.gateware.primitives.pads import RegisteredOutput, RegisteredPads
-from tests.support.pads import netlist, start_levels
+from tests.support.pads import PadSimulation, netlist, start_levels
 
 
 class PadsAlone(Elaboratable):
-    """A memory chip's pads; each line comes from a register of its own, so that none is constant."""
+    """A memory chip's pads; each line comes from a register of its own, so that none is constant.
+
+    Attributes
+    ----------
+    lines : dict, member of the controller's face -> its place in the signal ``chain``; all but those towards the controller
+    """
     def __init__(self, board):
-        self.board = board
+        self.board, self.lines = board, {}
 
     def elaborate(self, platform):
         m = Module()
+        m.domains.sync = domain = ClockDomain(reset_less=True)
+        m.submodules.clock = clock = io.Buffer("i", platform.request(platform.default_clk, dir="-"))
         memory, ports = self.board.memory, platform.request(self.board.memory.resource, dir="-")
         phy = {"SDRAM": SDRAMPhy, "SRAM": SRAMPhy}[memory.kind](part=memory.part, ports=ports, family=self.board.family)
         m.submodules.phy = phy
-        inward, outward = [], []
+        outward, at = [], 0
         for path, _, line in phy.controller.signature.flatten(phy.controller):
-            (outward if path[-1] != "i" else inward).append(line)
-        chain = Signal(sum(len(line) for line in outward))
-        m.d.sync += chain.eq(Cat(~chain[-1] ^ Cat(inward).xor(), chain))
-        m.d.comb += Cat(outward).eq(chain)
+            if path[-1] == "i":
+                inward = line
+                continue
+            self.lines["_".join(path)] = at, len(line)
+            outward.append(line)
+            at += len(line)
+        chain = Signal(at, attrs={"keep": 1})
+        m.d.sync += chain.eq(Cat(~chain[-1], chain) ^ inward)
+        m.d.comb += [Cat(outward).eq(chain), domain.clk.eq(clock.i)]
         return m
 
 
@@ -37,10 +51,58 @@ class PadsAlone(Elaboratable):
 def test_pads_before_the_first_clock(name, high, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     board = open_board(name)
-    levels = {name.split("__")[-1]: level for name, level in start_levels(netlist(board, PadsAlone(board), tmp_path), board.family).items() if level != "i"}
+    design = PadsAlone(board)
+    module = netlist(board, design, tmp_path)
+    levels = {name.split("__")[-1]: level for name, level in start_levels(module, board.family).items() if level != "i"}
     assert high <= set(levels) and {levels[pin] for pin in high} == {"1" if board.family == "ecp5" else "up"}
     data = {pin: level for pin, level in levels.items() if pin.strip("0123456789") in ("dq", "d")}
     assert len(data) == board.memory.width and set(data.values()) <= {"z", "up"}
+    check_registers(board, design.lines, PadSimulation(module, board.family))
+
+
+#: Name of a pin -> member of the controller's face, where they differ.
+NAMES = {"clk_en": "cke", "cs": "cs_n", "ras": "ras_n", "cas": "cas_n", "we": "we_n"}
+
+
+def check_registers(board, lines, simulation):
+    """Every line reaches its pads one cycle later, and what stands there comes in one cycle later, as it does in the twin."""
+    sram = board.memory.kind == "SRAM"
+    data = "d" if sram else "dq"
+    pads = {name.removesuffix("__io").split("__")[-1]: [bit for bit in simulation.bits(name) if bit in simulation.pads]
+            for name in simulation.ports if "__" in name and board.memory.resource in name}
+    rng, width, came, driven = random.Random(1), board.memory.width, 0, set()
+
+    def line(chain, name):
+        at, size = lines[name]
+        return chain >> at & (1 << size) - 1
+    before = simulation.number("chain")
+    for cycle in range(300):
+        for pad in pads[data]:
+            simulation.outside[pad] = rng.getrandbits(1)
+        stood = sum(simulation.pad(pad, 1)[0] << n for n, pad in enumerate(pads[data]))
+        simulation.clock()
+        chain = simulation.number("chain")
+        length = sum(size for _, size in lines.values())
+        # What came in at the edge before.
+        assert chain == ((before << 1 | (before >> length - 1 & 1 ^ 1)) & (1 << length) - 1) ^ came, cycle
+        came = stood
+        for pin, bits in pads.items():
+            for half in (0, 1):
+                seen = [simulation.pad(bit, half) for bit in bits]
+                if pin == data:
+                    assert {drives for _, drives in seen} == {bool(line(before, f"{data}_oe"))}, (cycle, pin)
+                    driven |= {drives for _, drives in seen}
+                    wanted = line(before, f"{data}_o") if seen[0][1] else sum(simulation.outside[bit] << n for n, bit in enumerate(bits))
+                elif sram:
+                    # Of the write enable a half at a time; all but addresses are low when active.
+                    wanted = {"a": line(before, "a"), "oe": 1 - line(before, "oe"), "dm": 3 - line(before, "be"), "cs": 0,
+                              "we": 1 - (line(before, "we") >> half & 1)}[pin]
+                else:
+                    wanted = line(before, NAMES.get(pin, pin)) & (1 << len(bits)) - 1
+                assert sum(level << n for n, (level, _) in enumerate(seen)) == wanted, (cycle, pin, half)
+                assert pin == data or all(drives for _, drives in seen)
+        before = chain
+    assert driven == {True, False} and came >> width == 0
 
 
 def test_pins_that_an_ice40_must_pull_up():
