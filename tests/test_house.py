@@ -99,7 +99,7 @@ def no_circle(house):
 
 
 def small_folders(house):
-    folders = [path.parent for path in house.files if path.parts[0] == "gateware"]
+    folders = [path.parent for path in house.files if path.parts[0] in ("gateware", "tools")]
     yield from (f"{folder.as_posix()} has {folders.count(folder)} files" for folder in sorted(set(folders)) if folders.count(folder) > MOST_FILES)
 
 
@@ -152,6 +152,7 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
     (no_circle, {"tools/a.py": "from . import b", "tools/b.py": "def f():\n    from .a import g\n", "tools/c.py": "from . import a"},
      "tools/a.py and tools/b.py"),
     (small_folders, {f"gateware/bus/m{i}.py": "" for i in range(21)}, "gateware/bus has 21 files"),
+    (small_folders, {f"tools/m{i}.py": "" for i in range(21)}, "tools has 21 files"),
     (short_elaborate, {"gateware/a.py": "def elaborate(self):" + "\n    pass" * 120}, "gateware/a.py: elaborate has more than 120 lines"),
     (licensed, {"tests/a.py": None, "boards/b.hpp": None}, "tests/a.py begins with 'pass'"),
     (licensed, {"boards/b.hpp": None}, "boards/b.hpp begins with 'pass'"),
