@@ -32,9 +32,9 @@ def main(argv=None):
 
 def _measure(args, isa, network, progress):
     """One cell, a dict."""
-    from quintet.tools.compiler.comparison import compare_network
     from quintet.tools.compiler.onnx_import import import_onnx
     from quintet.tools.compiler.ports import to_graph
+    from quintet.tools.compiler.results.comparison import compare_network
     data = load_inputs(args.folder, network)
     graph = import_onnx(Path(args.folder, network.file))
     port = graph.inputs[0]

@@ -27,8 +27,8 @@ def run(args, console):
     if args.html is not None:
         check_output(args.html, "--html")
     from ..compiler.arrays import load_inputs, load_labels
-    from ..compiler.comparison import compare_network, comparison_rows
     from ..compiler.onnx_import import import_onnx
+    from ..compiler.results.comparison import compare_network, comparison_rows
     from ..compiler.session import check_inputs
     graph = import_onnx(args.model)
 
@@ -52,7 +52,7 @@ def run(args, console):
         if cell.refusal:
             console.out(f"{cell.isa}: {cell.refusal}")
     if args.html is not None:
-        from ..compiler.comparison_page import write_page
+        from ..compiler.results.page import write_page
         write_page(args.html, found)
         console.out(f"wrote {args.html}")
     console.result(found.as_dict())

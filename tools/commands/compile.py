@@ -42,7 +42,7 @@ def run(args, console):
     if not args.dry_run:
         from ..compiler.plan import save_plan
         save_plan(plan, args.out)
-    from ..compiler.report import plan_object, show_plan
+    from ..compiler.results.report import plan_object, show_plan
     show_plan(console, plan, build.clock_hz)
     if args.dry_run:
         console.out("nothing is written (--dry-run)")

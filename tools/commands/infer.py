@@ -30,7 +30,7 @@ def run(args, console):
     inputs = {name: array[:args.limit] for name, array in load_inputs(args.input, plan.inputs, "--input").items()}
     count = len(next(iter(inputs.values())))
     labels = None if args.labels is None else load_labels(args.labels, count)
-    from ..compiler.accuracy import check_labels, classified
+    from ..compiler.results.accuracy import check_labels, classified
     check_labels(plan, labels)
     from ..compiler.session import RunFailed, Session
     name = f"model:{plan.isa}" if target_name.kind == "model" and target_name.isa is None else args.on

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a plan is, for people and as an object: layers, cycles, memory, what runs where."""
-from .plan import MachineStep
+from ..plan import MachineStep
 
 __all__ = ["plan_object", "plan_rows", "show_plan"]
 

@@ -2,7 +2,7 @@
 """How good results are: classes, agreement with the float network, signal to noise."""
 import numpy as np
 
-from ..errors import InputError
+from ...errors import InputError
 
 __all__ = ["agreement", "check_labels", "classified", "signal_to_noise"]
 

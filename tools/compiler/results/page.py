@@ -2,7 +2,7 @@
 """A comparison as one HTML page: no script, nothing fetched, light and dark."""
 from html import escape
 
-from ..outputs import write_output
+from ...outputs import write_output
 from .comparison import comparison_rows
 
 __all__ = ["page", "write_page"]

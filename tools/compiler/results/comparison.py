@@ -5,16 +5,16 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from ..errors import QuintetError
+from ...errors import QuintetError
+from ..backends import backend_names
+from ..backends.base import LoweringError
+from ..evaluate import run_graph
+from ..planning import Options, compile_graph, random_calibration
+from ..session import Session
+from ..target_build import target_build
+from ..verification import reference_tensors, verify_plan
 from .accuracy import agreement, signal_to_noise
-from .backends import backend_names
-from .backends.base import LoweringError
-from .evaluate import run_graph
-from .planning import Options, compile_graph, random_calibration
 from .report import plan_rows
-from .session import Session
-from .target_build import target_build
-from .verification import reference_tensors, verify_plan
 
 __all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_rows"]
 
@@ -112,7 +112,7 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
     if len(outputs) == 1 and exact[outputs[0]][0].size > 1:
         cell.agreement = agreement(exact[outputs[0]], values[outputs[0]])
         cell.correct = None if labels is None else _correct(values, graph, labels)
-    from ..targets import open_target
+    from ...targets import open_target
     name = f"{build.target}&load=direct"
     if verify:
         one = {tensor: array[:1] for tensor, array in inputs.items()}
