@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Command lines for the fuzzer: every subcommand with its options, with values that are legal, nearly so, and not at all."""
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from quintet.boards import board_names
+from quintet.firmware import digits
 from quintet.gateware.cores import open_room, room_names
 from quintet.tools.cli import COMMANDS
 from tests.tools.fuzz_files import JOBS, NONSENSE
@@ -140,6 +142,30 @@ def _verify(m):
     return [m.job(), "--on", m.target(), *m.maybe(0.6, "--against", m.target)]
 
 
+_NETWORK = Path(digits.__file__).parent
+
+
+def _arrays(m):
+    return m.of(f"{_NETWORK / 'digits.npz'}:images", f"{_NETWORK / 'digits.npz'}:calibration", f"{_NETWORK / 'digits.npz'}:labels", "x.npy", "yaml.s", "folder")
+
+
+def _compile(m):
+    out = m.folder()
+    args = [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--for", m.of(f"ulx3s-85f/{m.isa}", f"model:{m.isa}", f"icebreaker/{m.isa}"), *m.sizes(),
+            *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), *m.maybe(0.2, "--bits", lambda: m.of(8, 16)), *m.maybe(0.1, "--percentile", lambda: m.of(99, 100)),
+            *m.maybe(0.2, "--no-equalise"), *m.maybe(0.2, "--host-steps"), *m.maybe(0.5, "--dry-run"), "-o", out]
+    return args, [out]
+
+
+def _infer(m):
+    return [m.of("folder", "job.toml", "subfolder"), *m.maybe(0.5, "--on", m.target), "--input", _arrays(m), *m.maybe(0.3, "--labels", lambda: _arrays(m)),
+            *m.maybe(0.5, "--limit", lambda: m.of(1, 3))]
+
+
+def _compare(m):
+    return [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--board", m.board(), "--isa", m.of(m.isa), *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), "--estimate", "--limit", m.of(1, 2)]
+
+
 def _serve(m):
     where = m.rnd.choice(([], ["--socket", m.of("0", "127.0.0.1:0", "nonsense", ":", "99999", "[::1]:0", "host.invalid:0", "1.2.3.4:0")],
                           ["--link", m.of("new", "there.txt", "subfolder", "nodir/x", "loop")]))
@@ -186,7 +212,7 @@ def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
-_WEIGHTS = {"run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "boards": 1, "cores": 1,
+_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "boards": 1, "cores": 1,
             "doctor": 1, "measure": 1}
 
 
