@@ -129,6 +129,13 @@ def test_parts_of_a_file_that_are_not_taken(tmp_path):
     with pytest.raises(OnnxError, match=r"n \(Relu\): attribute alpha has no value"):
         import_model(model, tmp_path)
     del model.graph.node[0].attribute[:]
+    # An attribute that was given nothing, on the way to an order of the input's axes.
+    model.graph.node[0].op_type = "Transpose"
+    model.graph.node[0].attribute.add().name = "perm"
+    model.graph.input[0].type.tensor_type.shape.dim.add().dim_value = 2
+    with pytest.raises(OnnxError, match=r"n \(Transpose\): onnx refuses it"):
+        import_model(model, tmp_path)
+    del model.graph.node[0].attribute[:]
     model.graph.node[0].op_type = "NoSuch"
     model.graph.input[0].type.tensor_type.ClearField("shape")
     with pytest.raises(OnnxError, match=r"x \(input\): has no shape; fixed lengths are taken"):

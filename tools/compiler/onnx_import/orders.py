@@ -22,7 +22,8 @@ def wanted_order(model, name, count):
     seen = {name: tuple(range(count))}
     for node in model.nodes:
         source = next((seen[read] for read in node.inputs if read in seen), None)
-        if source is None:
+        # Of a node that is refused nothing can be relied on.
+        if source is None or node.name in model.refused:
             continue
         if node.operator in _MAPS and node.inputs[0] in seen:
             if source[0] != 0:
