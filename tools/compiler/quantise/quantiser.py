@@ -8,6 +8,7 @@ from ..graph import Affine, AveragePool, Binary, Gru, Lstm, MatMul, Reduce
 from ..quantised import Integer, Quantised
 from .calibration import check_calibration, evenly, fewer
 from .correction import mean_error
+from .entry import input_step
 from .equalise import equalised
 from .integers import fit_shifts, integer_bias, make_integer
 from .recurrent import recurrent_integer
@@ -72,6 +73,7 @@ class _Quantiser:
             self._equalise()
         self.walk = Walk(self.graph, self.backend, fewer(self.graph, self.values))
         for port in self.graph.inputs:
+            self._input(port.tensor)
             self.walk.whole[port.tensor] = self.scales.choose(port.tensor).quantise(self.walk.real[port.tensor])
         for index, node in enumerate(self.graph.nodes):
             self.walk.run_real(node)
@@ -80,6 +82,13 @@ class _Quantiser:
             self._node(node)
             self.walk.forget(index)
         return self.result
+
+    def _input(self, name):
+        """Chooses the scale of an input that shares it with no other tensor."""
+        if self.scales.percentile is None and self.scales.alone(name):
+            chosen = input_step(self.graph, self.values, name, self.scales.width(name))
+            if chosen is not None:
+                self.scales.fix(name, *chosen)
 
     # Equalisation
 

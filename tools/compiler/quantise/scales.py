@@ -44,15 +44,21 @@ class Scales:
     seen : dict, tensor name -> Seen, to be set before the first choice
     """
     def __init__(self, graph, backend, arithmetic, *, bits, percentile, note):
-        self.graph, self.backend, self.arithmetic, self.percentile, self._note = graph, backend, arithmetic, percentile, note
+        self.graph, self.backend, self.arithmetic, self._note = graph, backend, arithmetic, note
         self.groups = Groups(graph, arithmetic)
         self.bits = widths(graph, arithmetic, self.groups, bits)
+        self.percentile = percentile
         self.of, self.seen, self._random = {}, {}, np.random.default_rng(2)
         self._given = {group: self._own(group) for group in self.groups.members}
 
     def width(self, tensor):
         """Bits of a tensor."""
         return self.bits[self.groups.of(tensor)]
+
+    def alone(self, tensor):
+        """Whether the tensor shares its scale with no other, and none is given."""
+        group = self.groups.of(tensor)
+        return len(self.groups.members[group]) == 1 and self._given[group] is None
 
     def taken(self):
         """Names of the tensors whose scale is given: by the model itself, or by a table of the machine."""
