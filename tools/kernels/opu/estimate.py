@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from ....gateware.cores.opu import geometry
 from ....gateware.cores.opu.model.sequence import Sequence
 from ....gateware.cores.opu.types import SLOT
+from .estimate_small import SmallMachine
 
 __all__ = ["SDRAM", "Estimate", "Timing", "estimate"]
 
@@ -56,7 +57,7 @@ def estimate(words, params, timing=None, marks=()):
     ----------
     words : iterable of int
     params : dict, build parameters
-    timing : Timing, optional
+    timing : Timing, optional, of the pipelined engine
     marks : numbers of words, ascending, whose time of completion is wanted
 
     Returns
@@ -64,7 +65,7 @@ def estimate(words, params, timing=None, marks=()):
     Estimate
     """
     timing = timing or Timing()
-    machine = _Machine(params, timing)
+    machine = SmallMachine(params) if params["engine"] == "small" else _Machine(params, timing)
     wanted, at = list(marks), []
     for count, word in enumerate(words):
         while wanted and wanted[0] <= count:

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A model of the small engine's cycles: one instruction after the other (specification, 9.6 and 10.1)."""
+from ....gateware.cores.opu.model.sequence import Sequence
+
+__all__ = ["SmallMachine"]
+
+#: Cycles of a configuration instruction, of the checks of a load or store, of a convolution, of a channel of ``conv.bias``.
+_CONFIGURE, _CHECK, _CONVOLVE, _BIAS = 60, 100, 90, 28
+#: Bytes a cycle of a load, cycles of an element of ``store``.
+_LOAD, _STORE = 2, 1.05
+
+
+class SmallMachine:
+    """What :func:`~.estimate.estimate` steps through; everything ends when its instruction does."""
+    def __init__(self, params):
+        self.params, self.sequence = params, Sequence(params)
+        self.issue = self.moved = 0.0
+        self.work = 0
+
+    @property
+    def dma(self):
+        return self.issue
+
+    conv = dma
+
+    def step(self, word):
+        step, s = self.sequence.step(word), self.sequence
+        name = step.mnemonic
+        if name.startswith("conv"):
+            self._conv(name)
+        elif name.startswith("ld."):
+            self._move(_CHECK + step.bytes_read / _LOAD)
+        elif name in ("store", "pad"):
+            window = s.pool[0] * s.pool[1] + (s.order == 2 and s.res) if name == "store" else 1
+            self._move(_CHECK + step.bytes_written * _STORE * window)
+        else:
+            self.issue += _CONFIGURE
+        return name == "end"
+
+    def _move(self, cycles):
+        self.issue += cycles
+        self.moved += cycles
+
+    def _conv(self, name):
+        (h, w, ofm_c), ifm_c = self.sequence.ofm, self.sequence.ifm[2]
+        one = 2 * ofm_c if name == "conv.acc" and ifm_c == 16 else ofm_c
+        self.work += h * w * ifm_c * ofm_c // 16
+        self.issue += _CONVOLVE + ifm_c * ofm_c / 2 + h * w * max(ifm_c * ofm_c / 16, ifm_c / 2, one) + (_BIAS * ofm_c if name == "conv.bias" else 0)
