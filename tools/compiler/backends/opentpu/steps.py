@@ -8,6 +8,7 @@ from quintet.tools.kernels.opentpu.planes import Planes
 from quintet.tools.kernels.opentpu.step import PoolStep, Step
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ..base import LoweringError
 from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .shapes import nonnegative, stored_shapes
 
@@ -139,6 +140,8 @@ class Steps:
     def _binary(self, node, sources):
         (first, second), shift = factors(self.quantised, node)
         channels = self.planes[node.output].channels
+        if any(self.stored[name] != self.stored[node.output] for name in node.inputs):
+            raise LoweringError(f"{node.name}: operands stored as {' and '.join(str(self.stored[name]) for name in node.inputs)}, expected one shape")
         if sources[0] == sources[1]:
             terms, sources = self._twice(channels, first, second), sources[:1]
         else:
