@@ -79,6 +79,15 @@ def test_whole_networks(name):
     assert lowered.layers[-1].end == len(lowered.program) and all(layer.bytes > 0 for layer in lowered.layers)
 
 
+def test_strides_without_the_extension_are_made_of_phases_where_that_is_shorter():
+    backend, graph = backend_of("85f-8x8"), fused(NETWORKS["resnet8"][0](0))
+    bad, _, lowered = differences(graph, backend, keep=False)
+    assert not bad and sum(layer.cycles for layer in lowered.layers) < 265_000
+    # Both convolutions of a block read the same phase; a convolution of one tap and one block of outputs makes none.
+    small = map_graph(lambda b: b.conv(8, (1, 1)), lambda b: b.conv(8, (1, 1), stride=(2, 2)), shape=(8, 8, 8))
+    assert differences(small, backend)[2].text.count("ACT") == 2
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["resnet8", "mobilenet"])
 def test_a_network_that_exceeds_the_unified_buffer(name):
