@@ -110,6 +110,11 @@ def test_a_mean_over_all_positions_goes_over_all_blocks_at_once():
     assert sum(word.mnemonic == "MMC" for word in plain.program.words) == 36
 
 
+def test_phases_are_those_of_the_stride():
+    with pytest.raises(ValueError, match=r"phases \(2, 2\) are not the stride \(1, 1\)"):
+        conv_matrices(np.ones((4, 1, 1, 4)), Planes(4, 4, 4, 4, phases=(2, 2)), before=(0, 0))
+
+
 def test_depthwise_products_meet_only_their_own_channels():
     planes = Planes(5, 5, 12, 4)
     matrices, _ = conv_matrices(np.ones((12, 3, 3, 1)), planes, before=(1, 1), groups=12)
@@ -122,10 +127,15 @@ def test_depthwise_products_meet_only_their_own_channels():
      r"pool: a line of its windows takes more than the 256 accumulator rows of this build"),
     (Step(name="dense", target="y", sources=["x"], terms=copy_terms(2400, 0, 2400, 4), shifts=[0] * 600), {"x": Planes(1, 1, 2400, 4), "y": Planes(1, 1, 2400, 4)},
      {}, r"dense: 600 vectors of band at a time, with what it needs besides, do not fit the unified buffer of 512"),
+    (Step(name="far", target="y", sources=["x"], terms=copy_terms(4, 0, 4, 4), shifts=[0]), {"x": Planes(1, 200, 4, 4), "y": Planes(1, 200, 4, 4, lead=130)},
+     {"lead": 130}, r"far: 130 zeros in front of a map are more than the 128 accumulator rows of a part"),
 ])
 def test_what_no_build_holds_is_refused(step, planes, params, message):
+    lead = params.get("lead")
+    steps = [step] if lead is None else [step, Step(name="reader", target="z", sources=["y"], terms=copy_terms(4, 0, 4, 4, place=-lead), shifts=[0])]
+    planes = planes if lead is None else {**planes, "z": Planes(1, 200, 4, 4)}
     with pytest.raises(KernelError, match=message):
-        compile_steps([step], planes, inputs=["x"], stored={"y"}, params={**SIM, **params})
+        compile_steps(steps, planes, inputs=["x"], stored={"y"}, params=SIM)
 
 
 def test_what_does_not_fit_goes_through_main_memory():

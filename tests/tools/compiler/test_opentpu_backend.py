@@ -9,6 +9,7 @@ from opentpu_networks import backend_of, differences, fused, quantised_of, run_m
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
+from quintet.tools.compiler.backends.opentpu.shapes import StoredError, axes_of, dense_parts
 
 #: Builds: arrays of 4 and 8, with the extensions and without, and so small that tensors go through main memory.
 BUILDS = {
@@ -76,6 +77,15 @@ def test_whole_networks(name):
     macs = {layer.name: layer.macs for layer in lowered.layers}
     assert all(macs[node.name] == graph.macs(node) for node in graph.nodes)
     assert lowered.layers[-1].end == len(lowered.program) and all(layer.bytes > 0 for layer in lowered.layers)
+
+
+def test_strides_without_the_extension_are_made_of_phases_where_that_is_shorter():
+    backend, graph = backend_of("85f-8x8"), fused(NETWORKS["resnet8"][0](0))
+    bad, _, lowered = differences(graph, backend, keep=False)
+    assert not bad and sum(layer.cycles for layer in lowered.layers) < 265_000
+    # Both convolutions of a block read the same phase; a convolution of one tap and one block of outputs makes none.
+    small = map_graph(lambda b: b.conv(8, (1, 1)), lambda b: b.conv(8, (1, 1), stride=(2, 2)), shape=(8, 8, 8))
+    assert differences(small, backend)[2].text.count("ACT") == 2
 
 
 @pytest.mark.long
@@ -226,12 +236,48 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
     ("host", "max over axes (0,), a mean over rows and columns is taken", lambda b: b.add(g.Reduce, function="max", axes=(0,)), {}),
     ("host", "would change their channels", lambda b: b.add(g.Reshape, shape=(9, 10)), {}),
     ("host", "5 channels do not fill blocks of whole vectors", lambda b: b.add(g.Reshape, shape=(30,)), {"shape": (2, 3, 5)}),
+    ("host", "a map that was made of another shape's elements", lambda b: (b.add(g.Reshape, shape=(6, 5, 3)), b.conv(2, (1, 1))), {"shape": (5, 6, 3)}),
+    ("host", "a map that was reshaped to a vector", lambda b: (b.conv(3, (1, 1)), b.add(g.Reshape, shape=(90,)), b.add(g.Concat, b.here, b.here, axis=0)), {}),
+    ("host", "of 4 axes, 1 to 3 are taken", lambda b: b.act("relu"), {"shape": (2, 2, 2, 2)}),
+    ("host", "two constants", lambda b: b.add(g.Binary, b.constant(np.ones(3)), b.constant(np.ones(3)), function="add"), {}),
     ("host", "exponentials", lambda b: b.add(g.Softmax), {}),
     ("host", "a product of two activations", lambda b: b.add(g.MatMul, b.here, b.add(g.Transpose, order=(1, 0))), {"shape": (3, 4)}),
     ("host", "gates want sigmoid and tanh", lambda b: b.lstm(3), {"shape": (3, 4)}),
 ])
 def test_refusals_say_what_is_taken_instead(answer, reason, step, options):
     refused(answer, reason, step, **options)
+
+
+def test_axes_are_counted_by_digits_or_refused():
+    assert axes_of((6, 20), dense_parts((2, 3, 20), 4)) == [[(2, 1), (3, 1)], [(5, 4), (4, 1)]]
+    assert axes_of((2, 3, 4), dense_parts((1, 1, 24), 32)) == [[(2, 12)], [(3, 4)], [(4, 1)]]
+    with pytest.raises(StoredError, match="an axis that ends inside a block"):
+        axes_of((7,), dense_parts((1, 1, 6), 4))
+    with pytest.raises(StoredError, match="more elements than are stored"):
+        axes_of((12,), dense_parts((1, 1, 4), 4))
+
+
+def test_what_the_host_does_keeps_nothing_from_the_machine():
+    graph = map_graph(lambda b: b.conv(4, (3, 3)), lambda b: b.add(g.Reshape, shape=(10, 12)), lambda b: b.add(g.Reshape, shape=(2, 3, 4, 5)),
+                      lambda b: b.add(g.Reshape, shape=(120,)), lambda b: b.act("sigmoid"), lambda b: b.dense(3))
+    assert [backend_of().verdict(graph, node).runs for node in graph.nodes] == [True, False, False, False, False, True]
+
+
+def test_an_addition_of_operands_that_are_stored_differently_is_refused():
+    b, backend = Builder("two", (2, 3, 4)), backend_of()
+    flat = b.add(g.Reshape, b.conv(4, (1, 1)), shape=(24,))
+    b.add(g.Binary, flat, b.input((24,), "other"), function="add")
+    graph = b.finish()
+    assert not backend.verdict(graph, graph.nodes[-1]).runs
+    with pytest.raises(LoweringError, match=r"binary_2: operands stored as \(2, 3, 4\) and \(1, 1, 24\), expected one shape"):
+        backend.lower(quantised_of(graph, backend))
+
+
+def test_an_output_that_no_layout_describes_is_refused():
+    graph, backend = map_graph(lambda b: b.conv(5, (1, 1)), lambda b: b.add(g.Reshape, shape=(150,))), backend_of()
+    assert not backend.verdict(graph, graph.nodes[-1]).runs
+    with pytest.raises(LoweringError, match=r"output reshape_1:0: its elements are stored as \(5, 6, 5\), no layout makes it one axis"):
+        backend.lower(quantised_of(graph, backend))
 
 
 def test_inputs_layouts_and_zeros_leave_other_bytes_alone():

@@ -8,7 +8,7 @@ from .layout import blocks
 from .planes import Planes
 from .step import Term
 
-__all__ = ["Gathered", "conv_matrices", "copy_terms", "cut", "dense_terms", "gather", "scale_tile", "window_terms"]
+__all__ = ["Gathered", "conv_matrices", "copy_terms", "cut", "cut_phases", "dense_terms", "gather", "scale_tile", "window_terms"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,24 @@ def conv_matrices(weights, planes, *, before, stride=(1, 1), dilation=(1, 1), gr
             matrix = matrices.setdefault(place, np.zeros((planes.blocks * planes.n, out), np.int8))
             matrix[planes.lane(*phase, 0) + channels, np.arange(out)[:, None]] += weights[:, r, c].astype(np.int8)
     return matrices, tuple(s // p for s, p in zip(stride, phases, strict=True))
+
+
+def cut_phases(matrices, out, n, stride):
+    """Terms of the matrices of a convolution with a stride, on one map for every phase that it meets.
+
+    Returns
+    -------
+    (list of phases (line, place), terms whose sources are the phases' maps)
+    """
+    parts = {}
+    for (line, place), matrix in matrices.items():
+        (down, first), (across, second) = divmod(line, stride[0]), divmod(place, stride[1])
+        parts.setdefault((first, second), {})[down, across] = matrix
+    terms = [[] for _ in range(blocks(out, n))]
+    for number, part in enumerate(parts.values()):
+        for whole, mine in zip(terms, cut(part, out, n, number), strict=True):
+            whole += mine
+    return list(parts), terms
 
 
 def gather(matrices, planes, target, stride):

@@ -4,7 +4,11 @@ from math import inf
 
 from ...graph import Activation, Affine, AveragePool, Binary, Concat, Dense, MaxPool, Pad, Reduce, Reshape
 
-__all__ = ["StoredError", "as_map", "axes_of", "dense_parts", "nonnegative", "stored_shapes"]
+__all__ = ["FUNCTIONS", "StoredError", "as_map", "axes_of", "dense_parts", "nonnegative", "reshaped", "stored_shapes"]
+
+
+#: Functions of an activation that the machine makes.
+FUNCTIONS = ("relu", "clip", "leaky", "abs", "neg")
 
 
 class StoredError(ValueError):
@@ -18,8 +22,8 @@ def as_map(shape):
     return (1,) * (3 - len(shape)) + tuple(shape)
 
 
-def _reshaped(source, shape):
-    """The stored shape of ``shape``, that the elements of stored shape ``source`` get."""
+def reshaped(source, shape):
+    """The stored shape that elements of stored shape ``source`` keep as ``shape``. Raises :class:`StoredError` where they would have to move."""
     wanted = as_map(shape)
     if wanted == source or len(shape) == 1:
         return source
@@ -51,24 +55,24 @@ def _input_shape(graph, name, n):
 
 
 def stored_shapes(graph, n):
-    """Tensor -> (rows, columns, channels) as it is stored in vectors of ``n``.
-
-    Raises
-    ------
-    StoredError
-        A reshape that no addresses can do.
-    """
-    stored = {}
-    for port in graph.inputs:
-        stored[port.tensor] = _input_shape(graph, port.tensor, n)
+    """Tensor -> (rows, columns, channels) as it is stored in vectors of ``n``; what the machine cannot make is stored as its shape says, and not at
+    all where it has more than three axes."""
+    stored = {port.tensor: _or_none(_input_shape, graph, port.tensor, n) for port in graph.inputs}
     for node in graph.nodes:
-        source = stored.get(node.inputs[0])
-        shape = graph.shape(node.output)
+        source, shape = stored.get(node.inputs[0]), graph.shape(node.output)
+        own = _or_none(as_map, shape)
         if isinstance(node, Reshape) and source is not None:
-            stored[node.output] = _reshaped(source, shape)
+            stored[node.output] = _or_none(reshaped, source, shape) or own
         else:
-            stored[node.output] = _elementwise(graph, node, source) or as_map(shape)
+            stored[node.output] = _elementwise(graph, node, source) or own
     return stored
+
+
+def _or_none(function, *arguments):
+    try:
+        return function(*arguments)
+    except StoredError:
+        return None
 
 
 def _elementwise(graph, node, source):
@@ -80,7 +84,7 @@ def _elementwise(graph, node, source):
         axes = {axis % 3 for axis in node.axes}
         return tuple(1 if axis in axes else length for axis, length in enumerate(before))
     flowing = all(graph.tensors[name].data is None for name in node.inputs)
-    if isinstance(node, Activation) or isinstance(node, Binary) and flowing:
+    if isinstance(node, Activation) and node.function in FUNCTIONS or isinstance(node, Binary) and flowing and node.function in ("add", "sub"):
         return source
     # A layer of every step by itself, or what becomes one.
     if len(before) == 2 and before[1] == source[2] and (isinstance(node, Affine | Binary) or isinstance(node, Dense) and node.steps):

@@ -3,15 +3,27 @@
 import numpy as np
 
 from quintet.tools.kernels.opentpu.layout import blocks
-from quintet.tools.kernels.opentpu.linear import conv_matrices, copy_terms, cut, dense_terms, gather, window_terms
+from quintet.tools.kernels.opentpu.linear import (
+    conv_matrices,
+    copy_terms,
+    cut,
+    cut_phases,
+    dense_terms,
+    gather,
+    window_terms,
+)
 from quintet.tools.kernels.opentpu.planes import Planes
 from quintet.tools.kernels.opentpu.step import PoolStep, Step
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ..base import LoweringError
 from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .shapes import nonnegative, stored_shapes
 
 __all__ = ["Steps"]
+
+#: Cycles of a product of one vector, for its instruction's 14 bytes.
+_POSITION = 8
 
 
 class Steps:
@@ -36,6 +48,7 @@ class Steps:
         graph = self.graph = quantised.graph
         self.stored = stored_shapes(graph, n)
         self.steps, self.planes, self.root = [], {}, {}
+        self._made = {}             # (source, phase, stride) -> map of the phase
         for port in graph.inputs:
             self.root[port.tensor] = port.tensor
             self.planes[port.tensor] = self._map(self.stored[port.tensor], *self._phases(port.tensor))
@@ -124,8 +137,26 @@ class Steps:
             self.planes[name], matrices = gathered.planes, gathered.matrices
             self.steps.append(Step(name=node.name, target=name, sources=sources, terms=gathered.terms, shifts=[0], nodes=(node.name,)))
             sources = [name]
-        self._add(node, sources, cut(matrices, len(weights), self.n), shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(node, integer)), stride=stride,
+        terms = cut(matrices, len(weights), self.n)
+        if stride[1] > 1 and not self.params["ext_conv"]:
+            sources, terms, stride = self._by_phases(node, sources[0], matrices, terms, stride)
+        self._add(node, sources, terms, shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(node, integer)), stride=stride,
                   macs=self.graph.macs(node))
+
+    def _by_phases(self, node, source, matrices, terms, stride):
+        """(sources, terms, stride) of a convolution whose products would go position by position: of maps of the source's phases, if making those takes
+        fewer such products."""
+        phases, apart = cut_phases(matrices, self.planes[node.output].channels, self.n, stride)
+        planes, positions = self.planes[source], self.planes[node.output].down * self.planes[node.output].across
+        new = [phase for phase in phases if (source, phase, stride) not in self._made]
+        each, count = -(-planes.down // stride[0]) * -(-planes.across // stride[1]), sum(map(len, terms))
+        if _POSITION * len(new) * planes.blocks * each + count * positions >= _POSITION * count * positions:
+            return [source], terms, stride
+        for line, place in new:
+            name = self._made[source, (line, place), stride] = f"{source}:phase_{stride[0]}x{stride[1]}_{line}_{place}"
+            self.planes[name] = Planes(max(1, -(-(planes.lines - line) // stride[0])), max(1, -(-(planes.length - place) // stride[1])), planes.channels, self.n)
+            self._plain(node, [source], copy_terms(planes.channels, 0, planes.channels, self.n, line=line, place=place), name, stride=stride)
+        return [self._made[source, phase, stride] for phase in phases], apart, (1, 1)
 
     def _dense(self, node, sources):
         integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
@@ -139,6 +170,8 @@ class Steps:
     def _binary(self, node, sources):
         (first, second), shift = factors(self.quantised, node)
         channels = self.planes[node.output].channels
+        if any(self.stored[name] != self.stored[node.output] for name in node.inputs):
+            raise LoweringError(f"{node.name}: operands stored as {' and '.join(str(self.stored[name]) for name in node.inputs)}, expected one shape")
         if sources[0] == sources[1]:
             terms, sources = self._twice(channels, first, second), sources[:1]
         else:

@@ -2,7 +2,7 @@
 """Which nodes OpenTPU runs, and how; what stands in the way of the others."""
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
-from .shapes import StoredError, axes_of, dense_parts, nonnegative, stored_shapes
+from .shapes import FUNCTIONS, StoredError, axes_of, dense_parts, nonnegative, reshaped, stored_shapes
 
 __all__ = ["verdict"]
 
@@ -18,7 +18,7 @@ def _conv(graph, node, params):
 def _activated(node):
     """Reason why the activation of a node cannot follow it, or ``None``."""
     activation = node if isinstance(node, g.Activation) else node.activation
-    if activation is None or activation.function in ("relu", "abs", "neg"):
+    if activation is None or activation.function in FUNCTIONS and activation.function not in ("leaky", "clip"):
         return None
     if activation.function == "leaky":
         return None if 0 <= activation.alpha <= 1 else f"slope {activation.alpha} of a leaky relu, 0 to 1 are taken"
@@ -49,8 +49,6 @@ def _binary(graph, node, params):
 
 
 def _max_pool(graph, node, params):
-    if len(graph.shape(node.output)) != 3:
-        return Verdict(HOST, "windows of a sequence, a map's are taken")
     if node.dilation != (1, 1):
         return Verdict(HOST, f"dilation {node.dilation} of a window, 1 is taken")
     if max(node.window) > _LONGEST_WINDOW or max(node.stride) > 255:
@@ -93,7 +91,7 @@ def _pad(graph, node, params):
 
 
 def _reshape(graph, node, params):
-    stored_shapes(graph, params["n"])           # raises where elements would have to move
+    reshaped(stored_shapes(graph, params["n"])[node.inputs[0]], node.shape)         # raises where elements would have to move
     return Verdict(NATIVE)
 
 
