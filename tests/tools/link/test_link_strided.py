@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.link.protocol import MAX_RUN, Operation, step_of, stride_of
@@ -36,6 +36,7 @@ shapes = st.tuples(st.integers(0, 3000), st.one_of(st.integers(1, 12), st.intege
                    st.one_of(st.integers(0, 9), st.integers(0, 1500)), st.integers(0, 12))
 
 
+@settings(max_examples=100, deadline=None)
 @given(shapes, st.sampled_from([1, 2]), st.sampled_from([16, 100, 512]), st.integers(0, 1 << 30))
 def test_shapes(shape, version, chunk, seed):
     """Runs of any length at any address: memory is what it was, but for them."""
@@ -54,6 +55,7 @@ def test_shapes(shape, version, chunk, seed):
     assert version == 2 or max(board.kinds, default=0) < Operation.FILL
 
 
+@settings(max_examples=100, deadline=None)
 @given(shapes, st.sampled_from([1, 2]), st.one_of(st.integers(0, 255), st.binary(min_size=1, max_size=5)))
 def test_fills(shape, version, value):
     """The pattern begins anew with each run."""
