@@ -120,7 +120,7 @@ def mult18x18d():
         stage("PIPELINE", "product", "later", 36), stage("OUTPUT", "later", "p", 36), f"assign {bits['P']} = p;", "endmodule"])
 
 
-def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; opt_clean;", family="ice40"):
+def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; opt_clean;", family="ice40", level="-O1"):
     """Builds cell and twin side by side and runs ``main`` on them; it must end with 0.
 
     Parameters
@@ -139,6 +139,8 @@ def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; op
         Of yosys, before ``write_cxxrtl``.
     family : str
         Of the cell.
+    level : str
+        Of the compiler's optimisation: a large design that runs shortly is compiled longer than it runs.
     """
     m = Module()
     m.domains.sync = domain = ClockDomain(reset_less=True)
@@ -153,6 +155,6 @@ def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; op
     compiler = next(([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),
                     [sys.executable, "-m", "ziglang", "c++"])
     runtime = _share() / "include/backends/cxxrtl/runtime"
-    subprocess.run([*compiler, "-std=c++17", "-O1", f"-I{runtime}", "main.cc", "-o", "run"], cwd=folder, check=True)
+    subprocess.run([*compiler, "-std=c++17", level, f"-I{runtime}", "main.cc", "-o", "run"], cwd=folder, check=True)
     done = subprocess.run([folder / "run"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -106,7 +106,7 @@ def test_ecp5(tmp_path):
     pipelined = [((lambda family, a=a, b=b: PipelinedMultipliers(lanes=2, a_width=a, b_width=b, family=family)), {"a": "data", "b": "other"}, ["p"])
                  for a, b in ((18, 18), (9, 14))]
     packed = (lambda family: PackedProducts(pairs=2, family=family)), {"a": "data", "b": "other", "c": "other"}, ["upper", "lower", "carry"]
-    run_pair(tmp_path, cell=dp16kd() + mult18x18d() + TRELLIS_FF, inputs=INPUTS, family="ecp5", main=_main(False, 8000),
+    run_pair(tmp_path, cell=dp16kd() + mult18x18d() + TRELLIS_FF, inputs=INPUTS, family="ecp5", level="-O0", main=_main(False, 8000),
              add=_adder(rams, [*_multipliers(4, 8), *_multipliers(3, 16), *pipelined, packed]))
 
 
@@ -115,7 +115,7 @@ def test_ecp5_dual_ports_of_a_byte(tmp_path):
     dual = (lambda family: DualPortRAM(depth=2048, width=9, family=family)), {
         "a_addr": "at", "b_addr": "from", "a_write": "write", "b_write": "also", "a_write_data": "data", "b_write_data": "other"}, ["a_data", "b_data"]
     main = _main(False, 8000).replace("top.p_data.set", "top.p_also.set<bool>((r >> 40 & 1) && !(write && (at & 0x7ff) == (from & 0x7ff)));\n        top.p_data.set")
-    run_pair(tmp_path, cell=dp16kd(), inputs={**INPUTS, "also": 1}, family="ecp5", main=main, add=_adder([], [dual]))
+    run_pair(tmp_path, cell=dp16kd(), inputs={**INPUTS, "also": 1}, family="ecp5", level="-O0", main=main, add=_adder([], [dual]))
 
 
 def test_ice40(tmp_path):
@@ -124,5 +124,5 @@ def test_ice40(tmp_path):
     assert {best_shape("ice40", width, depth)[1] for width, depth, _ in rams} == {16, 8, 4, 2}
     pipelined = [((lambda family: PipelinedMultipliers(lanes=2, a_width=16, b_width=13, family=family)), {"a": "data", "b": "other"}, ["p"])]
     ram = re.sub(r"if \(INIT_FILE.*?else", "", ice40_cell("SB_RAM40_4K"), count=1, flags=re.S)
-    run_pair(tmp_path, cell=f"{ram}\n{ice40_cell('SB_MAC16')}", inputs=INPUTS, main=_main(True, 8000),
+    run_pair(tmp_path, cell=f"{ram}\n{ice40_cell('SB_MAC16')}", inputs=INPUTS, level="-O0", main=_main(True, 8000),
              add=_adder(rams, [*_multipliers(3, 8), *_multipliers(2, 16), *pipelined]))
