@@ -9,6 +9,8 @@ from quintet.tools.compiler.backends import Backend
 from quintet.tools.compiler.backends.base import NATIVE, Verdict
 from quintet.tools.compiler.evaluate import run_node
 from quintet.tools.compiler.graph import (
+    Activation,
+    Affine,
     AveragePool,
     Binary,
     Conv,
@@ -32,7 +34,7 @@ class Exact(Backend):
         return Verdict(NATIVE)
 
     def arithmetic(self, graph, node):
-        if isinstance(node, Conv | Dense):
+        if isinstance(node, Affine | Conv | Dense):
             return Arithmetic(reads=self.result_bits, out_bits=self.result_bits, weight_bits=self.wide, shift_group=self.group, equal_scales=True)
         if isinstance(node, AveragePool):
             return Arithmetic(reads=self.result_bits, out_bits=self.result_bits, weight_bits=None, same_scale=True)
@@ -48,13 +50,15 @@ class Exact(Backend):
         return values if keep else {name: values[name] for name in graph.kept()}
 
     def sums(self, node, weights, x):
+        if isinstance(node, Affine):
+            return x * weights
         if isinstance(node, Dense):
             return r.dense(x, weights, steps=node.steps)
         return r.conv(x, weights, stride=node.stride, padding=node.padding, dilation=node.dilation, groups=node.groups)
 
     def node(self, quantised, node, x, *others):
         bits = quantised.scales[node.output].bits
-        if isinstance(node, Conv | Dense):
+        if isinstance(node, Affine | Conv | Dense):
             return self.layer(quantised.layers[node.name], node, bits, x, *others)
         if isinstance(node, Binary) and node.function == "add":
             return r.add(x, *others, bits, activation=node.activation)
@@ -62,7 +66,8 @@ class Exact(Backend):
             return r.average_pool(x, node.window, stride=node.stride, padding=node.padding, include_padding=node.include_padding)
         if isinstance(node, MaxPool):
             return r.max_pool(x, node.window, stride=node.stride, padding=node.padding, dilation=node.dilation)
-        return run_node(node, x, *others).astype(np.int64)
+        real = run_node(node, *(quantised.scales[name].value(value) for name, value in zip(node.inputs, (x, *others), strict=True)))
+        return quantised.scales[node.output].quantise(real)
 
     def layer(self, integer, node, bits, x, *residual):
         sums = self.sums(node, integer.weights, x)
@@ -73,6 +78,19 @@ class Exact(Backend):
 
     def lower(self, quantised, *, keep=False):
         raise NotImplementedError
+
+
+def fused(graph):
+    """Relu, leaky relu and clip joined to the layer or sum that they alone follow, as the passes do."""
+    graph = copy_of(graph)
+    for node in [n for n in graph.nodes if isinstance(n, Activation) and n.function in ("relu", "clip")]:
+        maker, source = graph.maker(node.inputs[0]), node.inputs[0]
+        alone = len(graph.readers(source)) == 1 and source not in graph.kept()
+        if isinstance(maker, Affine | Binary | Conv | Dense) and maker.activation is None and alone:
+            graph.nodes[graph.nodes.index(maker)] = replace(maker, output=node.output, activation=node)
+            graph.nodes.remove(node)
+            del graph.tensors[source]
+    return graph
 
 
 def joined(graph):
@@ -100,15 +118,18 @@ class Saturating(Exact):
 
     def arithmetic(self, graph, node):
         numbers = super().arithmetic(graph, node)
-        if isinstance(node, Conv | Dense):
+        if isinstance(node, Affine | Conv | Dense):
             return replace(numbers, bias_bits=16, bias_shifts=(-20, 40), partial_bits=self.partial, partial_shifted=self.below, shifts=(-8, 28))
         return numbers
 
     def taps(self, node, weights, x):
         """Products of every tap in turn, maps of 64 channels one after the other."""
-        if isinstance(node, Dense) and x.ndim == 2:
-            for at in range(0, x.shape[1], 64):
-                yield x[:, at:at + 64] @ weights[:, at:at + 64].T
+        if isinstance(node, Affine):
+            yield x * weights
+            return
+        if isinstance(node, Dense) and (node.steps or x.ndim == 2):
+            for at in range(0, x.shape[-1], 64):
+                yield x[..., at:at + 64] @ weights[:, at:at + 64].T
             return
         if isinstance(node, Dense):
             high, wide, channels = x.shape[1:]
@@ -119,18 +140,19 @@ class Saturating(Exact):
             some = x[..., at:at + 64] if node.groups == 1 else x
             for (row, column), seen in r.taps(some, size, stride=node.stride, padding=node.padding, dilation=node.dilation):
                 out = r._tap(seen, weights[:, row, column, at:at + 64], node.groups, min(inner - at, 64))
-                yield out if not isinstance(node, Dense) else out
+                yield out
 
     def partial_sums(self, graph, node, values):
-        total = 0.0 if node.bias is None else node.bias
-        for part in self.taps(node, node.weights, values):
-            total = total + (part.reshape(len(values), -1) if isinstance(node, Dense) else part)
+        bias, weights = (node.shift, node.scale) if isinstance(node, Affine) else (node.bias, node.weights)
+        total = 0.0 if bias is None else bias
+        for part in self.taps(node, weights, values):
+            total = total + (part.reshape(len(values), -1) if isinstance(node, Dense) and not node.steps else part)
             yield total
 
     def layer(self, integer, node, bits, x, *residual):
         sums, down = None, integer.shift - self.below
         for part in self.taps(node, integer.weights, x):
-            part = part.reshape(len(x), -1) if isinstance(node, Dense) else part
+            part = part.reshape(len(x), -1) if isinstance(node, Dense) and not node.steps else part
             if sums is None:
                 # One rounding of the exact sum: both terms in units of 2^-20 products.
                 bias = 0 if integer.bias is None else r.scale_down(integer.bias, -integer.bias_shift - 20)
