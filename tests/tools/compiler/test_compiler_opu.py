@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OPU's back end: what it lowers gives on the golden model, tensor by tensor, what its reference says."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -147,6 +149,25 @@ def test_partial_sums_saturate_where_the_machine_does():
     found = machine.reference(quantised, {graph.inputs[0].tensor: values})
     assert found[graph.nodes[0].output].ravel().tolist() == [-128, 0]            # (32767 - 640000) saturates, / 256
     check(quantised, machine, {graph.inputs[0].tensor: values})
+
+
+@pytest.mark.parametrize("name", ("ds_cnn", "mobilenet", "resnet8"))
+def test_a_node_gives_the_same_by_itself(name):
+    """On the graph's own tensors: in its pieces, its order of taps, its columns in a slot."""
+    machine = backend()
+    part = running_part(fused(NETWORKS[name][1](2)), machine)
+    quantised, inputs = whole_numbers(part, machine, 2), random_inputs(part, 2, 2)
+    values = {**inputs, **machine.reference(quantised, inputs, keep=True)}
+
+    def port(tensor):
+        return g.Port(tensor, tensor, tuple(range(len(part.shape(tensor)))), part.shape(tensor))
+
+    for node in quantised.graph.nodes:
+        alone = replace(quantised, graph=g.Graph(node.name, [port(n) for n in dict.fromkeys(node.inputs)], [port(node.output)], [node],
+                                                 {n: quantised.graph.tensors[n] for n in (*node.inputs, node.output)}))
+        given = {n: values[n] for n in node.inputs}
+        assert np.array_equal(machine.reference(alone, given)[node.output], values[node.output]), node.name
+        check(alone, machine, given)
 
 
 def test_operands_of_a_sum_have_one_scale():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OPU: convolutions with 8-bit weights, sums of 16 bits that saturate at every tap."""
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from .....gateware.cores.opu.types import type_set
@@ -29,6 +31,7 @@ class OpuBackend(Backend):
     def __init__(self, *, params, memory_size):
         super().__init__(params=params, memory_size=memory_size)
         self.types = type_set(params)
+        self._forms = WeakKeyDictionary()       # Tensor -> Form of the graph that it was last met in
 
     def verdict(self, graph, node):
         return verdict(graph, node)
@@ -37,8 +40,16 @@ class OpuBackend(Backend):
         return prepare(graph)
 
     def form(self, graph):
-        """The :class:`Form` of a prepared graph on this build."""
-        return Form(graph, self.memory_size)
+        """The :class:`Form` of a prepared graph on this build; of a part of a graph whose form is known, on the same tensors, that of the
+        whole: a node gives the same by itself as within its network."""
+        names = {name for node in graph.nodes for name in (*node.inputs, node.output)} | {port.tensor for port in graph.inputs}
+        tensors = [tensor for name in names if (tensor := graph.tensors[name]).data is None]
+        found = {self._forms.get(tensor) for tensor in tensors}
+        form = found.pop() if len(found) == 1 else None
+        if form is None or not form.covers(graph):
+            form = Form(graph, self.memory_size)
+            self._forms.update(dict.fromkeys(tensors, form))
+        return form
 
     def arithmetic(self, graph, node):
         types = self.types

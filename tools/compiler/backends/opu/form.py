@@ -49,6 +49,10 @@ class Form:
             self._share()
             self.split = self._split() | (set(self.grids) - set(self.folds))
 
+    def covers(self, graph):
+        """Whether all nodes of ``graph`` are among its own."""
+        return {node.name for node in graph.nodes} <= {node.name for node in self.graph.nodes}
+
     def readers(self, name):
         return self._readers.get(name, [])
 

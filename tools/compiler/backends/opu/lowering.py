@@ -33,8 +33,8 @@ def lower_network(graph, form, built, params, memory_size):
     if missing:
         raise LoweringError(f"{missing[0]}: a flattened map of channels that do not fill their pieces has no layout")
     stay = built.values if apart else [*inputs, *outputs]
-    zeros = [(found.address, found.size) for name, found in compiled.tensors.items()
-             if found.buffer.border or any(name == built.values[fold].name for fold in form.folds)]
+    folded = {built.values[name].name for name in form.folds if name in inputs}
+    zeros = [(found.address, found.size) for name, found in compiled.tensors.items() if found.buffer.border or name in folded]
     return Lowered(
         program=compiled.data, text=compiled.text, program_at=compiled.program_at, registers=compiled.all_registers,
         constants=[(compiled.constants_at, compiled.constants, "kernels and biases")] if compiled.constants.size else [],
