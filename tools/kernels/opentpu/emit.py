@@ -2,21 +2,18 @@
 """Instructions of steps: products, activations, and what goes to and from main memory meanwhile."""
 import numpy as np
 
-from .chunks import needed, pool_extent, slot_rows
-from .linear import scale_tile
+from .chunks import needed, slot_rows
+from .pooling import Pooling
 from .program import Program, split
-from .step import PoolStep, bias_tiles, spread_of
+from .step import INT8, PoolStep, bias_tiles, spread_of
 
-__all__ = ["INT8", "Emitter"]
+__all__ = ["Emitter"]
 
-#: CFG norm: saturate to int8, shift 0; and with rounding.
-INT8, ROUND = 0x1_0000, 0x100
+#: CFG norm's rounding.
+_ROUND = 0x100
 
 #: Vectors that are loaded at a time, so that tiles and instructions come in between.
 _PIECE = 32
-
-#: What pads the windows of a maximum.
-_LEAST = -128
 
 
 class Tiles:
@@ -32,7 +29,7 @@ class Tiles:
         return self._numbers[key]
 
 
-class Emitter:
+class Emitter(Pooling):
     """Writes the steps of a plan, one after another.
 
     Parameters
@@ -231,7 +228,7 @@ class Emitter:
         """Activation of a block of a part, and on to main memory."""
         target, front = self.plan.planes[step.target], self._front(step, chunk, block)
         rows, acc = front + chunk.rows, self._slot * slot_rows(self.params)
-        self._cfg("norm", INT8 | ROUND | step.shifts[block])
+        self._cfg("norm", INT8 | _ROUND | step.shifts[block])
         ub = self._room(number, step, target.vector(block, chunk.first, chunk.begin) - front)
         self.program.act(acc, ub, rows, "relu" if step.relu else "none")
         self._store(step, ub, target.vector(block, chunk.first, chunk.begin) - front, rows)
@@ -260,65 +257,8 @@ class Emitter:
         self._cfg("conv", 1 | source.plane << 16)
         for index, place in enumerate(places):
             self._mmc(plan.base[name] + source.vector(0, *place), acc, source.blocks, tile, index == 0, convolve=True)
-        self._cfg("norm", INT8 | ROUND | step.shifts[0])
+        self._cfg("norm", INT8 | _ROUND | step.shifts[0])
         ub = self._room(number, step, 0)
         self.program.act(acc, ub, source.blocks, "relu" if step.relu else "none")
         self._store(step, ub, 0, source.blocks)
         return True
-
-    def _zeros(self, acc, ub, rows):
-        """Accumulator rows of zeros into the unified buffer."""
-        for at, count in split(rows):
-            self.program.act(acc + at, ub + at, count)
-
-    # Windows' maxima
-
-    def _pool_step(self, number, step):
-        plan = self.plan
-        source, target = plan.planes[step.sources[0]], plan.planes[step.target]
-        before, pitch = pool_extent(step, source, target)
-        unit, least = self.tiles.number(scale_tile(source.n)), np.zeros((source.n, source.n), np.int8)
-        least[0] = _LEAST
-        zeros = self.params["acc_rows"] - max(target.gap, target.lead)
-        for part, chunk in enumerate(plan.parts[number]):
-            self._fetch(number, step, part)
-            self._ask(1)
-            view = self._view(number, step, part, step.sources[0])
-            low = chunk.first * step.stride[0] - step.before[0]
-            high = (chunk.end - 1) * step.stride[0] - step.before[0] + step.window[0]
-            inside = range(max(low, 0), min(high, source.down))
-            for block in range(target.blocks):
-                if before or pitch != source.pitch or len(inside) < high - low:
-                    self._constant(self.tiles.number(least), 0, (high - low) * pitch, True)
-                if pitch == source.pitch and not before:
-                    count = (len(inside) - 1) * pitch + source.across
-                    for at, rows in reversed(split(count)):
-                        self._mmc(view(block, inside[0], 0) + at, (inside[0] - low) * pitch + at, rows, unit, True)
-                else:
-                    for line in reversed(inside):
-                        for at, rows in reversed(split(source.across)):
-                            self._mmc(view(block, line, at), (line - low) * pitch + before + at, rows, unit, True)
-                if step.target in plan.zeroed:
-                    self._zero(zeros, max(target.gap, target.lead))
-                self._maxima(number, step, chunk, block, pitch, zeros)
-        self._tile = unit
-
-    def _maxima(self, number, step, chunk, block, pitch, zeros):
-        """Windows of the part, line by line, or several where the result has no gaps."""
-        target = self.plan.planes[step.target]
-        self._cfg("norm", INT8)
-        front = self._front(step, chunk, block)
-        vector = target.vector(block, chunk.first, 0)
-        ub = self._room(number, step, vector - front) + front
-        many = 1 if target.gap or target.across > 256 else max(1, 256 // target.across)
-        for line in range(chunk.first, chunk.end, many):
-            lines = min(many, chunk.end - line)
-            for at, places in split(target.across) if many == 1 else [(0, target.across)]:
-                self._cfg("pool", step.window[1] | step.window[0] << 4 | (places & 0xFF) << 8 | step.stride[1] << 16)
-                self._cfg("poolrow", pitch | (step.stride[0] * pitch << 16 if lines > 1 else 0))
-                self.program.act((line - chunk.first) * step.stride[0] * pitch + at * step.stride[1],
-                                 ub + (line - chunk.first) * target.pitch + at, lines * places, pool=True)
-            if step.target in self.plan.zeroed:
-                self._zeros(zeros, ub + (line - chunk.first) * target.pitch + target.across, target.gap)
-        self._zeros(zeros, ub - front, front)
-        self._store(step, ub - front, vector - front, front + chunk.rows)

@@ -15,9 +15,10 @@ JOINS = {
 }
 
 
-def reach(step, source, result):
-    """Places that ``step`` reads to the left and to the right of the lines of ``source`` (Planes), for a result of Planes ``result``."""
-    places = [t.place for terms in step.terms for t in terms]
+def reach(step, index, source, result):
+    """Places that ``step`` reads to the left and to the right of the lines of its source ``index``, of Planes ``source``, for a result of Planes
+    ``result``."""
+    places = [t.place for terms in step.terms for t in terms if t.source == index]
     if not places:
         return 0, 0
     return max(0, -min(places)), max(0, max(places) + (result.across - 1) * step.stride[1] - (source.across - 1))
@@ -48,8 +49,7 @@ def settle(steps, planes, join="all"):
             continue
         target = planes[step.target]
         for index, name in enumerate(step.sources):
-            mine = _part(step, index)
-            before, behind = reach(mine, planes[name], target)
+            before, behind = reach(step, index, planes[name], target)
             left[name], gap[name] = max(left[name], before), max(gap[name], before, behind)
     for step in steps:
         target = planes[step.target]
@@ -62,14 +62,3 @@ def settle(steps, planes, join="all"):
         pitch[find(name)] = max(pitch.get(find(name), 0), map_.across + gap[name])
     settled = {name: replace(map_, gap=pitch[find(name)] - map_.across, lead=left[name]) for name, map_ in planes.items()}
     return settled, {name for name in planes if gap[name]}
-
-
-class _Part:
-    """The terms of a step that read one source."""
-    def __init__(self, terms, stride):
-        self.terms, self.stride = terms, stride
-
-
-def _part(step, source):
-    """The part of a step that reads source ``source``."""
-    return _Part([[t for t in terms if t.source == source] for terms in step.terms], step.stride)

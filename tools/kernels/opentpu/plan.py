@@ -87,8 +87,7 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params):
             raise KernelError(f"{step.name}: {target.lead} zeros in front of a map are more than the {slot_rows(params)} accumulator rows of a part")
     plan.zeros = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
     rows = params["ub_rows"]
-    biased = any(isinstance(step, PoolStep) or step.bias is not None or not all(step.terms) for step in steps)
-    plan.ones = min(ONES, rows // 16, max((planes[s.target].down * planes[s.target].pitch for s in steps), default=1)) if biased or steps else 0
+    plan.ones = min(ONES, rows // 16, max((planes[s.target].down * planes[s.target].pitch for s in steps), default=1)) if steps else 0
     lives, streamed, most = _lives(steps), set(), [None] * len(steps)
     plan.bands = [2] * len(steps)
     while True:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Steps of a network on OpenTPU: sums of products of tiles over shifted maps, windows' maxima, sums over all positions."""
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["BIAS_LANE", "PoolStep", "Step", "Term", "bias_tiles", "spread_of"]
+__all__ = ["BIAS_LANE", "INT8", "PoolStep", "Step", "Term", "bias_tiles", "spread_of"]
 
 #: What the constant vector holds beside the one in its element 0.
 BIAS_LANE = 127
+
+#: CFG norm: saturate to int8, shift 0.
+INT8 = 0x1_0000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,6 @@ class PoolStep:
     before: tuple
     nodes: tuple = ()
     macs: int = 0
-    terms: list = field(default_factory=list)
 
 
 def spread_of(step, planes):
