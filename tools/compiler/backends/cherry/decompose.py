@@ -167,6 +167,12 @@ class Decomposer:
 
     # Nodes
 
+    @classmethod
+    def takes(cls, node):
+        """Whether it knows this kind of node."""
+        lowering = cls.__dict__["lower"].dispatcher
+        return lowering.dispatch(type(node)) is not lowering.dispatch(Node)
+
     @singledispatchmethod
     def lower(self, node: Node):
         raise TypeError(f"no back end's node: {node.kind}")

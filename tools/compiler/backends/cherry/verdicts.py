@@ -19,7 +19,7 @@ _REDUCES = ("mean", "sum", "max")
 
 def verdict(graph, node: Node, params):
     """:class:`~quintet.tools.compiler.backends.base.Verdict` on a node for a build."""
-    if Decomposer.lower.dispatcher.dispatch(type(node)) is Decomposer.lower.dispatcher.dispatch(Node):
+    if not Decomposer.takes(node):
         return Verdict(NO, f"{node.kind}: no kernel")
     for tensor in (*node.inputs, node.output):
         shape = graph.shape(tensor)
