@@ -7,7 +7,7 @@ from ....gateware.cores.cherry.isa import LOOPS, UNITS
 from ....gateware.cores.cherry.tables import FRAC
 from ..inputs import KernelError
 
-__all__ = ["Loop", "Nests", "ProgramSource", "TooLarge"]
+__all__ = ["Loop", "Nests", "ProgramSource", "TooLarge", "body_key"]
 
 
 class TooLarge(KernelError):
@@ -34,6 +34,14 @@ class _Access:
     stride_x: int
     stride_y: int
     walk: tuple
+
+
+def body_key(body, active=()):
+    """What decides how long a body takes: equal for bodies that differ in addresses alone."""
+    def walk(access):
+        return None if access is None else (access.stride_x, access.stride_y, tuple((active.index(loop), bool(n)) for loop, n in access.walk))
+    return tuple((item.independent, item.count, body_key(item.body, (*active, item))) if isinstance(item, Loop) else (item[0], walk(item[1]))
+                 for item in body)
 
 
 class Nests:

@@ -4,9 +4,9 @@ import numpy as np
 
 from ..base import Backend
 from .decompose import machine_of
-from .lowering import lower_machine
 from .numeric import run_machine
 from .verdicts import verdict
+from .ways import lower_machine
 
 __all__ = ["Cherry"]
 

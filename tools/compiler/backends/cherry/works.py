@@ -12,7 +12,7 @@ from .transfers import MOST, Transfer, Work, moved, whole
 __all__ = ["Works"]
 
 #: Elements of weights that are brought at a time.
-_PIECE = 4096
+_PIECE = 8192
 
 
 class Works(BandWorks):

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Ways of laying out a network in the scratchpad and in time, of which the quickest that fits is taken."""
+from ..base import LoweringError
+from .bands import rows_apart
+from .lowering import Lowering
+from .transfers import Arrays
+
+__all__ = ["lower_machine"]
+
+#: Elements of a part of weights that are tried, the largest first.
+_PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
+#: Cycles of an input's coming that may be worth bands.
+_LONG = 4000
+
+
+def lower_machine(machine, graph, params, memory_size, keep):
+    """:class:`~..base.Lowered` of a machine: the quickest of some ways that fit; raises LoweringError where none does."""
+    arrays = Arrays()
+
+    def way(most, ahead, spread, segments=()):
+        return Lowering(machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments)
+    spreads = (True, False) if params["banks"] > 4 else (False,)
+    failed = []
+    found = _whole(way, spreads[0], failed)
+    if not found:
+        found = [plan for spread in spreads[1:] for plan in _whole(way, spread, failed)]
+        found += [plan for spread in spreads for plan in _cut(machine, way, spread, failed)]
+    if not found:
+        raise failed[0]
+    return _better(found, machine, way).lowered()
+
+
+def _whole(way, spread, failed):
+    """Attempts that keep every map whole: with the largest parts of weights that fit, and with smaller ones, of which more comes beside programs."""
+    for ahead in (True, False):
+        found = []
+        for most in _PARTS:
+            try:
+                attempt = way(most, ahead, spread)
+                if attempt.tight() is None:
+                    found.append(attempt.plan())
+                elif not failed:
+                    attempt.plan()
+            except LoweringError as error:
+                failed.append(error)
+            if len(found) == 2:
+                break
+        if found:
+            return found
+    return []
+
+
+def _cut(machine, way, spread, failed):
+    """An attempt that does operations in bands where maps are too large."""
+    for most, ahead in ((_PARTS[0], True), (_PARTS[2], True), (_PARTS[-1], False)):
+        segments = in_bands(machine, lambda segments, most=most, ahead=ahead: way(most, ahead, spread, segments).tight())
+        if segments is None:
+            continue
+        try:
+            return [way(most, ahead, spread, segments).plan()]
+        except LoweringError as error:
+            failed.append(error)
+    return []
+
+
+def _better(found, machine, way):
+    """The quickest of ``found``, or one that brings the input in bands, beside the first operations."""
+    best = min(found, key=lambda plan: plan.cycles)
+    coming = sum(value.size for value in machine.inputs.values()) * 2
+    if coming < max(_LONG, best.cycles / 20):
+        return best
+    for end in range(1, 7):
+        if end > len(machine.operations) or not rows_apart(machine.operations[end - 1]):
+            break
+        for bands in (4, 8):
+            try:
+                best = min(best, way(_PARTS[0], True, True, [(0, end, bands)]).plan(), key=lambda plan: plan.cycles)
+            except LoweringError:
+                continue
+    return best
+
+
+def in_bands(machine, tight):
+    """Segments of operations that are done in bands so that everything fits; ``None`` where none do.
+
+    ``tight(segments)``: number of the operation at which the scratchpad is too small, ``None`` if it is nowhere.
+    """
+    apart = [rows_apart(operation) for operation in machine.operations]
+    segments = []
+    while True:
+        at = tight(segments)
+        if at is None:
+            return segments
+        taken = [s for s in segments if s[0] <= at < s[1]]
+        others = [s for s in segments if s not in taken]
+        best = _segment(apart, at, others, tight, taken)
+        if best is None:
+            return None
+        segments = sorted([*others, best])
+
+
+def _segment(apart, at, others, tight, taken):
+    """The shortest run of operations around number ``at`` that, in bands, lets the scratchpad get further."""
+    for length in range(2, 13):
+        for first in range(max(0, at - length + 1), at + 1):
+            end = first + length
+            if end > len(apart) or not all(apart[first:end]) or any(first < s[1] and s[0] < end for s in others):
+                continue
+            for bands in (2, 4, 8, 16, 32):
+                if (first, end, bands) in taken:
+                    continue
+                stuck = tight(sorted([*others, (first, end, bands)]))
+                if stuck is None or stuck >= end:
+                    return first, end, bands
+    return None
