@@ -85,6 +85,8 @@ class IMAGineBackend(Backend):
 
     def lower_all(self, parts):
         """Programs of all ``parts``, side by side in memory; where all weights fit the array they are loaded once, by a program before the first."""
+        if not parts:
+            return []
         nodes = [self._only(part) for part in parts]
         layers = [self._layer(part, node) for part, node in zip(parts, nodes, strict=True)]
         kept, at, found = registers_of_layers(layers, self.params), 0, []

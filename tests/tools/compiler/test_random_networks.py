@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Random networks on every core: refused with every reason, or equal to the reference, every tensor of every layer."""
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+
+from quintet.gateware.cores import open_room
+from quintet.tools.compiler.backends import backend_names
+from quintet.tools.compiler.backends.base import LoweringError
+from quintet.tools.compiler.partition import PartitionError
+from quintet.tools.compiler.planning import Options, compile_graph
+from quintet.tools.compiler.target_build import TargetBuild
+from quintet.tools.compiler.verification import random_inputs, verify_plan
+from quintet.tools.targets import open_target
+from tests.tools.compiler.networks import graphs
+
+#: Small builds, so that what does not fit is met as well.
+PRESETS = {"cherry": "25f", "imagine": "sim", "opentpu": "sim-ext", "opu": "sim", "pim": "25f"}
+_QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]}
+
+
+def build_of(isa):
+    space = open_room(isa).params.SPACE
+    preset = PRESETS[isa] if PRESETS[isa] in space.presets else space.default_preset
+    return TargetBuild(isa, preset, space.resolve(preset), 1 << 20, None, None, f"model:{isa}")
+
+
+def check(graph, isa, seen):
+    """One network on one core; ``seen`` counts what became of it."""
+    try:
+        plan = compile_graph(graph, build_of(isa), options=Options(host_steps=True))
+    except PartitionError as error:
+        assert error.refusals and all(refusal.name in str(error) and refusal.reason for refusal in error.refusals)
+        seen["refused"] = seen.get("refused", 0) + 1
+        return
+    except LoweringError as error:
+        assert any(character.isdigit() for character in str(error)), error
+        seen["too large"] = seen.get("too large", 0) + 1
+        return
+    if not plan.machine_steps:
+        return
+    found = verify_plan(plan, random_inputs(plan), "model", lambda: open_target(f"model:{isa}"), "reference", None)
+    assert found.equal, found.difference
+    assert np.isfinite(plan.cycles) and plan.cycles >= 0
+    seen["equal"] = seen.get("equal", 0) + 1
+
+
+def campaign(isa, count, first=0):
+    seen = {}
+
+    @seed(first)
+    @settings(max_examples=count, database=None, derandomize=False, **_QUIET)
+    @given(graphs(most=5))
+    def run(graph):
+        check(graph, isa, seen)
+
+    run()
+    return seen
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_random_networks(isa):
+    assert campaign(isa, 100).get("equal", 0) >= 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("isa", backend_names())
+def test_many_random_networks(isa):
+    begin = int(os.environ.get("QUINTET_SEED", 1))
+    print(isa, campaign(isa, 4000, begin))
