@@ -33,7 +33,6 @@ def main(argv=None):
 def _measure(args, isa, network, progress):
     """One cell, a dict."""
     from quintet.tools.compiler.onnx_import import import_onnx
-    from quintet.tools.compiler.ports import to_graph
     from quintet.tools.compiler.results.comparison import compare_network
     data = load_inputs(args.folder, network)
     graph = import_onnx(Path(args.folder, network.file))
@@ -41,7 +40,7 @@ def _measure(args, isa, network, progress):
     x, y = data.x[:args.limit], None if data.y is None else data.y[:args.limit]
     began = time.monotonic()
     target = isa + (f"?preset={PRESETS[isa]}" if isa in PRESETS else "")
-    found = compare_network(graph, _BOARD, [target], {port.tensor: to_graph(port, data.calibration)}, {port.tensor: to_graph(port, x)}, y,
+    found = compare_network(graph, _BOARD, [target], {port.name: data.calibration}, {port.name: x}, y,
                             estimate=args.estimate, verify=args.verify, progress=progress)
     cell = found.cells[0]
     required, aim = BARS[isa].get(network.name, (None, None))

@@ -29,11 +29,11 @@ def run(args, console):
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.onnx_import import import_onnx
     from ..compiler.results.comparison import compare_network, comparison_rows
-    from ..compiler.session import check_inputs
+    from ..compiler.session import check_arrays
     graph = import_onnx(args.model)
 
     def arrays(texts, option):
-        return None if not texts else check_inputs(graph.name, graph.inputs, load_inputs(texts, graph.inputs, option))
+        return None if not texts else check_arrays(graph.name, graph.inputs, load_inputs(texts, graph.inputs, option))
 
     calibration, inputs = arrays(args.calibrate, "--calibrate"), arrays(args.input, "--input")
     if inputs is not None:

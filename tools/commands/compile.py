@@ -53,5 +53,5 @@ def run(args, console):
 
 def _calibration(args, graph):
     from ..compiler.arrays import load_inputs
-    from ..compiler.session import check_inputs
-    return check_inputs(graph.name, graph.inputs, load_inputs(args.calibrate, graph.inputs, "--calibrate"))
+    from ..compiler.session import check_arrays
+    return check_arrays(graph.name, graph.inputs, load_inputs(args.calibrate, graph.inputs, "--calibrate"))

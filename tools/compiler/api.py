@@ -8,7 +8,7 @@ from ..targets import open_target
 from . import plan as plans
 from .onnx_import import import_onnx
 from .planning import Options, compile_graph
-from .session import Session, check_inputs
+from .session import Session, check_arrays
 from .target_build import target_build
 
 __all__ = ["Compiled", "compile_model", "load_plan"]
@@ -57,5 +57,5 @@ def compile_model(model, target, *, calibration=None, preset=None, params=None, 
     build, graph = target_build(target, preset, params), import_onnx(model)
     if calibration is not None:
         given = calibration if isinstance(calibration, dict) else {graph.inputs[0].name: np.asarray(calibration)}
-        calibration = check_inputs(graph.name, graph.inputs, given)
+        calibration = check_arrays(graph.name, graph.inputs, given)
     return Compiled(compile_graph(graph, build, calibration, Options(bits, equalise, percentile, host_steps)))

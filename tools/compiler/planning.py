@@ -9,6 +9,7 @@ from .evaluate import run_graph
 from .partition import partition
 from .passes import simplify
 from .plan import HostStep, MachineStep, Plan
+from .ports import to_graph
 from .quantise import quantise
 
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
@@ -61,15 +62,15 @@ def outline(graph, build, options=None):
 
 
 def random_calibration(graph, count=32, seed=0):
-    """Inputs of no meaning, tensor name -> float64: a bell curve, or the whole range of a quantised input."""
+    """Inputs of no meaning, name -> array as the user has it: a bell curve, or the whole range of a quantised input."""
     rng, found = np.random.default_rng(seed), {}
     for port in graph.inputs:
-        shape = (count, *graph.shape(port.tensor))
+        shape = (count, *port.shape)
         if port.scale is None:
-            found[port.tensor] = rng.normal(0, 1, shape)
+            found[port.name] = rng.normal(0, 1, shape)
         else:
             low = -(1 << port.bits - 1) if port.signed else 0
-            found[port.tensor] = (rng.integers(low, low + (1 << port.bits), shape) - port.zero_point) * port.scale
+            found[port.name] = rng.integers(low, low + (1 << port.bits), shape)
     return found
 
 
@@ -80,7 +81,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     ----------
     graph : Graph, as imported
     build : TargetBuild
-    calibration : dict, tensor name -> float64 with the first axis of inputs; ``None``: random, with a note
+    calibration : dict, name of every input -> array as the user has it, the first axis counts inputs; ``None``: random, with a note
     options : Options
     progress : callable(what, done, total), optional
 
@@ -95,7 +96,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         if not made.backend.floating:
             notes.append("quantised for RANDOM inputs, since no calibration was given: results may be useless; give --calibrate with some hundred real inputs")
         calibration = random_calibration(graph)
-    values = {name: np.asarray(array[:MOST_CALIBRATION], np.float64) for name, array in calibration.items()}
+    values = {port.tensor: to_graph(port, np.asarray(calibration[port.name])[:MOST_CALIBRATION]) for port in made.graph.inputs}
     steps, parts = [], []
     for number, (machine, part) in enumerate(made.segments):
         if progress is not None:

@@ -232,11 +232,12 @@ class Session:
             self.report.input_seconds += ready - began
             self.report.run_seconds += ended - ready
             self.report.output_seconds += time.monotonic() - ended
+        made = {node.output for node in step.part.graph.nodes}
         for name, placed in read.items():
             numbers = np.concatenate([part[name] for part in parts])
             if name in lowered.outputs:
                 values[placed.tensor] = to_values(step.part, placed.tensor, numbers)
-            if keep is not None:
+            if keep is not None and placed.tensor in made:
                 keep[placed.tensor] = numbers
 
     def _run(self, lowered, registers):
@@ -292,24 +293,34 @@ def to_values(part, tensor, numbers):
 
 
 def check_inputs(network, ports, given):
-    """Arrays by the names of ``ports`` as the graph has them, tensor name -> float64 with the first axis of inputs."""
+    """Arrays by the names of ``ports`` as the graph has them, tensor name -> float64 with the first axis of inputs; errors as :func:`check_arrays`."""
+    arrays = check_arrays(network, ports, given)
+    return {port.tensor: to_graph(port, arrays[port.name]) for port in ports}
+
+
+def check_arrays(network, ports, given):
+    """Arrays by the names of ``ports`` as the user has them, each with its axis of inputs, which may be left out for one.
+
+    Raises
+    ------
+    PlanError
+        A name that is missing or unknown, another shape, what is no finite number, different numbers of inputs.
+    """
     for name in given:
         if name not in [port.name for port in ports]:
             raise PlanError(f"{network} has no input {name!r}; it has {', '.join(port.name for port in ports)}")
-    found, counts = {}, {}
+    found = {}
     for port in ports:
         if port.name not in given:
             raise PlanError(f"{network}: input {port.name} is missing; expected numbers of shape [inputs, {', '.join(map(str, port.shape))}]")
         array = np.asarray(given[port.name])
-        if array.shape == tuple(port.shape):
-            array = array[None]
+        found[port.name] = array = array[None] if array.shape == tuple(port.shape) else array
         if not array.size:
             raise PlanError(f"{network}: input {port.name} has the shape {list(array.shape)}, which holds no input")
         try:
-            found[port.tensor] = to_graph(port, array)
+            to_graph(port, array)
         except InputError as error:
             raise PlanError(f"{network}: {error}") from None
-        counts[port.name] = len(array)
-    if len(set(counts.values())) > 1:
-        raise PlanError(f"{network}: inputs of different numbers: {', '.join(f'{name} {count}' for name, count in counts.items())}")
+    if len({len(array) for array in found.values()}) > 1:
+        raise PlanError(f"{network}: inputs of different numbers: {', '.join(f'{name} {len(array)}' for name, array in found.items())}")
     return found

@@ -74,7 +74,8 @@ def reference_tensors(plan, inputs, progress=None):
             progress("reference")
         given = {name: to_numbers(step.part, name, values[name]) for name in (port.tensor for port in step.part.graph.inputs)}
         found = backend.reference(step.part, given, keep=True)
-        numbers.update(found)
+        # A tensor between two programs has a scale in each; what its maker gives counts.
+        numbers.update({node.output: found[node.output] for node in step.part.graph.nodes if node.output in found})
         for port in step.part.graph.outputs:
             values[port.tensor] = to_values(step.part, port.tensor, found[port.tensor])
     return numbers, values
@@ -142,7 +143,7 @@ def _name_writer(plan, difference, inputs, openers):
     layout = next(placed.layout for placed in lowered.tensors.values() if placed.tensor == difference.tensor)
     image, *place = difference.element
     difference.address = layout.address + int(layout.offsets()[(image % lowered.images, *place)])
-    if step is not plan.machine_steps[0]:
+    if step is not plan.machine_steps[0] or any(placed.tensor not in inputs for placed in lowered.inputs.values()):
         return
     from ..targets import open_target
     writer, first = [], image // lowered.images * lowered.images

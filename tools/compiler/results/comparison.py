@@ -10,6 +10,7 @@ from ..backends import backend_names
 from ..backends.base import LoweringError
 from ..evaluate import run_graph
 from ..planning import Options, compile_graph, random_calibration
+from ..ports import from_graph, to_graph
 from ..session import Session
 from ..target_build import target_build
 from ..verification import reference_tensors, verify_plan
@@ -70,7 +71,7 @@ def compare_network(graph, board, isas=None, calibration=None, inputs=None, labe
     Parameters
     ----------
     isas : names, each with ``?preset=`` or not; ``None``: all
-    calibration, inputs : dict, tensor name -> float64; ``None``: random, and those of calibration
+    calibration, inputs : dict, name of an input -> array as the user has it; ``None``: random, and those of calibration
     labels : classes of ``inputs``
     """
     notes = []
@@ -78,7 +79,8 @@ def compare_network(graph, board, isas=None, calibration=None, inputs=None, labe
         notes.append("judged by RANDOM inputs, since nothing was given to calibrate with: accuracies mean nothing")
         calibration = random_calibration(graph)
     inputs = inputs or {name: array[:100] for name, array in calibration.items()}
-    exact = run_graph(graph, inputs)
+    values = run_graph(graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs})
+    exact = {port.name: from_graph(port, values[port.tensor]) for port in graph.outputs}
     cells = []
     for isa in isas or backend_names():
         name = isa.partition("?")[0]
@@ -88,11 +90,11 @@ def compare_network(graph, board, isas=None, calibration=None, inputs=None, labe
             if name not in backend_names():
                 raise
             cells.append(Cell(name, refusal=str(error)))
-    return NetworkComparison(graph.name, board, len(next(iter(inputs.values()))), None if labels is None else _correct(exact, graph, labels), cells, notes)
+    return NetworkComparison(graph.name, board, len(next(iter(inputs.values()))), None if labels is None else _correct(exact, labels), cells, notes)
 
 
-def _correct(values, graph, labels):
-    scores = values[graph.outputs[0].tensor]
+def _correct(values, labels):
+    scores, = values.values()
     return int((scores.reshape(len(scores), -1).argmax(1) == labels).sum())
 
 
@@ -106,23 +108,24 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
                 moved=sum(row["bytes"] for row in rows), macs=sum(row["macs"] for row in rows), layers=rows, seconds=seconds)
     if progress is not None:
         progress(f"{build.isa}: reference")
-    values = reference_tensors(plan, inputs)[1]
-    outputs = [port.tensor for port in graph.outputs]
-    cell.snr = signal_to_noise(np.concatenate([exact[name].ravel() for name in outputs]), np.concatenate([values[name].ravel() for name in outputs]))
-    if len(outputs) == 1 and exact[outputs[0]][0].size > 1:
-        cell.agreement = agreement(exact[outputs[0]], values[outputs[0]])
-        cell.correct = None if labels is None else _correct(values, graph, labels)
+    given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}
+    values = reference_tensors(plan, given)[1]
+    found = {port.name: from_graph(port, values[port.tensor]) for port in plan.outputs}
+    cell.snr = signal_to_noise(np.concatenate([exact[name].ravel() for name in exact]), np.concatenate([found[name].ravel() for name in exact]))
+    if len(exact) == 1 and next(iter(exact.values()))[0].size > 1:
+        cell.agreement = agreement(*exact.values(), *found.values())
+        cell.correct = None if labels is None else _correct(found, labels)
     from ...targets import open_target
     name = f"{build.target}&load=direct"
     if verify:
-        one = {tensor: array[:1] for tensor, array in inputs.items()}
+        one = {tensor: array[:1] for tensor, array in given.items()}
         cell.equal = verify_plan(plan, one, name, lambda: open_target(name, progress), "reference", None, progress).equal
     if not estimate:
         with Session(plan, open_target(name, progress), progress) as session:
             # The first input may find the core empty; the second is what every other one takes.
             for _ in range(2):
                 before = dict(session.report.counters)
-                session.run({name: array[:max(step.lowered.images for step in plan.machine_steps)] for name, array in inputs.items()})
+                session.run({name: array[:max(step.lowered.images for step in plan.machine_steps)] for name, array in given.items()})
             counters = {name: value - before.get(name, 0) for name, value in session.report.counters.items()}
         cell.counters, cell.measured = counters, True
         cell.cycles = round(counters["cycles"] / max(step.lowered.images for step in plan.machine_steps))
