@@ -127,7 +127,8 @@ class Saturating(Exact):
         if isinstance(node, Affine):
             yield x * weights
             return
-        if isinstance(node, Dense) and (node.steps or x.ndim == 2):
+        if isinstance(node, Dense) and (node.steps or x.ndim != 4):
+            x = x if node.steps else x.reshape(len(x), -1)
             for at in range(0, x.shape[-1], 64):
                 yield x[..., at:at + 64] @ weights[:, at:at + 64].T
             return

@@ -108,7 +108,7 @@ def test_channels_go_through_additions_and_pools_but_not_to_the_outside():
     assert not channel_classes(fused(b.finish()))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(graphs(KINDS, most=5, elements=200), st.sampled_from(sorted(MACHINES)), st.booleans())
 def test_scales_keep_the_machines_rules(graph, isa, equalise):
     machine, graph = MACHINES[isa](), fused(graph)
@@ -358,6 +358,13 @@ NAN[1, 2] = np.nan
 def test_calibration_that_does_not_fit_is_refused(values, message):
     with pytest.raises(InputError, match=message):
         quantise(one_layer(np.eye(4), None), Exact(), values)
+
+
+def test_a_network_that_overflows_on_its_calibration_is_refused():
+    b = Builder("overflow", (4,))
+    b.act("exp")
+    with pytest.raises(InputError, match="tensor activation_0:0 becomes inf on the calibration inputs, expected finite numbers"):
+        quantise(b.finish(), Exact(), {"input_0": np.full((3, 4), 1e4)})
 
 
 def test_inputs_of_one_network_are_equally_many():
