@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from quintet.tools.compiler import graph as g
 from quintet.tools.compiler import reference as r
 from quintet.tools.compiler.backends import Backend
 from quintet.tools.compiler.backends.base import NATIVE, Verdict
@@ -19,6 +20,7 @@ from quintet.tools.compiler.graph import (
 )
 from quintet.tools.compiler.quantise.walk import copy_of
 from quintet.tools.compiler.quantised import Arithmetic
+from tests.tools.compiler.networks import NETWORKS, Builder
 
 
 class Exact(Backend):
@@ -91,6 +93,22 @@ def fused(graph):
             graph.nodes.remove(node)
             del graph.tensors[source]
     return graph
+
+
+def small(name):
+    """A small network as the passes leave it: no softmax, activations with their layers."""
+    network = NETWORKS[name][1]()
+    if isinstance(network.nodes[-1], g.Softmax):
+        last = network.nodes.pop()
+        network.outputs = [g.Port("out", last.inputs[0], (0,), network.shape(last.inputs[0]))]
+        del network.tensors[last.output]
+    return fused(network)
+
+
+def one_layer(weights, bias, **attributes):
+    b = Builder("one", (weights.shape[1],))
+    b.add(g.Dense, weights=np.asarray(weights, float), bias=bias, **attributes)
+    return b.finish()
 
 
 def joined(graph):
