@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from quintet.tools.compiler import graph as g
 from quintet.tools.compiler import reference as r
 from quintet.tools.compiler.backends import Backend
 from quintet.tools.compiler.backends.base import NATIVE, Verdict
@@ -19,6 +20,7 @@ from quintet.tools.compiler.graph import (
 )
 from quintet.tools.compiler.quantise.walk import copy_of
 from quintet.tools.compiler.quantised import Arithmetic
+from tests.tools.compiler.networks import NETWORKS, Builder
 
 
 class Exact(Backend):
@@ -93,6 +95,22 @@ def fused(graph):
     return graph
 
 
+def small(name):
+    """A small network as the passes leave it: no softmax, activations with their layers."""
+    network = NETWORKS[name][1]()
+    if isinstance(network.nodes[-1], g.Softmax):
+        last = network.nodes.pop()
+        network.outputs = [g.Port("out", last.inputs[0], (0,), network.shape(last.inputs[0]))]
+        del network.tensors[last.output]
+    return fused(network)
+
+
+def one_layer(weights, bias, **attributes):
+    b = Builder("one", (weights.shape[1],))
+    b.add(g.Dense, weights=np.asarray(weights, float), bias=bias, **attributes)
+    return b.finish()
+
+
 def joined(graph):
     """Additions joined to the convolution that makes their second or first operand, where nothing else reads it."""
     graph = copy_of(graph)
@@ -127,7 +145,8 @@ class Saturating(Exact):
         if isinstance(node, Affine):
             yield x * weights
             return
-        if isinstance(node, Dense) and (node.steps or x.ndim == 2):
+        if isinstance(node, Dense) and (node.steps or x.ndim != 4):
+            x = x if node.steps else x.reshape(len(x), -1)
             for at in range(0, x.shape[-1], 64):
                 yield x[..., at:at + 64] @ weights[:, at:at + 64].T
             return

@@ -8,8 +8,8 @@ from ...errors import InputError, suggestion
 
 __all__ = ["batches", "check_calibration", "evenly", "fewer"]
 
-#: Elements of all tensors together that a batch may make (128 MiB of them), and of the largest tensor in a run layer by layer.
-BATCH, WHOLE = 1 << 24, 1 << 26
+#: Elements that all tensors of a batch may have together, and the largest tensor of all inputs in a run layer by layer.
+BATCH, WHOLE = 1 << 24, 1 << 24
 
 
 def check_calibration(graph, calibration):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import InputError
 from ..evaluate import run_graph
 from .calibration import batches
 
@@ -35,12 +36,21 @@ class Seen:
 
 
 def collect(graph, values, seed=0):
-    """:class:`Seen` of every tensor that flows, by name; ``values`` as :func:`check_calibration` gives them."""
+    """:class:`Seen` of every tensor that flows, by name; ``values`` as :func:`check_calibration` gives them.
+
+    Raises
+    ------
+    InputError
+        A tensor that the network itself makes infinite, or no number.
+    """
     random, count = np.random.default_rng(seed), len(next(iter(values.values())))
     parts = {}
     for batch in batches(graph, values):
         share = len(next(iter(batch.values()))) / count
         for name, array in run_graph(graph, batch, keep=True).items():
+            if not np.isfinite(array).all():
+                bad = array[~np.isfinite(array)][0]
+                raise InputError(f"tensor {name} becomes {bad} on the calibration inputs, expected finite numbers")
             flat = array.reshape(-1, array.shape[-1])
             wanted = int(np.ceil(SAMPLES * share))
             sample = array.ravel() if array.size <= wanted else array.ravel()[random.integers(0, array.size, wanted)]
