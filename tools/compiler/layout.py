@@ -70,7 +70,8 @@ class Layout:
     @property
     def first(self):
         """Byte address of the lowest element."""
-        return self.address + int(self.offsets().min(initial=0))
+        offsets = self.offsets()
+        return self.address + (int(offsets.min()) if offsets.size else 0)
 
     @property
     def end(self):

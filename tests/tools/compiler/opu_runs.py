@@ -10,7 +10,7 @@ from quintet.tools.compiler.backends.opu import OpuBackend
 from quintet.tools.compiler.graph import Activation, Conv, Dense, Graph, Port, Reshape
 from quintet.tools.compiler.quantised import Integer, Quantised, Scale
 
-__all__ = ["backend", "check", "fused", "random_inputs", "running_part", "whole_numbers"]
+__all__ = ["backend", "check", "fused", "initial_memory", "random_inputs", "running_part", "whole_numbers"]
 
 
 def backend(preset="85f", memory=1 << 25, **overrides):
@@ -54,7 +54,7 @@ def random_inputs(graph, count=1, seed=0, bits=8):
     return {port.tensor: random.integers(-(1 << bits - 1), 1 << bits - 1, (count, *graph.shape(port.tensor))) for port in graph.inputs}
 
 
-def _memory(lowered, size):
+def initial_memory(lowered, size):
     """Main memory as a session leaves it before the first input: rubbish but for what it writes once."""
     memory = np.random.default_rng(1).integers(0, 256, size, np.uint8)
     for address, count in lowered.zeros:
@@ -71,7 +71,7 @@ def check(quantised, machine, inputs, *, keep=False, images=1):
     expected = machine.reference(quantised, inputs, keep=True)
     assert lowered.memory <= machine.memory_size
     assert set(lowered.outputs) == quantised.graph.kept() and (not keep or {n.output for n in quantised.graph.nodes} <= set(lowered.tensors))
-    memory = _memory(lowered, -(-lowered.memory // 64) * 64)
+    memory = initial_memory(lowered, -(-lowered.memory // 64) * 64)
     model = Model(machine.params, memory)
     for index in range(0, len(next(iter(inputs.values()))), images):
         for name, placed in lowered.inputs.items():

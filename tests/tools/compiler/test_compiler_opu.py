@@ -10,8 +10,17 @@ from hypothesis import strategies as st
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import LoweringError
+from quintet.tools.targets import open_target
 from tests.tools.compiler.networks import NETWORKS, Builder, graphs
-from tests.tools.compiler.opu_runs import backend, check, fused, random_inputs, running_part, whole_numbers
+from tests.tools.compiler.opu_runs import (
+    backend,
+    check,
+    fused,
+    initial_memory,
+    random_inputs,
+    running_part,
+    whole_numbers,
+)
 
 _MAPS = st.tuples(st.integers(1, 9), st.integers(1, 9), st.sampled_from((1, 3, 16, 20, 33, 64, 70)))
 _SEQUENCES = st.one_of(st.tuples(st.integers(1, 40)), st.tuples(st.integers(1, 6), st.integers(1, 20)))
@@ -218,3 +227,24 @@ def test_whole_networks(name, most):
     part = running_part(fused(NETWORKS[name][0]()), machine)
     lowered = check(whole_numbers(part, machine), machine, random_inputs(part, 1))
     assert sum(layer.cycles for layer in lowered.layers) <= most
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name, most", [("resnet8", 205_000), ("ds_cnn", 150_000), ("autoencoder", 142_000), ("mobilenet", 500_000)])
+def test_cycles_on_the_virtual_board(name, most):
+    """Equal there too, within the bar, and as estimated."""
+    machine = backend()
+    part = running_part(fused(NETWORKS[name][0]()), machine)
+    quantised, inputs = whole_numbers(part, machine), random_inputs(part, 1)
+    lowered, expected = machine.lower(quantised), machine.reference(quantised, inputs, keep=True)
+    with open_target("sim:ulx3s-85f/opu") as board:
+        memory = board.board.chip[:lowered.memory]
+        memory[:] = initial_memory(lowered, lowered.memory)
+        for tensor, placed in lowered.inputs.items():
+            placed.layout.write(memory, inputs[tensor])
+        outcome = board.run(lowered.registers)
+        assert outcome.status == "done"
+        for tensor, placed in lowered.tensors.items():
+            assert np.array_equal(placed.layout.read(memory), expected[tensor]), tensor
+    cycles = outcome.counters["cycles"]
+    assert cycles <= most and abs(sum(layer.cycles for layer in lowered.layers) / cycles - 1) < 0.03

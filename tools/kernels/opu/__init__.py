@@ -11,8 +11,9 @@ from ..inputs import KernelError
 from .compiler import compile_network
 from .estimate import SDRAM, Estimate, Timing, estimate
 from .fold import fold_input, fold_weights
-from .graph import Layer, Network, Tensor
+from .graph import Network
 from .jobs import write_job
+from .layers import Layer, Tensor
 from .program import Compiled, LayerSpan, Placed
 from .reference import run_layer, run_network
 from .tiling import Tiling

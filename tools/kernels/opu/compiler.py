@@ -4,10 +4,11 @@ from ....gateware.cores.opu.isa import ISA
 from ..inputs import KernelError
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
 from .estimate import Timing, estimate
-from .lower import Lowering, border_pads
+from .lower import Lowering
 from .memory import Constants, Maps
 from .program import Compiled, LayerSpan, Placed
 from .target import Target
+from .tiles import border_pads
 from .tiling import candidates, check_tiling, widest
 
 __all__ = ["compile_network"]

@@ -1,74 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers into jobs: for every tile what is loaded, which taps run, and what is stored where."""
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from .graph import BLOCK, NARROW
+from .layers import BLOCK, NARROW
 from .target import ifm_channels, ofm_channels
+from .tiles import Chunk, Job, Load, Part, border_pads
 from .tiling import channels_of
 
-__all__ = ["Chunk", "Job", "Load", "Lowering", "Pad", "Part", "border_pads"]
-
-
-_MOST_BORDER = 15
-
-
-class Load(NamedTuple):
-    """One ``ld.ifm``: units in the region of maps, slots of a row in memory, shape."""
-    at: int
-    mem_w: int
-    shape: tuple
-
-    def span(self, slot_units):
-        """First unit and the one behind the last."""
-        rows, columns, _ = self.shape
-        return self.at, self.at + ((rows - 1) * self.mem_w + columns) * slot_units
-
-
-class Chunk(NamedTuple):
-    """Taps on one feature map: ``taps`` are (h, w, n) of ``conv``."""
-    load: Load
-    stride: tuple
-    f: int
-    taps: tuple
-
-
-class Part(NamedTuple):
-    """One kernel, ``n`` taps at units ``at`` of the constants, and the chunks that use it, all of one ``ifm`` shape."""
-    at: int
-    n: int
-    chunks: tuple
-
-
-class Pad(NamedTuple):
-    """One ``pad``: units of the array, its rows and columns, width of the border."""
-    at: int
-    mem: tuple
-    width: int
-
-
-@dataclass
-class Job:
-    """One tile: everything up to its ``store``."""
-    layer: object
-    ofm: tuple
-    parts: list
-    bias: int | None
-    b: int                                              # shift of the bias
-    residual: Load | None
-    at: int
-    mem: tuple
-    rows: int
-    columns: int
-    borders: tuple                                      # the Pads of the maps it stores to
-    pads: list = field(default_factory=list)            # those to carry out with this job
-    closes: tuple | None = None                         # of a layer's last job: its name, first image, number of images, macs
-
-    def span(self, slot_units):
-        """Units written by ``store``: the first, and the one behind the last."""
-        return self.at, self.at + ((self.rows - 1) * self.mem[1] + self.columns) * slot_units
+__all__ = ["Lowering"]
 
 
 class _Tap(NamedTuple):
@@ -78,22 +19,6 @@ class _Tap(NamedTuple):
     h: int
     w: int
     weights: tuple          # what :meth:`Lowering._matrix` makes the weights of
-
-
-def border_pads(buffer, image, part):
-    """The Pads that make the border zero of the map in which piece ``part`` lies."""
-    p, shares = buffer.border, buffer.tensor.shares
-    if not p:
-        return []
-    first = part - part % shares
-    pads = [Pad(buffer.at(image, first, -p, -p), (buffer.mem_h * shares, buffer.mem_w), p)]
-    # That zeroes p rows at either end; of all pieces together there are more, which narrow arrays cover: all border.
-    begin, rows = pads[0].at, (shares - 1) * p
-    for start in (p, (buffer.mem_h * shares - p) - rows):
-        for row in range(0, rows, 2 * _MOST_BORDER):
-            size = min(2 * _MOST_BORDER, rows - row)
-            pads.append(Pad(begin + (start + row) * buffer.mem_w * buffer.slot_units, (size, buffer.mem_w), -(-size // 2)))
-    return pads
 
 
 def _starts(total, size):

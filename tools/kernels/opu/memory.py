@@ -6,7 +6,8 @@ import numpy as np
 
 from ....gateware.cores.opu.types import SLOT
 from ..inputs import KernelError
-from .graph import BLOCK, check_values
+from .graph import check_values
+from .layers import BLOCK
 
 __all__ = ["Buffer", "Constants", "Maps", "dtype"]
 

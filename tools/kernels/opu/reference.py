@@ -106,22 +106,28 @@ def products_of_taps(layer, padded, weights, first, last, piece):
 
 
 def _sums(layer, types, padded, residual):
-    """Partial sums at the end, int64."""
-    exact = np.float32 if types.dot_bits <= 24 else np.float64
+    """Partial sums at the end, int64.
+
+    In floating point, which is quicker and exact: dot products are whole numbers of less than its bits, and what is too large for
+    it saturates.
+    """
+    exact = np.float32 if types.dot_bits <= 24 and types.ofm <= 16 else np.float64
     padded = padded.astype(exact)
     weights = None if layer.weights is None else layer.weights.astype(exact)
     found = np.empty((len(padded), layer.rows, layer.columns, layer.result.channels), np.int64)
+    low, high = -(1 << types.ofm - 1), (1 << types.ofm - 1) - 1
     for first, last, piece in runs_of_channels(layer):
-        sums, f, b = None, layer.f[piece], layer.b[piece]
-        for products in products_of_taps(layer, padded, weights, first, last, piece):
-            products = products.astype(np.int64)
-            if sums is not None:
-                sums += _scaled(products, f)
-            elif layer.bias is None:
-                sums = _scaled(products, f)
+        sums, f, b = 0, layer.f[piece], layer.b[piece]
+        for index, products in enumerate(products_of_taps(layer, padded, weights, first, last, piece)):
+            if index or layer.bias is None:
+                products *= exact(2.0 ** min(f, _FAR))
+                if f < 0:
+                    products += exact(0.5)
+                    np.floor(products, out=products)
+                products += sums
             else:
-                sums = _first(products, layer.bias[first:last], f, b)
-            sums = _clamp(sums, types.ofm)
+                products = _first(products.astype(np.int64), layer.bias[first:last], f, b)
+            sums = np.clip(products, low, high, out=products).astype(exact, copy=False)
         found[..., first:last] = sums
     if layer.by_tap:
         found = _clamp(found + _scaled(residual, layer.residual_f), types.ofm)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from ..inputs import KernelError, check_whole
-from .graph import BLOCK
+from .layers import BLOCK
 from .target import ifm_channels, ofm_channels
 
 __all__ = ["Tiling", "candidates", "channels_of", "check_tiling", "ifm_shapes", "widest"]

@@ -4,7 +4,7 @@
 All of it shows in the results, since partial sums saturate in the order in which pieces are added up; it follows from the graph and from
 how much memory there is, not from tilings.
 """
-from ....kernels.opu.graph import NARROW
+from ....kernels.opu.layers import NARROW
 from ...graph import Activation as Act
 from ...graph import AveragePool, Binary, Conv, Graph, MaxPool, Reshape
 from .grid import Grid, Regular, side
