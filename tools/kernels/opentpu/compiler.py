@@ -43,7 +43,7 @@ def constant_vectors(count, n):
     return np.tile(vector, (count, 1))
 
 
-def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="all"):
+def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="all", least=4):
     """The program that makes all tensors of ``steps`` one after another.
 
     Parameters
@@ -55,6 +55,7 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
     params : build parameters
     ahead : tiles that are asked for ahead of their product
     join : name out of :data:`~.geometry.JOINS`
+    least : as of :func:`~.plan.make_plan`
 
     Raises
     ------
@@ -62,7 +63,7 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
         A build that does not hold what one step needs.
     """
     settled, zeroed = settle(steps, planes, join)
-    plan = make_plan(steps, settled, zeroed, inputs=inputs, stored=stored, params=params)
+    plan = make_plan(steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least)
     emitter = Emitter(plan, inputs=inputs, stored=stored, params=params)
     for number, step in enumerate(steps):
         emitter.step(number, step)

@@ -62,7 +62,7 @@ def _lives(steps):
     return lives
 
 
-def make_plan(steps, planes, zeroed, *, inputs, stored, params):
+def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
     """Where everything lies.
 
     Parameters
@@ -72,6 +72,7 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params):
     inputs : names of tensors that lie in main memory before a run
     stored : names of tensors that must lie there after it
     params : build parameters
+    least : lines of a part below which rather another tensor goes to main memory
 
     Raises
     ------
@@ -98,7 +99,7 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params):
         places = allocate(items, plan.zeros + plan.ones, rows)
         if isinstance(places, dict):
             break
-        _make_room(places, steps, plan, lives, streamed, most, rows)
+        _make_room(places, steps, plan, lives, streamed, most, least, rows)
     plan.base = {name: places[name] for name in lives if name not in streamed}
     plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
     at = plan.ones
@@ -123,18 +124,18 @@ def _scratch(number, step, plan, streamed):
     return items
 
 
-def _make_room(item, steps, plan, lives, streamed, most, rows):
+def _make_room(item, steps, plan, lives, streamed, most, least, rows):
     """Change one thing so that ``item`` may find a place."""
+    present = [name for name, (first, last) in lives.items() if name not in streamed and first <= item.last and item.first <= last]
     if isinstance(item.name, tuple):
         number = item.name[0]
         longest = max(chunk.end - chunk.first for chunk in plan.parts[number])
-        if longest > 1:
-            most[number] = longest // 2
+        if longest > (least if present else 1):
+            most[number] = max(longest // 2, min(least, longest - 1))
             return
-        if plan.bands[number] > 1:
+        if not present and plan.bands[number] > 1:
             plan.bands[number] = 1
             return
-    present = [name for name, (first, last) in lives.items() if name not in streamed and first <= item.last and item.first <= last]
     if present:
         streamed.add(max(present, key=lambda name: (plan.planes[name].size, name)))
         return
