@@ -4,6 +4,7 @@
 * :class:`Module` places matrices in main memory and the scratchpad and collects the steps;
 * :class:`Stored` is a matrix that stays in main memory, of any size;
 * its methods add operations: element by element with broadcasting, products, convolutions, reductions, softmax, layer normalisation;
+* :mod:`.tilework` makes loop nests over views of maps, for networks, :mod:`.timing` estimates their cycles;
 * ``source()`` is the assembly source, ``write_job`` a job for ``quintet run``.
 """
 from ..inputs import KernelError

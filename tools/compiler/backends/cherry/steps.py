@@ -68,7 +68,7 @@ class Steps:
     def _pack(self, work, mine, fits, joining):
         last = self.steps[-1] if self.steps else None
         brought = sum(t.rows * t.cols for t in work.incoming)
-        if joining and last is not None and not work.ordered and brought <= _FEW and not last.ordered and \
+        if joining and last is not None and not work.ordered and brought <= _FEW and not last.ordered and not last.at_once and \
                 fits([body for _, body in last.bodies + mine]):
             last.works.append(work)
             last.bodies += mine

@@ -9,6 +9,8 @@ __all__ = ["lower_machine"]
 
 #: Elements of a part of weights that are tried, the largest first.
 _PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
+#: Segments that are looked for.
+_TURNS = 12
 #: Cycles of an input's coming that may be worth bands.
 _LONG = 4000
 
@@ -87,29 +89,30 @@ def in_bands(machine, tight):
     """
     apart = [rows_apart(operation) for operation in machine.operations]
     segments = []
-    while True:
+    for _ in range(_TURNS):
         at = tight(segments)
         if at is None:
             return segments
-        taken = [s for s in segments if s[0] <= at < s[1]]
-        others = [s for s in segments if s not in taken]
-        best = _segment(apart, at, others, tight, taken)
-        if best is None:
-            return None
-        segments = sorted([*others, best])
+        segments = _segment(apart, at, segments, tight)
+        if segments is None:
+            break
+    return None
 
 
-def _segment(apart, at, others, tight, taken):
-    """The shortest run of operations around number ``at`` that, in bands, lets the scratchpad get further."""
+def _segment(apart, at, segments, tight):
+    """``segments`` and the shortest run of operations around number ``at`` that, in bands, lets the scratchpad get further; it takes in those that
+    it meets."""
     for length in range(2, 13):
         for first in range(max(0, at - length + 1), at + 1):
             end = first + length
-            if end > len(apart) or not all(apart[first:end]) or any(first < s[1] and s[0] < end for s in others):
+            if end > len(apart) or not all(apart[first:end]):
                 continue
-            for bands in (2, 4, 8, 16, 32):
-                if (first, end, bands) in taken:
+            others = [s for s in segments if s[1] <= first or end <= s[0]]
+            for bands in (2, 4, 8, 16):
+                if (first, end, bands) in segments:
                     continue
-                stuck = tight(sorted([*others, (first, end, bands)]))
+                tried = sorted([*others, (first, end, bands)])
+                stuck = tight(tried)
                 if stuck is None or stuck >= end:
-                    return first, end, bands
+                    return tried
     return None

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cherry's back end: its reference and the golden model give the same bits for every tensor."""
+import os
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.backends import backend_class
+from quintet.tools.compiler.backends.base import DECOMPOSED, NATIVE, NO, LoweringError
+from quintet.tools.compiler.backends.cherry.bands import rows_apart
+from quintet.tools.compiler.backends.cherry.decompose import machine_of
+from quintet.tools.compiler.backends.cherry.lowering import Lowering
+from quintet.tools.compiler.backends.cherry.transfers import Arrays
+from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.quantised import Quantised
+from tests.tools.compiler.cherry_lowered import MEMORY, backend, bits, check, lowered, run_lowered
+from tests.tools.compiler.networks import KINDS, NETWORKS, Builder, graphs, inputs_of
+
+#: A failure is reported as it was found: making it smaller would take minutes.
+NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_every_kind_of_node(kind, data):
+    check(data.draw(graphs(kinds=(kind,), most=2)), keep=data.draw(st.booleans()))
+
+
+@settings(max_examples=25, deadline=None)
+@given(graph=graphs(), keep=st.booleans())
+def test_random_networks(graph, keep):
+    check(graph, keep)
+
+
+@settings(max_examples=8, deadline=None)
+@given(graph=graphs(most=4), preset=st.sampled_from(["sim", "25f", "up5k", "85f-max"]), shuffle=st.integers(0, 9))
+def test_other_builds_and_contexts_in_any_order(graph, preset, shuffle):
+    try:
+        check(graph, preset=preset, shuffle=shuffle if preset != "up5k" else None)
+    except LoweringError as error:
+        assert "elements" in str(error)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_small_networks_and_what_they_give_in_float(name):
+    graph = NETWORKS[name][1]()
+    _, found = check(graph)
+    exact = run_graph(graph, inputs_of(graph, 1))
+    for port in graph.outputs:
+        assert np.abs(found[port.tensor] - exact[port.tensor]).max() <= 0.01 * np.abs(exact[port.tensor]).max()
+    check(graph, keep=True)
+
+
+def test_an_accumulator_of_eighteen_digits():
+    check(NETWORKS["resnet8"][1](), acc_frac=17)
+
+
+@pytest.mark.long
+def test_random_networks_for_long():
+    number = int(float(os.environ.get("QUINTET_MINUTES", "1")) * 60)
+
+    @seed(int(os.environ.get("QUINTET_SEED", "0")))
+    @settings(max_examples=number, deadline=None)
+    @given(graph=graphs(most=8), keep=st.booleans())
+    def run(graph, keep):
+        check(graph, keep)
+    run()
+
+
+# Where room is scarce
+
+@settings(max_examples=4, deadline=None, phases=NO_SHRINKING)
+@given(size=st.tuples(st.integers(16, 20), st.integers(16, 20)), stride=st.integers(1, 2), first=st.sampled_from([3, 4]), keep=st.booleans())
+def test_maps_beyond_the_scratchpad_are_done_in_bands(size, stride, first, keep):
+    b = Builder("bands", (*size, first))
+    b.conv(8, (3, 3), relu=True)
+    b.conv(8, (3, 3), groups=8, stride=(stride, stride), relu=True)
+    start = b.conv(12, (1, 1), relu=True)
+    b.add(g.Binary, b.conv(12, (3, 3)), start, function="add")
+    b.add(g.MaxPool, window=(3, 3), stride=(2, 2), padding=(1, 1, 1, 1))
+    b.global_average()
+    b.dense(3)
+    graph = b.finish()
+    program, _ = check(graph, keep, preset="sim", log_mem=13, contexts=16)
+    assert stride == 2 or program.text.count(".step") > lowered(graph, keep, log_mem=16).text.count(".step")
+
+
+def test_weights_beyond_the_scratchpad_come_in_parts_and_sums_wait():
+    b = Builder("parts", (3, 3, 24))
+    b.conv(24, (3, 3), relu=True)
+    b.dense(10)
+    graph = b.finish()
+    program, _ = check(graph, preset="sim", log_mem=11)
+    whole, _ = check(graph)
+    parts = [sum(what.startswith("weights of") for _, _, what in found.constants) for found in (whole, program)]
+    assert parts[0] == 2 < parts[1]
+
+
+@settings(max_examples=12, deadline=None)
+@given(rows=st.integers(3, 12), stride=st.integers(1, 2), bands=st.integers(2, 9), end=st.integers(1, 3), keep=st.booleans())
+def test_inputs_come_band_by_band_however_they_are_cut(rows, stride, bands, end, keep):
+    b = Builder("input", (rows, 6, 3))
+    b.conv(4, (3, 3), stride=(stride, 1), relu=True)
+    b.conv(4, (3, 3), groups=4, relu=True)
+    b.add(g.AveragePool, window=(2, 2), stride=(1, 1), padding=(0, 0, 1, 1))
+    b.global_average()
+    graph = b.finish()
+    side = backend()
+    machine = machine_of(graph, side.params, keep=keep)
+    end = min(end, next(k for k, operation in enumerate(machine.operations) if not rows_apart(operation)))
+    program = Lowering(machine, graph, side.params, MEMORY, keep, Arrays(), 4096, True, True, [(0, end, bands)] if end else []).plan().lowered()
+    inputs = {name: values.astype(np.float32) for name, values in inputs_of(graph, 1).items()}
+    found = run_lowered(program, inputs, side.params)
+    for name, values in side.reference(Quantised(graph=graph), inputs, keep=keep).items():
+        assert (bits(found[name]) == bits(values)).all(), name
+
+
+def test_too_small_a_scratchpad_is_refused_with_what_takes_most():
+    b = Builder("large", (40, 40, 8))
+    b.add(g.Transpose, order=(1, 0, 2))
+    b.act("relu")
+    with pytest.raises(LoweringError, match=r"step \d+ needs [\d,]+ elements of the scratchpad at a time, there are 2,048: .*input_0"):
+        backend("up5k").lower(Quantised(graph=b.finish()))
+
+
+def test_too_small_a_main_memory_is_refused_with_what_takes_most():
+    graph = NETWORKS["autoencoder"][1]()
+    with pytest.raises(LoweringError, match=r"it takes [\d,]+ bytes of main memory, there are 256: [\d,]+ constants, [\d,]+ program, [\d,]+ inputs and results"):
+        backend(memory=256).lower(Quantised(graph=graph))
+
+
+# Verdicts
+
+def test_the_back_end_is_found_by_its_name():
+    assert backend_class("cherry").isa == "cherry"
+    assert backend_class("cherry").floating
+
+
+def test_verdicts_say_how():
+    b = Builder("verdicts", (4, 4, 6))
+    b.conv(6, (3, 3), groups=6)
+    b.conv(6, (3, 3), groups=2)
+    b.act("relu")
+    b.act("clip", low=0.0, high=6.0)
+    graph = b.finish()
+    found = [backend().verdict(graph, node) for node in graph.nodes]
+    assert [verdict.answer for verdict in found] == [NATIVE, DECOMPOSED, NATIVE, DECOMPOSED]
+    assert found[1].reason == "one convolution, zeros between its groups"
+    assert all(verdict.runs for verdict in found)
+
+
+@pytest.mark.parametrize("kind, sizes, reason", [
+    ("softmax", {"sfu_lanes": 0}, "exp, log, div and pow: this build has sfu_lanes 0, one with 1 or more takes it"),
+    ("cube", {}, "function cube: there are relu, exp, "),
+    ("four axes", {}, "input_0 has 4 axes beside that of the inputs, at most 3 are taken"),
+    ("unknown", {}, "other: no kernel"),
+])
+def test_verdicts_refuse_with_the_reason(kind, sizes, reason):
+    b = Builder("refused", (2, 2, 2, 2) if kind == "four axes" else (4, 4, 2))
+    if kind == "softmax":
+        b.add(g.Softmax)
+    else:
+        b.act("cube" if kind == "cube" else "relu")
+    graph = b.finish()
+    node, = graph.nodes
+    if kind == "unknown":
+        class Other(g.Node):
+            """A kind that no back end knows."""
+        node = Other(name="other", inputs=["input_0"], output=node.output)
+    verdict = backend(**sizes).verdict(graph, node)
+    assert verdict.answer == NO
+    assert reason in verdict.reason
+
+
+def test_estimates_name_every_layer():
+    graph = NETWORKS["ds_cnn"][1]()
+    program = lowered(graph)
+    assert {name for layer in program.layers for name in layer.nodes} == {node.name for node in graph.nodes}
+    assert all(layer.cycles > 0 for layer in program.layers)
+    by_name = {layer.name: layer for layer in program.layers}
+    first = graph.nodes[0]
+    assert next(layer for layer in by_name.values() if first.name in layer.nodes).macs == graph.macs(first)
