@@ -14,7 +14,7 @@ from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.target_build import TargetBuild
 from quintet.tools.compiler.verification import random_inputs, verify_plan
 from quintet.tools.targets import open_target
-from tests.tools.compiler.networks import graphs
+from tests.tools.compiler.networks import Builder, graphs
 
 #: Small builds, so that what does not fit is met as well.
 PRESETS = {"cherry": "25f", "imagine": "sim", "opentpu": "sim-ext", "opu": "sim", "pim": "25f"}
@@ -70,3 +70,11 @@ def test_random_networks(isa):
 def test_many_random_networks(isa):
     begin = int(os.environ.get("QUINTET_SEED", 1))
     print(isa, campaign(isa, 4000, begin))
+
+
+def test_first_state_of_a_recurrent_layer_is_every_inputs():
+    made = Builder("gru", (2, 3), 1)
+    made.gru(2, linear_before_reset=True)
+    seen = {}
+    check(made.finish(), "cherry", seen)
+    assert seen == {"equal": 1}

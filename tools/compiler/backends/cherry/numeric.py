@@ -107,6 +107,8 @@ def _four(terms):
 @_result.register
 def _(operation: Product, read, digits):
     source, shape = read(operation.source), operation.out.shape
+    # A constant, as the first state of a recurrent layer, is one for all inputs; what its product is added to is not.
+    source = np.broadcast_to(source, (read.count, *source.shape[1:]))
     weights = operation.weights
     (top, left), (down, across), (stride_y, stride_x) = operation.padding, operation.dilation, operation.stride
     reach = [(length - 1) * stride + (size - 1) * dilation + 1
