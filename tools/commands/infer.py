@@ -32,17 +32,12 @@ def run(args, console):
     labels = None if args.labels is None else load_labels(args.labels, count)
     from ..compiler.results.accuracy import check_labels, classified
     check_labels(plan, labels)
-    from ..compiler.session import RunFailed, Session
+    from ..compiler.session import Session
     name = f"model:{plan.isa}" if target_name.kind == "model" and target_name.isa is None else args.on
     with console.progress() as progress:
         target = open_target(name, progress=progress)
-        try:
-            with Session(plan, target, progress) as session:
-                outputs, report, info = session.outputs(**inputs), session.report, target.info
-        except RunFailed as error:
-            console.note(f"quintet: {error}")
-            console.result({"error": str(error), "exit": Exit.FAULT})
-            return Exit.FAULT
+        with Session(plan, target, progress) as session:
+            outputs, report, info = session.outputs(**inputs), session.report, target.info
     _save(args.out, outputs)
     found = classified(outputs, labels)
     _show(console, args, plan, info, report, found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import Exit, InputError, QuintetError
 from .evaluate import run_graph
 from .plan import MachineStep, PlanError
 from .ports import from_graph, to_graph
@@ -17,8 +17,10 @@ __all__ = ["RunFailed", "Session", "SessionReport"]
 _FRAME = 24
 
 
-class RunFailed(Exception):
+class RunFailed(QuintetError):
     """A program of a plan that did not end well; ``outcome`` says how."""
+    code = Exit.FAULT
+
     def __init__(self, message, outcome):
         super().__init__(message)
         self.outcome = outcome

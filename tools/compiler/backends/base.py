@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+from ...errors import InputError
+
 __all__ = ["DECOMPOSED", "HOST", "NATIVE", "NO", "Backend", "LayerSpan", "Lowered", "LoweringError", "Placed", "Verdict"]
 
 #: Answers of a verdict: by its own instructions, by others of its instructions, on the host only, not at all.
@@ -27,7 +29,7 @@ class Verdict:
         return self.answer in (NATIVE, DECOMPOSED)
 
 
-class LoweringError(Exception):
+class LoweringError(InputError):
     """A network that a build cannot hold; the text says what it takes, what there is, and what takes most."""
 
 
