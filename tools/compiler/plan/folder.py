@@ -68,7 +68,8 @@ def _number(value):
 def _lowered(lowered, number, files):
     files[f"program_{number}.bin"] = lowered.program
     files.update({f"setup_{number}_{n}.bin": data for n, (data, _) in enumerate(lowered.setup)})
-    files[f"program_{number}.s"] = lowered.text.encode()
+    if lowered.text:
+        files[f"program_{number}.s"] = lowered.text.encode()
     files[f"constants_{number}.npz"] = encode({f"c{n}": np.asarray(data, np.uint8) for n, (_, data, _) in enumerate(lowered.constants)})
     placed = {key: [[name, p.tensor, p.layout.as_dict()] for name, p in getattr(lowered, key).items()] for key in ("inputs", "outputs", "tensors")}
     return {"program_at": lowered.program_at, "registers": lowered.registers, "constants": [[at, what] for at, _, what in lowered.constants],
@@ -157,7 +158,7 @@ def _of_lowered(entry, number, files, folder):
     constants = load_archive(folder / f"constants_{number}.npz") if f"constants_{number}.npz" in files else {}
     placed = {key: {name: Placed(tensor, layout_of(layout)) for name, tensor, layout in entry[key]} for key in ("inputs", "outputs", "tensors")}
     layers = [LayerSpan(**{**span, "nodes": tuple(span["nodes"])}) for span in entry["layers"]]
-    return Lowered(program=files[f"program_{number}.bin"], text=files[f"program_{number}.s"].decode(), program_at=entry["program_at"],
+    return Lowered(program=files[f"program_{number}.bin"], text=files.get(f"program_{number}.s", b"").decode(), program_at=entry["program_at"],
                    registers=entry["registers"], constants=[(at, constants[f"c{n}"], what) for n, (at, what) in enumerate(entry["constants"])],
                    zeros=[tuple(pair) for pair in entry["zeros"]], images=entry["images"], memory=entry["memory"], params=entry["params"],
                    layers=layers, setup=[(files[f"setup_{number}_{n}.bin"], at) for n, at in enumerate(entry["setup"])], **placed)
