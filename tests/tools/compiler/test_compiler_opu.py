@@ -205,6 +205,17 @@ def test_ds_cnn_in_64_kib_goes_in_stages():
             assert np.array_equal(value, expected[name]), name
 
 
+@pytest.mark.parametrize("memory", (1 << 15, 1 << 25))
+def test_every_tensor_is_kept_in_a_memory_that_is_almost_too_small(memory):
+    b = Builder("joined", (33,))
+    b.add(g.Concat, b.here, b.here, axis=0)
+    b.add(g.Concat, b.here, "input_0", axis=0)
+    b.add(g.Binary, b.here, b.here, function="add")
+    machine = backend("85f", memory)
+    lowered = check(whole_numbers(b.finish(), machine), machine, random_inputs(b.graph), keep=True)
+    assert lowered.memory > 0.75 * (1 << 15) and set(lowered.tensors) == {"input_0", "concat_0:0", "concat_1:0", "binary_2:0"}
+
+
 def test_one_stage_where_memory_holds_the_network():
     machine = backend()
     graph = fused(NETWORKS["autoencoder"][1]())
@@ -248,3 +259,37 @@ def test_cycles_on_the_virtual_board(name, most):
             assert np.array_equal(placed.layout.read(memory), expected[tensor]), tensor
     cycles = outcome.counters["cycles"]
     assert cycles <= most and abs(sum(layer.cycles for layer in lowered.layers) / cycles - 1) < 0.03
+
+
+#: Cycles of the stages of DS-CNN on the virtual iCEBreaker.
+_ICEBREAKER = (175_136, 344_529, 51_017, 344_529, 50_889, 341_903, 50_892, 342_634, 354_893)
+
+
+def _stages_of_ds_cnn():
+    machine = backend("up5k", 1 << 16)
+    part = running_part(fused(NETWORKS["ds_cnn"][0]()), machine)
+    quantised, values = whole_numbers(part, machine), random_inputs(part, 1)
+    return [(stage, machine.lower(stage)) for stage in machine.stages(quantised)], {**values, **machine.reference(quantised, values, keep=True)}
+
+
+def test_estimates_of_the_small_engine():
+    found, _ = _stages_of_ds_cnn()
+    estimates = [sum(layer.cycles for layer in lowered.layers) for _, lowered in found]
+    assert len(estimates) == len(_ICEBREAKER)
+    assert all(abs(estimate / cycles - 1) < 0.03 for estimate, cycles in zip(estimates, _ICEBREAKER, strict=True))
+
+
+@pytest.mark.long
+def test_ds_cnn_on_the_virtual_icebreaker():
+    found, expected = _stages_of_ds_cnn()
+    with open_target("sim:icebreaker/opu") as board:
+        for (_, lowered), cycles in zip(found, _ICEBREAKER, strict=True):
+            memory = initial_memory(lowered, lowered.memory)
+            for tensor, placed in lowered.inputs.items():
+                placed.layout.write(memory, expected[tensor])
+            board.write(0, memory.tobytes())
+            outcome = board.run(lowered.registers)
+            assert outcome.status == "done" and abs(outcome.counters["cycles"] / cycles - 1) < 0.02
+            memory = np.frombuffer(bytes(board.read(0, lowered.memory)), np.uint8)
+            for tensor, placed in lowered.outputs.items():
+                assert np.array_equal(placed.layout.read(memory), expected[tensor]), tensor

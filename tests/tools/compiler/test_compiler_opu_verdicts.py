@@ -6,14 +6,19 @@ import pytest
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO
 from tests.tools.compiler.networks import Builder
-from tests.tools.compiler.opu_runs import backend
+from tests.tools.compiler.opu_runs import backend, check, random_inputs, whole_numbers
+
+
+def _graph(shape, add):
+    """What ``add`` puts into a builder on an input of ``shape``."""
+    b = Builder("one", shape)
+    add(b)
+    return b.finish()
 
 
 def _last(shape, add):
-    """Verdict on the last node that ``add`` puts into a builder on an input of ``shape``."""
-    b = Builder("one", shape)
-    add(b)
-    graph = b.finish()
+    """Verdict on the last node of it."""
+    graph = _graph(shape, add)
     return backend().verdict(graph, graph.nodes[-1])
 
 
@@ -47,6 +52,10 @@ RUN = [
     (MAP, NATIVE, lambda b: b.add(g.AveragePool, window=(3, 3), stride=(2, 2), padding=(1, 1, 1, 1))),
     (MAP, NATIVE, lambda b: b.global_average()),
     (MAP, DECOMPOSED, lambda b: b.add(g.Reduce, function="mean", axes=(0, 1))),
+    (MAP, DECOMPOSED, lambda b: b.add(g.Reduce, function="mean", axes=(-2, 0), keep=True)),
+    (SEQUENCE, DECOMPOSED, lambda b: b.add(g.Reduce, function="mean", axes=(0,))),
+    (MAP, NATIVE, lambda b: b.add(g.Dense, weights=np.ones((3, 4)), steps=True)),
+    ((20, 20, 2), NATIVE, lambda b: b.add(g.MaxPool, window=(14, 2), stride=(40, 2))),
     (VECTOR, NATIVE, lambda b: b.add(g.Reshape, shape=(1, 1, 10))),
     ((40,), NATIVE, lambda b: b.add(g.Reshape, shape=(5, 2, 4))),
     (MAP, DECOMPOSED, lambda b: b.add(g.Concat, b.here, b.here, axis=2)),
@@ -107,6 +116,9 @@ REFUSED = [
 def test_runs(shape, answer, add):
     found = _last(shape, add)
     assert found.answer == answer and found.runs and bool(found.reason) == (answer == DECOMPOSED)
+    graph, machine = _graph(shape, add), backend()
+    if not all(isinstance(node, g.Reshape) for node in graph.nodes):
+        check(whole_numbers(graph, machine), machine, random_inputs(graph, 2))
 
 
 @pytest.mark.parametrize("shape, answer, reason, add", REFUSED, ids=[r[2][:40] for r in REFUSED])

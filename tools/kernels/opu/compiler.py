@@ -278,7 +278,10 @@ def _search_local(writer, layers, chosen, timing):
             best, before = None, chosen
             for tiling in (before[layer.name], *(t for t in tried if t != before[layer.name])):
                 trial = {**before, layer.name: tiling}
-                found = estimate(writer.attempt(trial, around), params, timing).cycles
+                words = writer.attempt(trial, around)
+                if best is None and len(words) > _MOST_TRIED // 2:
+                    break
+                found = estimate(words, params, timing).cycles
                 if best is None or found < best:
                     best, chosen = found, trial
             if chosen != before:

@@ -32,7 +32,8 @@ def lower_network(graph, form, built, params, memory_size):
     missing = [port.tensor for port in (*graph.inputs, *graph.outputs) if port.tensor not in {**inputs, **outputs}]
     if missing:
         raise LoweringError(f"{missing[0]}: a flattened map of channels that do not fill their pieces has no layout")
-    stay = built.values if apart else [*inputs, *outputs]
+    lasting = {*built.network.inputs, *built.network.results()}
+    stay = [name for name, tensor in built.values.items() if apart or tensor in lasting]
     folded = {built.values[name].name for name in form.folds if name in inputs}
     zeros = [(found.address, found.size) for name, found in compiled.tensors.items() if found.buffer.border or name in folded]
     return Lowered(
