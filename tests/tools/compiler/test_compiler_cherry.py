@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
-from quintet.tools.compiler.backends.base import DECOMPOSED, NATIVE, NO, LoweringError
+from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, LoweringError
 from quintet.tools.compiler.backends.cherry.bands import rows_apart
 from quintet.tools.compiler.backends.cherry.decompose import machine_of
 from quintet.tools.compiler.backends.cherry.lowering import Lowering
@@ -53,6 +53,16 @@ def test_small_networks_and_what_they_give_in_float(name):
     for port in graph.outputs:
         assert np.abs(found[port.tensor] - exact[port.tensor]).max() <= 0.01 * np.abs(exact[port.tensor]).max()
     check(graph, keep=True)
+
+
+@settings(max_examples=6, deadline=None)
+@given(graph=graphs())
+def test_the_reference_takes_several_inputs(graph):
+    side, inputs = backend(), {name: values.astype(np.float32) for name, values in inputs_of(graph, 3).items()}
+    together = side.reference(Quantised(graph=graph), inputs)
+    for k in range(3):
+        alone = side.reference(Quantised(graph=graph), {name: values[k:k + 1] for name, values in inputs.items()})
+        assert all((bits(together[name][k:k + 1]) == bits(values)).all() for name, values in alone.items())
 
 
 def test_an_accumulator_of_eighteen_digits():
@@ -151,6 +161,14 @@ def test_verdicts_say_how():
     assert [verdict.answer for verdict in found] == [NATIVE, DECOMPOSED, NATIVE, DECOMPOSED]
     assert found[1].reason == "one convolution, zeros between its groups"
     assert all(verdict.runs for verdict in found)
+
+
+def test_the_number_of_the_largest_element_is_the_hosts():
+    b = Builder("argmax", (5,))
+    b.act("relu")
+    node = g.Reduce(name="last", inputs=[b.here], output="relu:1", function="argmax", axes=(0,))
+    b.graph.tensors["relu:1"] = g.Tensor("relu:1", ())
+    assert backend().verdict(b.finish(), node).answer == HOST
 
 
 @pytest.mark.parametrize("kind, sizes, reason", [

@@ -142,6 +142,6 @@ class Lowering:
                 macs[node] = macs.get(node, 0) + work.macs
         names = {node: work.nodes for work in self.made.works for node in work.nodes[-1:]}
         layers = [LayerSpan(node, tuple(names[node]), None, None, macs[node], int(self._spent.get(node, 0)), self._moved.get(node, 0)) for node in names]
-        params = {"contexts": self.params["contexts"], "log_mem": self.params["log_mem"], "imem": self.params["imem"]}
+        params = {name: self.params[name] for name in ("contexts", "log_mem", "imem", "acc_frac")}
         return Lowered(program=bytes(data), text=source, program_at=program_at, registers={"program_address": program_at, "program_length": len(data)},
                        constants=self.main.constants, inputs=inputs, outputs=outputs, tensors=arrays, memory=self.main.end, layers=layers, params=params)

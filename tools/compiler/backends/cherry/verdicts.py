@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which nodes Cherry runs, and how."""
 from ...graph import Activation, Affine, AveragePool, Binary, Conv, Dense, Gru, LayerNorm, Lstm, Node, Reduce, Softmax
-from ..base import DECOMPOSED, NATIVE, NO, Verdict
+from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
 from .decompose import Decomposer
 
 __all__ = ["verdict"]
@@ -25,6 +25,8 @@ def verdict(graph, node: Node, params):
         shape = graph.shape(tensor)
         if len(shape) > _AXES:
             return Verdict(NO, f"{tensor} has {len(shape)} axes beside that of the inputs, at most {_AXES} are taken")
+    if isinstance(node, Reduce) and node.function == "argmax":
+        return Verdict(HOST, "argmax: no instruction gives an element's number")
     for what, given, known in _choices(node):
         if given not in known:
             return Verdict(NO, f"{what} {given}: there are {', '.join(known)}")
