@@ -93,6 +93,25 @@ def test_sums_and_means_have_factors_where_the_machine_multiplies():
         assert 64 <= integer.weights.max() <= 127
 
 
+class Averaging(Table):
+    """Its averages saturate while they are added up."""
+    def arithmetic(self, graph, node):
+        numbers = super().arithmetic(graph, node)
+        return replace(numbers, partial_bits=16, partial_shifted=8) if isinstance(node, g.AveragePool) else numbers
+
+    def partial_sums(self, graph, node, values):
+        yield from np.cumsum(values.reshape(len(values), -1, values.shape[-1]), axis=1).swapaxes(0, 1) / np.prod(node.window)
+
+
+def test_averages_that_saturate_on_their_way_have_room():
+    b = Builder("mean", (4, 2, 3))
+    b.global_average()
+    network = b.finish()
+    values = np.random.default_rng(0).normal(0, 1, (40, 4, 2, 3)) + np.array([5, 5, -5, -5])[:, None, None]
+    steps = [quantise(network, machine(), {"input_0": values}).scales[network.nodes[-1].output].step for machine in (Table, Averaging)]
+    assert steps[1] > 1.5 * steps[0]
+
+
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_recurrent_layers_have_two_sets_of_weights(kind):
     b = Builder("recurrent", (5, 4), 1)

@@ -137,7 +137,7 @@ class Backend(ABC):
         raise NotImplementedError(f"{self.isa} computes in floating point")
 
     def partial_sums(self, graph, node, values):
-        """For machines whose partial sums saturate: the partial sums of a convolution or dense node, one after the other as the machine
+        """For machines whose partial sums saturate: the partial sums of a convolution, dense or average node, one after the other as the machine
         makes them, in the node's real numbers, given its source ``values`` (float64, first axis the inputs). Yields arrays [inputs, ..., out];
         the bias is in the first."""
         return iter(())

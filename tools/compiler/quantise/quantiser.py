@@ -145,7 +145,8 @@ class _Quantiser:
             count = self.graph.tensors[node.inputs[0]].size // self.graph.tensors[node.output].size if node.function == "mean" else 1
         else:
             return self.scales.choose(node.output)
-        ratio = np.array([self.scales.of[name].step for name in node.inputs]) / (count * self.scales.choose(node.output).step)
+        result = self.scales.choose(node.output, sums=self.scales.partial_sums(node, self.walk))
+        ratio = np.array([self.scales.of[name].step for name in node.inputs]) / (count * result.step)
         most = (1 << numbers.weight_bits - 1) - 1
         shift = int(np.clip(np.floor(np.log2(most / ratio.max())), *numbers.shifts))
         weights = np.clip(np.rint(ratio * 2.0 ** shift), 0, most).astype(np.int64)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
-from ..evaluate import activate
+from ..evaluate import run_node
 from ..graph import Activation, Conv
 from ..quantised import Scale
 from .groups import Groups, widths
@@ -179,4 +179,5 @@ class Scales:
         if sums and isinstance(node, Conv) and len(node.inputs) > 1:
             sums.append(sums[-1] + walk.real[node.inputs[1]][index].ravel()[at])
         limit = (1 << numbers.partial_bits - 1) * 2.0 ** -numbers.partial_shifted
-        return [(np.stack(sums), lambda x: activate(node, x), limit)] if sums else []
+        activation = getattr(node, "activation", None)
+        return [(np.stack(sums), lambda x: x if activation is None else run_node(activation, x), limit)] if sums else []
