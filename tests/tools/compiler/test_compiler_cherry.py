@@ -129,6 +129,12 @@ def test_inputs_come_band_by_band_however_they_are_cut(rows, stride, bands, end,
         assert (bits(found[name]) == bits(values)).all(), name
 
 
+def test_weights_of_a_recurrent_layer_come_once():
+    program = lowered(NETWORKS["lstm_classifier"][1]())
+    # Of the input, of the state, of the dense layer behind.
+    assert sum(what.startswith("weights of") for _, _, what in program.constants) == 3
+
+
 def test_too_small_a_scratchpad_is_refused_with_what_takes_most():
     b = Builder("large", (40, 40, 8))
     b.add(g.Transpose, order=(1, 0, 2))

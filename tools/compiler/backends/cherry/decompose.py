@@ -61,7 +61,7 @@ class Decomposer:
     """
     def __init__(self, graph, params):
         self.graph, self.params = graph, params
-        self.machine, self.constant, self.node = Machine(), Constants(), ""
+        self.machine, self.constant, self.node, self._rounded = Machine(), Constants(), "", {}
         for port in graph.inputs:
             shape = three(graph.shape(port.tensor))
             value = Value(shape, port.tensor, tight=self._tight(port.tensor))
@@ -249,7 +249,11 @@ class Decomposer:
 
     def dense(self, source, weights, bias, out, start=None):
         """``source`` (1, steps, features) by ``weights`` [out, in]; ``start``: what the sums begin with, instead of a bias."""
-        weights = self.rounded(np.asarray(weights, np.float64).T[None, None], source.shape[0] * source.shape[1])
+        key = id(weights), source.shape
+        if key not in self._rounded:
+            # A recurrent layer takes the same weights at every step.
+            self._rounded[key] = weights, self.rounded(np.asarray(weights, np.float64).T[None, None], source.shape[0] * source.shape[1])
+        weights = self._rounded[key][1]
         self.add(Product, source=source, weights=weights, parts=[], out=out,
                  start=self.bias(bias, weights.shape[3]) if start is None else start)
         return out

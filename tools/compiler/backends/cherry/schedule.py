@@ -5,7 +5,7 @@ from .....gateware.cores.cherry.image import row_words
 __all__ = ["Timeline", "image_cycles", "transfer_cycles"]
 
 #: Cycles for 16 bits of main memory, of a descriptor, of a row, of a list's entry and end, of a step's begin.
-_HALF_WORD, _DESCRIPTOR, _ROW, _ENTRY, _BEGIN = 1.04, 120, 12, 60, 20
+_HALF_WORD, _DESCRIPTOR, _ROW, _ENTRY, _BEGIN = 1.04, 120, 2, 60, 20
 
 
 def transfer_cycles(transfer):

@@ -11,6 +11,8 @@ from .transfers import MOST, Transfer, Work, moved, whole
 
 __all__ = ["Works"]
 
+#: Part of the scratchpad that weights may take which stay for later operations.
+_SHARE = 8
 #: Elements of weights that are brought at a time.
 _PIECE = 8192
 
@@ -166,15 +168,15 @@ class Works(BandWorks):
         self._outgoing(operation, work)
 
     def _stream(self, operation, cut, number, results):
-        """The buffer of a part of weights, and what brings it; weights that several operations share are brought once."""
-        key = id(operation.weights), number, self.most
-        shared = getattr(operation, "shared", None)
-        if shared is not None and (shared, number) in self._weights:
-            return self._weights[shared, number], []
+        """The buffer of a part of weights, and what brings it; weights that several operations share, and that leave room, are brought once."""
+        key = id(operation.weights), number
+        if key in self._weights:
+            return self._weights[key], []
         elements = self.arrays_of.once((id(operation), cut), lambda: packed_weights(operation, cut))
         fmt = "bf16" if not operation.each and streamed(operation.weights, results, self.params) else "packed"
         buffer = self.buffer(elements.size, f"weights of {operation.node}")
-        self._weights[(shared, number) if shared is not None else key] = buffer
+        if operation.weights.size <= (1 << self.params["log_mem"]) // _SHARE:
+            self._weights[key] = buffer
         incoming = []
         for first in range(0, elements.size, _PIECE):
             some = elements[first:first + _PIECE]
