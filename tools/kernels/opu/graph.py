@@ -167,12 +167,12 @@ class Network:
         return self._add(name, say, source, len(weights), (height, width), weights=weights, bias=bias,
                          weight_fraction=weight_fraction, bias_fraction=bias_fraction, fraction=fraction, act=act, split=split)
 
-    def average(self, name, source, window, *, stride=None, padding=0, fraction=None, act=None):
+    def average(self, name, source, window, *, stride=None, padding=0, fraction=None, act=None, weight=None, weight_fraction=0):
         """Average pooling over ``window`` (int or (rows, columns)), by identity taps; ``stride`` as the window if not given. Zeros of
         the padding count.
 
         A window of 2^k values is averaged exactly up to the rounding at the end; of another size the weight is the nearest of
-        KTYPE's.
+        KTYPE's; ``weight`` of ``weight_fraction`` takes the place of either.
         """
         say = self._say(name)
         if source not in self._known:
@@ -180,7 +180,9 @@ class Network:
         window = _pair(window, 1, 127, self._of(say, "window"))
         count = window[0] * window[1]
         places = count.bit_length() - 1
-        if count == 1 << places:
+        if weight is not None:
+            places = weight_fraction
+        elif count == 1 << places:
             weight = 1
         else:
             places += self.set.ker - 2

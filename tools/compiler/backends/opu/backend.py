@@ -58,9 +58,10 @@ class OpuBackend(Backend):
             each = 16 if node.output in self.form(graph).split else 64
             return Arithmetic(weight_bits=types.ker, bias_bits=types.bias, shifts=_SHIFTS, bias_shifts=_BIAS_SHIFTS, shift_group=each,
                               partial_bits=types.ofm, partial_shifted=types.store_shift, equal_scales=len(node.inputs) > 1, **common)
+        if isinstance(node, AveragePool | Reduce):
+            return Arithmetic(weight_bits=types.ker, shifts=_SHIFTS, partial_bits=types.ofm, partial_shifted=types.store_shift, **common)
         several = isinstance(node, Binary | Concat)
-        return Arithmetic(weight_bits=None, equal_scales=several, same_scale=not several, power_of_two=isinstance(node, AveragePool | Reduce),
-                          **common)
+        return Arithmetic(weight_bits=None, equal_scales=several, same_scale=not several, **common)
 
     def partial_sums(self, graph, node, values):
         if isinstance(node, Conv | Dense):

@@ -170,16 +170,21 @@ class Builder:
 
     @_make.register
     def _(self, node: AveragePool):
-        self._equal(node)
         top, left, bottom, right = node.padding
-        return self.network.average(self._name(node), self.values[node.inputs[0]], tuple(node.window), stride=window_strides(self.graph, node),
-                                    padding=(top, bottom, left, right))
+        return self._average(node, tuple(node.window), stride=window_strides(self.graph, node), padding=(top, bottom, left, right))
 
     @_make.register
     def _(self, node: Reduce):
-        self._equal(node)
-        source = self.values[node.inputs[0]]
-        return self.network.average(self._name(node), source, source.shape[:2])
+        return self._average(node, self.values[node.inputs[0]].shape[:2])
+
+    def _average(self, node, window, **how):
+        """An average: by the quantiser's factor, where it chose one, else with its source's scale."""
+        integer = self.quantised.layers.get(node.name)
+        if integer is None:
+            self._equal(node)
+        else:
+            how |= {"weight": int(integer.weights[0]), "weight_fraction": int(integer.shift[0])}
+        return self.network.average(self._name(node), self.values[node.inputs[0]], window, **how)
 
     # By address, and channels put elsewhere
 

@@ -81,7 +81,7 @@ class PIMBackend(Backend):
         return True
 
     def arithmetic(self, graph, node):
-        common = {"bits": self.bits[0], "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47)}
+        common = {"bits": self.bits[0], "reads": self.bits, "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47)}
         if isinstance(node, Conv | Dense):
             return Arithmetic(**common)
         return Arithmetic(**{**common, "weight_bits": None}, equal_scales=isinstance(node, Binary | Concat), same_scale=not isinstance(node, Binary | Concat))
