@@ -10,7 +10,7 @@ __all__ = ["Need", "assign"]
 @dataclass
 class Need:
     """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles`` of all its work on one core, ``floor`` cycles that no
-    number of cores goes below, ``most`` cores that can share it; ``cores``: who holds it, filled by :func:`assign`."""
+    number of cores goes below, ``most`` cores that can share it, ``extra`` cycles of each where several share it; ``cores``: who holds it, filled by :func:`assign`."""
     name: str
     arrays: int
     biases: int
@@ -18,10 +18,11 @@ class Need:
     cycles: int
     floor: int
     most: int
+    extra: int = 0
     cores: list = field(default_factory=list)
 
     def time(self, cores):
-        return max(self.cycles / cores, self.floor)
+        return max(self.cycles / cores + (self.extra if cores > 1 else 0), self.floor)
 
 
 def _packed(needs, copies, params):

@@ -2,11 +2,13 @@
 """Estimated cycles of a stretch of a program: the longest of matrix unit, transfer unit, vector unit of a core, and the memory that all share."""
 from quintet.gateware.cores.pim.isa import ISA
 
-__all__ = ["stretch_cycles"]
+__all__ = ["MEMORY_CYCLES", "stretch_cycles"]
 
 #: Bytes a cycle of a 16-bit SDRAM, and what its rows and refreshes cost.
 _MEMORY, _OVERHEAD = 2, 1.15
 _MEETING = 60
+#: Cycles that a byte of main memory takes.
+MEMORY_CYCLES = _OVERHEAD / _MEMORY
 
 
 def _decode(word):
@@ -31,7 +33,7 @@ def stretch_cycles(writer, before, after):
                 units["matrix"] += group.rows * -(-group.cols // writer.params["lanes"]) + 4
             elif name in ("ld", "st"):
                 moved += values["size"]
-                units["transfer"] += values["size"] / _MEMORY * _OVERHEAD + 40
+                units["transfer"] += values["size"] * MEMORY_CYCLES + 40
             elif name in ("lmv", "lldi"):
                 units["transfer"] += -(-values["size"] // 8) + 4
             elif name == "vavg":
@@ -41,4 +43,4 @@ def stretch_cycles(writer, before, after):
                 units["vector"] += sources * -(-values["len"] * size[0] // 8) + 12
         moved += code
         longest = max(longest, *units.values())
-    return round(max(longest, moved / _MEMORY * _OVERHEAD) + _MEETING), moved
+    return round(max(longest, moved * MEMORY_CYCLES) + _MEETING), moved
