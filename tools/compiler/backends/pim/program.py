@@ -32,7 +32,7 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    chains : lists of nodes (:mod:`.choose`) that run as chains; all others are stored layer by layer
+    chains : list of lists of nodes (:mod:`.choose`) that run as chains; all others are stored layer by layer
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class ProgramWriter:
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
         self.places, self.stretches = {}, []
-        self.chains = {id(node): list(nodes) for nodes in chains for node in nodes}
+        self.chains = {id(node): nodes for nodes in chains for node in nodes}
 
     # Where tensors lie
 
