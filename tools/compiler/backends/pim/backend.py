@@ -8,7 +8,7 @@ from ...quantised import Arithmetic
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
 from .assign import assign
 from .choose import choose_chains
-from .estimate import stretch_cycles
+from .estimate import load_cycles, stretch_cycles
 from .program import ProgramWriter, empty_numbers, unique
 from .reference import run_node
 
@@ -125,6 +125,8 @@ class PIMBackend(Backend):
         for names, before, after in writer.stretches:
             nodes = [node for node in graph.nodes if node.name in names]
             cycles, moved = stretch_cycles(writer, before, after)
+            # Reading the tables is before the first layer.
+            cycles += 0 if layers else load_cycles(writer)
             layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved))
         p = self.params
         return Lowered(program=data, text="", program_at=0, registers={"program_address": 0, "program_length": len(data), "run_flags": 0},
