@@ -130,6 +130,6 @@ class PIMBackend(Backend):
             layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved))
         p = self.params
         return Lowered(program=data, text="", program_at=0, registers={"program_address": 0, "program_length": len(data), "run_flags": 0},
-                       again={"run_flags": 3}, inputs={port.tensor: placed(port.tensor) for port in graph.inputs},
+                       again={"run_flags": 1}, inputs={port.tensor: placed(port.tensor) for port in graph.inputs},
                        outputs={port.tensor: placed(port.tensor) for port in graph.outputs}, tensors={name: placed(name) for name in sorted(held)},
                        memory=end, layers=layers, params={key: p[key] for key in ("cores", "xb_rows", "xb_cols", "arrays", "lmem_bytes", "max_biw", "x_bits")})

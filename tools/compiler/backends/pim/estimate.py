@@ -2,13 +2,13 @@
 """Estimated cycles of a stretch of a program: the longest of matrix unit, transfer unit, vector unit of a core, and the memory that all share."""
 from quintet.gateware.cores.pim.isa import ISA
 
-__all__ = ["MEMORY_CYCLES", "load_cycles", "stretch_cycles"]
+__all__ = ["load_cycles", "stretch_cycles"]
 
 #: Bytes a cycle of a 16-bit SDRAM, and what its rows and refreshes cost.
 _MEMORY, _OVERHEAD = 2, 1.15
 _MEETING = 60
 #: Cycles that a byte of main memory takes.
-MEMORY_CYCLES = _OVERHEAD / _MEMORY
+_MEMORY_CYCLES = _OVERHEAD / _MEMORY
 #: Measured: share of the moves before a multiplication that it waits for, and cycles of LOAD with weights that stay: always, and for a group.
 _WAITED, _LOAD, _LOAD_GROUP = 0.75, 600, 500
 
@@ -41,7 +41,7 @@ def stretch_cycles(writer, before, after):
                 moves = 0
             elif name in ("ld", "st"):
                 moved += values["size"]
-                units["transfer"] += values["size"] * MEMORY_CYCLES + 40
+                units["transfer"] += values["size"] * _MEMORY_CYCLES + 40
             elif name in ("lmv", "lldi"):
                 units["transfer"] += -(-values["size"] // 8) + 4
                 moves += -(-values["size"] // 8) + 4 if name == "lmv" else 0
@@ -52,4 +52,4 @@ def stretch_cycles(writer, before, after):
                 units["vector"] += sources * -(-values["len"] * size[0] // 8) + 12
         moved += code
         longest = max(longest, *units.values())
-    return round(max(longest, moved * MEMORY_CYCLES) + _MEETING), moved
+    return round(max(longest, moved * _MEMORY_CYCLES) + _MEETING), moved

@@ -13,7 +13,6 @@ from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
 from .chain import Chain
-from .estimate import MEMORY_CYCLES
 from .flat import DenseColumns, add_rows, average_channels, clipped, copy_rows, flat
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
@@ -124,19 +123,10 @@ class ProgramWriter:
         return found
 
     def floor(self, nodes):
-        """Cycles that main memory takes for the maps that nodes, a layer or a chain, read and store, and for their code."""
+        """Cycles that main memory takes at least for the maps that nodes, a layer or a chain, read and store."""
         made = {node.output for node in nodes}
         names = {name for node in nodes for name in node.inputs} - made | {nodes[-1].output}
-        moved = sum(self.graph.tensors[name].size * self.size(name) for name in names)
-        return (moved + sum(self._code(node) for node in nodes)) * MEMORY_CYCLES
-
-    def _code(self, node):
-        """About the bytes of a convolution's code."""
-        if not isinstance(node, Conv) or node.groups > 1:
-            return 0
-        height, width, _ = self.graph.shape(node.output)
-        return sum(height * -(-width // m.wide) * 12 * (1 + node.weights.shape[1])
-                   for m in matrices_of(node, self.q.layers[node.name], self.params, width))
+        return sum(self.graph.tensors[name].size * self.size(name) for name in names) / 2
 
     # The program
 
