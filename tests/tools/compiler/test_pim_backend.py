@@ -14,6 +14,8 @@ from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.pim import choose
 from quintet.tools.compiler.backends.pim.assign import Need, assign
 from quintet.tools.compiler.backends.pim.chain import Chain, may_chain
+from quintet.tools.compiler.backends.pim.estimate import load_cycles, stretch_cycles
+from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from tests.tools.compiler.machine import random_numbers, random_quantised, run_lowered
 from tests.tools.compiler.networks import Builder
 
@@ -200,3 +202,19 @@ def test_copies_that_gain_most_for_their_arrays_give_way():
     needs = [Need("small", 6, 0, 1, 7000, 0, 2), Need("large", 10, 0, 1, 10000, 0, 2), Need("tiny", 4, 0, 1, 4700, 0, 2)]
     assign(needs, params)
     assert sum(need.time(len(need.cores)) for need in needs) == min(3500 + 10000 + 4700, 7000 + 5000 + 4700)
+
+
+def test_estimate_counts_load_once():
+    made = Builder("load", (6, 6, 4))
+    made.conv(4, (3, 3))
+    made.conv(4, (3, 3))
+    backend = backend_of(SMALL)
+    quantised = random_quantised(made.finish(), backend, 0)
+    writer = ProgramWriter(quantised, SMALL)
+    writer.place_all(0)
+    writer.write()
+    first, second = (stretch_cycles(writer, before, after)[0] for _, before, after in writer.stretches)
+    spans = backend.lower(quantised, keep=True).layers
+    # Code is elsewhere than the maps of the second program, so a few words are longer.
+    assert load_cycles(writer) > 10 * abs(spans[1].cycles - second)
+    assert spans[0].cycles - first == pytest.approx(load_cycles(writer), rel=0.1)
