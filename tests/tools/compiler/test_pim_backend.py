@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's back end: programs on the golden model against the reference in numpy, every tensor."""
+from unittest import mock
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import LoweringError
+from quintet.tools.compiler.backends.pim import choose
+from quintet.tools.compiler.backends.pim.assign import Need, assign
+from quintet.tools.compiler.backends.pim.chain import Chain, may_chain
+from quintet.tools.compiler.backends.pim.estimate import load_cycles, stretch_cycles
+from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from tests.tools.compiler.machine import random_numbers, random_quantised, run_lowered
 from tests.tools.compiler.networks import Builder
 
@@ -94,3 +103,118 @@ def test_network_that_the_arrays_do_not_hold():
     graph = backend.prepare(made.finish())
     with pytest.raises(LoweringError, match=r"conv_\d: takes 9 arrays, 64 biases and 1 groups of a core; the network takes 81 arrays, there are 4 x 16 of 64 x 64"):
         backend.lower(random_quantised(graph, backend, 0))
+
+
+def longest_chains():
+    """Chains as long as they can be, whether they pay or not."""
+    return mock.patch.object(choose, "_cycles", lambda quantised, params, chains: -sum(len(nodes) for nodes in chains))
+
+
+def spans_of(lowered):
+    return [span.nodes for span in lowered.layers]
+
+
+def test_residual_block_is_one_chain():
+    made = Builder("block", (12, 10, 8))
+    x = made.conv(8, (3, 3), relu=True)
+    made.conv(8, (3, 3))
+    made.add(g.Binary, made.here, made.conv(8, (1, 1), source=x), function="add")
+    graph = made.finish()
+    lowered = check(graph)
+    assert spans_of(lowered) == [tuple(node.name for node in graph.nodes)]
+    assert set(lowered.tensors) == {graph.inputs[0].tensor, graph.outputs[0].tensor}
+    kept = backend_of(SMALL).lower(random_quantised(graph, backend_of(SMALL), 0), keep=True)
+    assert spans_of(kept) == [(node.name,) for node in graph.nodes]
+    assert lowered.layers[0].bytes < sum(span.bytes for span in kept.layers)
+    assert lowered.layers[0].cycles < sum(span.cycles for span in kept.layers)
+
+
+@st.composite
+def chains(draw):
+    """A few layers that a chain may take, with strides, margins of all kinds and residuals."""
+    made = Builder("chain", (draw(st.integers(3, 9)), draw(st.integers(3, 7)), draw(st.integers(1, 5))), draw(st.integers(0, 9)))
+    outputs = []
+    for _ in range(draw(st.integers(2, 6))):
+        rows, columns, channels = made.shape()
+        kind = draw(st.sampled_from(["conv", "conv", "residual", "pool", "act", "sub"]))
+        if kind == "pool" and min(rows, columns) > 2:
+            made.add(g.MaxPool, window=(draw(st.integers(1, 2)), 2), stride=(draw(st.integers(1, 2)), 1), padding=(0, draw(st.integers(0, 1)), 0, 0))
+        elif kind == "act":
+            made.act("clip", low=draw(st.sampled_from([-1.0, 0.0])), high=1.5)
+        elif kind in ("residual", "sub"):
+            x = made.here
+            made.add(g.Binary, made.conv(channels, (3, 3), relu=draw(st.booleans())), x, function="add" if kind == "residual" else "sub")
+        else:
+            size = draw(st.integers(1, min(3, rows))), draw(st.integers(1, min(3, columns)))
+            made.conv(draw(st.integers(1, 6)), size, stride=(draw(st.integers(1, 2)), draw(st.integers(1, 2))),
+                      padding=tuple(draw(st.integers(0, 2)) for _ in range(4)))
+        if draw(st.integers(0, 5)) == 0:
+            outputs.append(made.here)
+    return made.finish(*dict.fromkeys([*outputs, made.here]))
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(graph=chains(), cores=st.integers(1, 4), bits=st.sampled_from([8, 16]))
+def test_chains(graph, cores, bits):
+    with longest_chains():
+        check(graph, SPACE.resolve("sim", {"cores": cores, "arrays": 32, "lmem_bytes": 16384, "bias_words": 512}), bits)
+
+
+def test_what_others_read_ends_a_chain():
+    made = Builder("branch", (6, 6, 4))
+    a = made.conv(4, (3, 3))
+    b = made.conv(4, (3, 3))
+    made.conv(4, (3, 3), groups=4)
+    made.add(g.Binary, made.here, b, function="add")
+    graph = made.finish(made.here)
+    assert may_chain(graph, graph.nodes[:2])
+    assert not may_chain(graph, graph.nodes[1:3]), "a depthwise convolution"
+    graph.outputs.append(g.Port(a, a, (0, 1, 2), graph.shape(a)))
+    assert not may_chain(graph, graph.nodes[:2]), "an output of the network"
+
+
+def test_chain_that_local_memory_does_not_hold_is_not_chosen():
+    made = Builder("wide", (8, 24, 8))
+    for _ in range(3):
+        made.conv(8, (3, 3))
+    graph = made.finish()
+    with longest_chains():
+        assert len(check(graph).layers) == 1
+        assert len(check(graph, SPACE.resolve("sim", {"cores": 3, "arrays": 16, "lmem_bytes": 4096, "bias_words": 512})).layers) == 3
+
+
+def test_ring_holds_rows_until_their_last_reader():
+    made = Builder("rings", (16, 4, 2))
+    x = made.conv(2, (3, 3))
+    made.conv(2, (3, 3))
+    made.conv(2, (3, 3))
+    made.add(g.Binary, made.here, x, function="add")
+    graph = made.finish()
+    chain = Chain(graph, graph.nodes, lambda _: 2)
+    slots = chain.slots(chain.order(4, 8))
+    assert slots[x] == 3 and slots[graph.nodes[1].output] == 3 and slots[graph.nodes[2].output] == 1
+    assert chain.order(0, 1)[:3] == [("input_0", 0), ("input_0", 1), ("input_0", 2)]
+
+
+def test_copies_that_gain_most_for_their_arrays_give_way():
+    params = SPACE.resolve("85f", {"cores": 2, "arrays": 16})
+    # The small one gains more for each array, but then the large one finds no room.
+    needs = [Need("small", 6, 0, 1, 7000, 0, 2), Need("large", 10, 0, 1, 10000, 0, 2), Need("tiny", 4, 0, 1, 4700, 0, 2)]
+    assign(needs, params)
+    assert sum(need.time(len(need.cores)) for need in needs) == min(3500 + 10000 + 4700, 7000 + 5000 + 4700)
+
+
+def test_estimate_counts_load_once():
+    made = Builder("load", (6, 6, 4))
+    made.conv(4, (3, 3))
+    made.conv(4, (3, 3))
+    backend = backend_of(SMALL)
+    quantised = random_quantised(made.finish(), backend, 0)
+    writer = ProgramWriter(quantised, SMALL)
+    writer.place_all(0)
+    writer.write()
+    first, second = (stretch_cycles(writer, before, after)[0] for _, before, after in writer.stretches)
+    spans = backend.lower(quantised, keep=True).layers
+    # Code is elsewhere than the maps of the second program, so a few words are longer.
+    assert load_cycles(writer) > 10 * abs(spans[1].cycles - second)
+    assert spans[0].cycles - first == pytest.approx(load_cycles(writer), rel=0.1)

@@ -10,7 +10,7 @@ __all__ = ["Need", "assign"]
 @dataclass
 class Need:
     """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles`` of all its work on one core, ``floor`` cycles that no
-    number of cores goes below, ``most`` cores that can share it; ``cores``: who holds it, filled by :func:`assign`."""
+    number of cores goes below, ``most`` cores that can share it, ``extra`` cycles of each where several share it; ``cores``: who holds it, filled by :func:`assign`."""
     name: str
     arrays: int
     biases: int
@@ -18,10 +18,11 @@ class Need:
     cycles: int
     floor: int
     most: int
+    extra: int = 0
     cores: list = field(default_factory=list)
 
     def time(self, cores):
-        return max(self.cycles / cores, self.floor)
+        return max(self.cycles / cores + (self.extra if cores > 1 else 0), self.floor)
 
 
 def _packed(needs, copies, params):
@@ -41,6 +42,27 @@ def _packed(needs, copies, params):
     return found
 
 
+def _total(needs, copies):
+    return sum(need.time(count) for need, count in zip(needs, copies, strict=True))
+
+
+def _grown(needs, copies, found, params):
+    """More copies, where they gain most for their arrays, until no more fit: ``(copies, cores of each)``."""
+    options = set(range(len(needs)))
+    while options:
+        best = max(options, key=lambda n: ((needs[n].time(copies[n]) - needs[n].time(copies[n] + 1)) / max(needs[n].arrays, 1), -n))
+        more = [count + (n == best) for n, count in enumerate(copies)]
+        if more[best] > needs[best].most or needs[best].time(copies[best]) <= needs[best].time(more[best]):
+            options.discard(best)
+            continue
+        tried = _packed(needs, more, params)
+        if isinstance(tried, Need):
+            options.discard(best)
+        else:
+            copies, found = more, tried
+    return copies, found
+
+
 def assign(needs, params):
     """Fill ``cores`` of every :class:`Need`: one copy each, then more where they gain most for their arrays.
 
@@ -55,18 +77,23 @@ def assign(needs, params):
         raise LoweringError(f"{found.name}: takes {found.arrays} arrays, {found.biases} biases and {found.groups} groups of a core; the network takes "
                             f"{sum(n.arrays for n in needs)} arrays, there are {params['cores']} x {params['arrays']} of {params['xb_rows']} x "
                             f"{params['xb_cols']}, {params['bias_words']} biases and {params['groups']} groups a core")
-    options = set(range(len(needs)))
-    while options:
-        best = max(options, key=lambda n: ((needs[n].time(copies[n]) - needs[n].time(copies[n] + 1)) / max(needs[n].arrays, 1), -n))
-        more = [count + (n == best) for n, count in enumerate(copies)]
-        if more[best] > needs[best].most or needs[best].time(copies[best]) <= needs[best].time(more[best]):
-            options.discard(best)
-            continue
-        tried = _packed(needs, more, params)
-        if isinstance(tried, Need):
-            options.discard(best)
-        else:
-            copies, found = more, tried
+    copies, found = _grown(needs, copies, found, params)
+    # What gains most for its arrays need not be the best of all: take copies away where others then gain more.
+    better = True
+    while better:
+        better = False
+        for n in sorted((n for n in range(len(needs)) if copies[n] > 1), key=lambda n: -needs[n].arrays):
+            for m in (m for m in range(len(needs)) if m != n and copies[m] < needs[m].most):
+                tried = [count - (k == n) + (k == m) for k, count in enumerate(copies)]
+                packed = _packed(needs, tried, params)
+                if isinstance(packed, Need):
+                    continue
+                tried, packed = _grown(needs, tried, packed, params)
+                if _total(needs, tried) < _total(needs, copies):
+                    copies, found, better = tried, packed, True
+                    break
+            if better:
+                break
     for need, cores in zip(needs, found, strict=True):
         need.cores = sorted(cores)
     return needs

@@ -7,8 +7,9 @@ from ...layout import dense_layout
 from ...quantised import Arithmetic
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
 from .assign import assign
-from .estimate import stretch_cycles
-from .program import ProgramWriter, empty_numbers
+from .choose import choose_chains
+from .estimate import load_cycles, stretch_cycles
+from .program import ProgramWriter, empty_numbers, unique
 from .reference import run_node
 
 __all__ = ["PIMBackend"]
@@ -75,7 +76,7 @@ class PIMBackend(Backend):
 
     def _held(self, nodes, graph):
         try:
-            assign([need for _, _, need in ProgramWriter(empty_numbers(graph.part(nodes), self.bits[0]), self.params, True).needs()], self.params)
+            assign(unique(ProgramWriter(empty_numbers(graph.part(nodes), self.bits[0]), self.params).needs()), self.params)
         except LoweringError:
             return False
         return True
@@ -93,11 +94,11 @@ class PIMBackend(Backend):
         return values if keep else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
 
     def lower(self, quantised, *, keep=False):
-        writer = ProgramWriter(quantised, self.params, keep)
+        chains = [] if keep else choose_chains(quantised, self.params)
         # Addresses are offsets of instructions: the program's own size is needed first, and does not depend on them.
         size = 0
         for _ in range(4):
-            writer = ProgramWriter(quantised, self.params, keep)
+            writer = ProgramWriter(quantised, self.params, chains)
             end = writer.place_all(size)
             writer.write()
             data = writer.image().data()
@@ -110,22 +111,22 @@ class PIMBackend(Backend):
             name = max(writer.places, key=lambda n: quantised.graph.tensors[n].size)
             raise LoweringError(f"the network takes {end:,} bytes of main memory, there are {self.memory_size:,}; program and weights take {len(data):,}, the "
                                 f"largest tensor is {name} ({quantised.graph.tensors[name].size * writer.size(name):,} bytes)")
-        return self._lowered(quantised, writer, data, end, keep)
+        return self._lowered(quantised, writer, data, end, chains)
 
-    def _lowered(self, quantised, writer, data, end, keep):
+    def _lowered(self, quantised, writer, data, end, chains):
         graph = quantised.graph
 
         def placed(name):
             return Placed(name, dense_layout(writer.places[name], (1, *graph.shape(name)), f"int{8 * writer.size(name)}"))
 
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
-        if not keep:
-            fused = {graph.nodes[i].output for i in range(len(graph.nodes)) if graph.nodes[i].name in writer.fused}
-            held -= fused
+        held -= {node.output for nodes in chains for node in nodes[:-1]}
         layers = []
         for names, before, after in writer.stretches:
             nodes = [node for node in graph.nodes if node.name in names]
             cycles, moved = stretch_cycles(writer, before, after)
+            # Reading the tables is before the first layer.
+            cycles += 0 if layers else load_cycles(writer)
             layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved))
         p = self.params
         return Lowered(program=data, text="", program_at=0, registers={"program_address": 0, "program_length": len(data), "run_flags": 0},

@@ -4,7 +4,7 @@ import numpy as np
 
 from .matrices import gathers
 
-__all__ = ["Band", "ConvRows", "PoolRows", "share"]
+__all__ = ["Band", "ConvRows", "PoolRows", "Products", "pool_row", "share", "spans"]
 
 
 def share(total, parts):
@@ -90,89 +90,117 @@ class Band:
             self.store(y, self.results[y % 2])
 
 
+class Products:
+    """Rows of a convolution's results: the multiplications of every position.
+
+    Parameters
+    ----------
+    matrices, groups : of the core, side by side
+    channels : of a place of the source in local memory; ``shape``: (rows, columns, channels) of the results there
+    size, out_size : bytes of an element
+    """
+    def __init__(self, core, node, matrices, groups, channels, shape, size, out_size, relu):
+        self.core, self.node, self.matrices, self.groups, self.relu = core, node, matrices, groups, relu
+        self.channels, self.shape, self.size, self.out_size = channels, shape, size, out_size
+        self.pieces = [_pieces(node, matrix, matrices) for matrix in matrices]
+        space = self.space(node, matrices, size)
+        self.patches = [core.allocate(space // 2, node.name) for _ in range(2)] if space else []
+        self.turn = 0
+
+    @staticmethod
+    def space(node, matrices, size):
+        """Bytes of the two places where neighbourhoods are put together."""
+        if all(len(_pieces(node, matrix, matrices)) == 1 for matrix in matrices):
+            return 0
+        return 2 * max(m.shape[0] for m in matrices) * size
+
+    def row(self, source_row, results):
+        """One row of results at a local address; ``source_row``: row of the window -> local address of its first column."""
+        core, node, size, width = self.core, self.node, self.size, self.shape[1]
+        base, out = self.matrices[0].first, self.matrices[0].out
+        #: Positions of a multiplication; more than one where one matrix gives all channels.
+        wide = self.matrices[0].wide
+        core.widths(8 * size, 8 * self.out_size)
+        # The last ones may overlap those before: they give the same again.
+        for x in dict.fromkeys(min(x, width - wide) for x in range(0, width, wide)):
+            for matrix, group, pieces in zip(self.matrices, self.groups, self.pieces, strict=True):
+                def place(piece, x=x, matrix=matrix):
+                    r, c, _ = piece
+                    return source_row(r) + ((x * node.stride[1] + c) * self.channels + matrix.first - base) * size
+
+                source = place(pieces[0])
+                if len(pieces) > 1:
+                    source, self.turn = self.patches[self.turn], 1 - self.turn
+                    at = source
+                    for piece in pieces:
+                        count = piece[2] * matrix.count * size
+                        core.move(at, place(piece), count)
+                        at += count
+                core.mvmul(results + (x * self.shape[2] + matrix.out - out) * self.out_size, source, group, self.relu)
+
+
+def _pieces(node, matrix, matrices):
+    return gathers(node, matrix, len(matrices) == 1 or node.groups == 1)
+
+
 class ConvRows:
-    """A convolution's band. ``behind``: called with (row, local address of its results) before they are stored."""
-    def __init__(self, core, pointer, node, matrices, groups, source, target, relu, bits, behind):
-        self.core, self.node, self.matrices, self.groups, self.relu, self.bits, self.behind = core, node, matrices, groups, relu, bits, behind
+    """A convolution's band. ``behind``: called with the local address of a row of results before it is stored."""
+    def __init__(self, core, pointer, node, matrices, groups, source, target, relu, behind):
+        self.node, self.behind = node, behind
         first, last = matrices[0], matrices[-1]
         self.band = Band(core, pointer, source, target, node.window, node.stride, node.padding, node.name,
                          (first.first, last.first + last.count), (first.out, last.out + last.outputs))
-        alone = len(matrices) == 1
-        self.pieces = [gathers(node, matrix, alone or node.groups == 1) for matrix in matrices]
-        self.patches = []
-        if any(len(pieces) > 1 for pieces in self.pieces):
-            most = max(m.shape[0] for m in matrices) * self.band.size
-            self.patches = [core.allocate(most, node.name) for _ in range(2)]
-        #: Positions of a multiplication; more than one where one matrix gives all channels.
-        self.wide = matrices[0].wide
+        self.products = Products(core, node, matrices, groups, self.band.channels, self.band.shape, self.band.size, self.band.out_size, relu)
 
     def emit(self, first, end):
-        core, band, node = self.core, self.band, self.node
-        size, turn, width = band.size, 0, band.shape[1]
-        for y, results in band.rows(first, end):
-            core.widths(*self.bits)
-            # The last ones may overlap those before: they give the same again.
-            for x in dict.fromkeys(min(x, width - self.wide) for x in range(0, width, self.wide)):
-                for matrix, group, pieces in zip(self.matrices, self.groups, self.pieces, strict=True):
-                    def place(piece, x=x, y=y, matrix=matrix):
-                        r, c, _ = piece
-                        return band.row(y * node.stride[0] + r) + ((x * node.stride[1] + c) * band.channels + matrix.first - band.first) * size
+        for y, results in self.band.rows(first, end):
+            self.products.row(lambda r, y=y: self.band.row(y * self.node.stride[0] + r), results)
+            self.behind(results)
 
-                    source = place(pieces[0])
-                    if len(pieces) > 1:
-                        source, turn = self.patches[turn], 1 - turn
-                        at = source
-                        for piece in pieces:
-                            count = piece[2] * matrix.count * size
-                            core.move(at, place(piece), count)
-                            at += count
-                    core.mvmul(results + (x * band.shape[2] + matrix.out - band.out) * band.out_size, source, group, self.relu)
-            self.behind(y, results)
+
+def spans(node, length, index, axis):
+    """Rows or columns of the source, inside the map, that a result takes; ``length``: the map's rows or columns."""
+    first = index * node.stride[axis] - node.padding[axis]
+    return [p for p in range(first, first + (node.window[axis] - 1) // node.dilation[axis] * node.dilation[axis] + 1, node.dilation[axis]) if 0 <= p < length]
+
+
+def pool_row(core, node, rows, tall, results, shape, columns, size):
+    """One row of max pooling from the local addresses ``rows``: rows by ``vvmax`` into ``tall``, then columns position by position. ``shape``: columns and
+    channels of the source. What lies outside the map is left out."""
+    width, channels = shape
+    core.widths(8 * size, 8 * size)
+    if len(rows) > 1:
+        core.vector2("vvmax", tall, rows[0], rows[1], width * channels, size=size)
+        for row in rows[2:]:
+            core.vector2("vvmax", tall, tall, row, width * channels, size=size)
+    else:
+        tall = rows[0]
+    for x in range(columns):
+        taken = spans(node, width, x, 1)
+        at = results + x * channels * size
+        if len(taken) == 1:
+            core.move(at, tall + taken[0] * channels * size, channels * size)
+            continue
+        core.vector2("vvmax", at, tall + taken[0] * channels * size, tall + taken[1] * channels * size, channels, size=size)
+        for c in taken[2:]:
+            core.vector2("vvmax", at, at, tall + c * channels * size, channels, size=size)
 
 
 class PoolRows:
-    """Band of a max pooling layer: rows of a window by ``vvmax``, then its columns position by position. What lies outside the map is left out."""
+    """Band of a max pooling layer."""
     def __init__(self, core, pointer, node, source, target):
         self.core, self.node, self.size = core, node, source[2]
         self.band = Band(core, pointer, source, target, node.window, node.stride, (0, 0, 0, 0), node.name)
         self.tall = core.allocate(self.band.pitch, node.name)
 
     def emit(self, first, end):
-        core, band, size = self.core, self.band, self.size
-        count, channels = band.width * band.channels, band.channels
-        for y, results in self.rows(first, end):
-            core.widths(8 * size, 8 * size)
-            rows = self.spans(y, 0)
-            if len(rows) > 1:
-                core.vector2("vvmax", self.tall, band.row(rows[0]), band.row(rows[1]), count, size=size)
-                for r in rows[2:]:
-                    core.vector2("vvmax", self.tall, self.tall, band.row(r), count, size=size)
-                tall = self.tall
-            else:
-                tall = band.row(rows[0])
-            for x in range(band.shape[1]):
-                columns = self.spans(x, 1)
-                at = results + x * channels * size
-                if len(columns) == 1:
-                    core.move(at, tall + columns[0] * channels * size, channels * size)
-                    continue
-                core.vector2("vvmax", at, tall + columns[0] * channels * size, tall + columns[1] * channels * size, channels, size=size)
-                for c in columns[2:]:
-                    core.vector2("vvmax", at, at, tall + c * channels * size, channels, size=size)
-
-    def spans(self, index, axis):
-        """Rows or columns of the source, inside the map, that a result takes."""
-        node = self.node
-        length, before = (self.band.height, self.band.width)[axis], node.padding[axis]
-        first = index * node.stride[axis] - before
-        return [p for p in range(first, first + (node.window[axis] - 1) * node.dilation[axis] + 1, node.dilation[axis]) if 0 <= p < length]
-
-    def rows(self, first, end):
         band = self.band
         for y in range(first, end):
-            for need in self.spans(y, 0):
+            needs = spans(self.node, band.height, y, 0)
+            for need in needs:
                 band.fetch(need)
-            yield y, band.results[y % 2]
+            pool_row(self.core, self.node, [band.row(need) for need in needs], self.tall, band.results[y % 2], (band.width, band.channels), band.shape[1],
+                     self.size)
             band.store(y, band.results[y % 2])
 
 

@@ -8,15 +8,16 @@ from quintet.gateware.cores.pim.storage import MODES
 
 from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ...graph import AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
 from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
+from .chain import Chain
 from .flat import DenseColumns, add_rows, average_channels, clipped, copy_rows, flat
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
 
-__all__ = ["ProgramWriter", "empty_numbers"]
+__all__ = ["ProgramWriter", "empty_numbers", "unique"]
 
 _ALIGN = 64
 #: Events of the meeting between layers: arrived, go on.
@@ -30,18 +31,18 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    keep : bool, every tensor is stored, also where the next layer needs it in local memory only
+    chains : list of lists of nodes (:mod:`.choose`) that run as chains; all others are stored layer by layer
 
     Attributes
     ----------
     places : tensor name -> byte address in main memory
-    stretches : list of (names of nodes, words of each core before it, behind it, main-memory bytes moved)
+    stretches : list of (names of nodes, words of each core before it, behind it)
     """
-    def __init__(self, quantised, params, keep):
-        self.q, self.graph, self.params, self.keep = quantised, quantised.graph, params, keep
+    def __init__(self, quantised, params, chains=()):
+        self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
-        self.places, self.stretches, self._traffic = {}, [], 0
-        self.fused = {} if keep else self._fusions()
+        self.places, self.stretches = {}, []
+        self.chains = {id(node): nodes for nodes in chains for node in nodes}
 
     # Where tensors lie
 
@@ -65,27 +66,35 @@ class ProgramWriter:
             at = -(-(at + self.graph.tensors[name].size * self.size(name)) // _ALIGN) * _ALIGN
         return at
 
-    # Fusion: a convolution's results meet the residual before they are stored
-
-    def _fusions(self):
-        """Convolution's name -> the addition that follows it and reads nothing later than it."""
-        found, order, kept = {}, {n.output: i for i, n in enumerate(self.graph.nodes)}, self.graph.kept()
-        for node in self.graph.nodes:
-            if not (isinstance(node, Binary) and node.function == "add"):
-                continue
-            makers = [(self.graph.maker(name), name) for name in node.inputs]
-            for index, (maker, name) in enumerate(makers):
-                other = node.inputs[1 - index]
-                if (isinstance(maker, Conv) and maker.groups == 1 and maker.name not in found and maker.activation is None and name not in kept
-                        and len(self.graph.readers(name)) == 1 and order.get(other, -1) < order[name] and other != name):
-                    found[maker.name] = node
-                    break
-        return found
-
     # Weights
 
     def needs(self):
-        """(node, columns or ``None``, Need) of every layer with weights."""
+        """(node, matrices or columns, Need) of every layer with weights; layers of a chain share one Need."""
+        found = self._needs()
+        for nodes in {id(nodes): nodes for nodes in self.chains.values()}.values():
+            own = [k for k, (node, _, _) in enumerate(found) if any(node is n for n in nodes)]
+            if own:
+                need = self._chain_need(nodes, [found[k][2] for k in own])
+                for k in own:
+                    found[k] = *found[k][:2], need
+        return found
+
+    def _chain_need(self, nodes, needs):
+        height = self.graph.shape(nodes[-1].output)[0]
+        chain = self.chain(nodes)
+        # Rows that a band makes only because others have theirs: what a quarter of the map takes above a quarter of all.
+        band = range(height // 4, max(height // 2, height // 4 + 1))
+        made = [[name for name, _ in chain.order(first, end)] for first, end in ((0, height), (band[0], band[-1] + 1))]
+        cost = {node.name: need.cycles / self.graph.shape(node.output)[0]
+                for node, need in zip([n for n in nodes if isinstance(n, Conv)], needs, strict=True)}
+        whole, part = (sum(steps.count(node.output) * cost.get(node.name, 0) for node in nodes) for steps in made)
+        return Need(nodes[-1].name, sum(n.arrays for n in needs), sum(n.biases for n in needs), sum(n.groups for n in needs), round(whole),
+                    self.floor(nodes), min(height, self.params["cores"]), max(0, round(part - whole * len(band) / height)))
+
+    def chain(self, nodes):
+        return Chain(self.graph, nodes, self.size)
+
+    def _needs(self):
         found, p = [], self.params
         for node in self.graph.nodes:
             numbers = self.q.layers.get(node.name)
@@ -99,7 +108,7 @@ class ProgramWriter:
                 # Groups of channels may lie in different cores; parts of one sum must not.
                 for some in [[m] for m in matrices] if node.groups > 1 else [matrices]:
                     found.append((node, some, Need(node.name, sum(m.arrays(p) for m in some), sum(m.shape[1] for m in some if m.bias is not None),
-                                                   len(some), round(height * width * sum(m.cycles(p) for m in some)), self._floor(node), min(height, p["cores"]))))
+                                                   len(some), round(height * width * sum(m.cycles(p) for m in some)), self.floor([node]), min(height, p["cores"]))))
             elif isinstance(node, Dense):
                 out, rows = node.weights.shape
                 wide = p["xb_cols"]
@@ -113,37 +122,40 @@ class ProgramWriter:
                                                             rows * -(-cols // p["lanes"]), 0, 1)))
         return found
 
-    def _floor(self, node):
-        """Cycles that main memory takes for a layer's maps."""
-        return sum(self.graph.tensors[name].size * self.size(name) for name in (*node.inputs, node.output)) / 2
+    def floor(self, nodes):
+        """Cycles that main memory takes at least for the maps that nodes, a layer or a chain, read and store."""
+        made = {node.output for node in nodes}
+        names = {name for node in nodes for name in node.inputs} - made | {nodes[-1].output}
+        return sum(self.graph.tensors[name].size * self.size(name) for name in names) / 2
 
     # The program
 
     def write(self):
         """Emit all layers. ``place_all`` comes first."""
         needs = self.needs()
-        assign([need for _, _, need in needs], self.params)
+        assign(unique(needs), self.params)
         held = {}
         for node, what, need in needs:
             held.setdefault(node.name, []).append((what, need.cores))
         self.pointers = [core.pointer(0) for core in self.cores]
-        skip = {add.name for add in self.fused.values()}
         groups = self._groups(held)
         for node in self.graph.nodes:
-            if node.name in skip or isinstance(node, Reshape):
+            nodes = self.chains.get(id(node), [node])
+            if node is not nodes[-1] or isinstance(node, Reshape):
                 continue
             marks = [core.used for core in self.cores]
             before = [len(core.words) for core in self.cores]
-            self._traffic = 0
             try:
-                self._node(node, held.get(node.name), groups)
+                if len(nodes) > 1:
+                    self._chain(nodes, held, groups)
+                else:
+                    self._node(node, held.get(node.name), groups)
             except KernelError as error:
                 raise LoweringError(f"{node.name}: {error}") from None
             self._meet()
             for core, mark in zip(self.cores, marks, strict=True):
                 core.used = mark
-            names = (node.name, self.fused[node.name].name) if node.name in self.fused else (node.name,)
-            self.stretches.append((names, before, [len(core.words) for core in self.cores]))
+            self.stretches.append((tuple(n.name for n in nodes), before, [len(core.words) for core in self.cores]))
 
     def _groups(self, held):
         """Group numbers and dense parts by (node, core)."""
@@ -201,11 +213,20 @@ class ProgramWriter:
             if first < end:
                 make(core, pointer).emit(first, end)
 
+    def _chain(self, nodes, held, groups):
+        rows, chain = self.map_shape(nodes[-1].output)[0], self.chain(nodes)
+        weighted = [node.name for node in nodes if node.name in held]
+        cores = held[weighted[0]][0][1] if weighted else range(len(self.cores))
+        for c, (first, end) in zip(cores, share(rows, len(cores)), strict=True):
+            if first < end:
+                chain.emit(self, self.cores[c], self.pointers[c], {name: groups[name, c] for name in weighted}, first, end)
+
+    def relu(self, node):
+        """Whether the multiplication keeps the activation's lower bound, zero, by itself."""
+        return node.activation is not None and (node.activation.function == "relu" or _is_relu(node.activation))
+
     def _conv(self, node, held, groups):
-        add = self.fused.get(node.name)
-        target = self._target(add or node)
-        bits = 8 * self.size(node.inputs[0]), 8 * self.size(node.output)
-        relu = node.activation is not None and (node.activation.function == "relu" or _is_relu(node.activation))
+        target = self._target(node)
         for matrices, cores in held:
             count = target[1][1] * sum(m.outputs for m in matrices)
             for c, (first, end) in zip(cores, share(target[1][0], len(cores)), strict=True):
@@ -213,35 +234,24 @@ class ProgramWriter:
                     continue
                 core, pointer = self.cores[c], self.pointers[c]
                 mark, numbers = core.used, {id(m): group for m, group in groups[node.name, c]}
-                ConvRows(core, pointer, node, matrices, [numbers[id(m)] for m in matrices], self._source(node), target, relu, bits,
-                         self._behind(core, pointer, node, add, count)).emit(first, end)
+                ConvRows(core, pointer, node, matrices, [numbers[id(m)] for m in matrices], self._source(node), target, self.relu(node),
+                         lambda at, core=core, count=count: self.clip(core, node.activation, node.output, at, count)).emit(first, end)
                 core.used = mark
 
-    def _behind(self, core, pointer, node, add, count):
-        """What happens to a row of results before it is stored."""
-        size = self.size(node.output)
-        other = None
-        if add is not None:
-            name = next(n for n in add.inputs if n != node.output)
-            other = self.places[name], [core.allocate(count * size, node.name) for _ in range(2)]
-
-        def behind(y, results):
-            self._clip(core, node.activation, node.output, results, count)
-            if other is not None:
-                at = other[1][y % 2]
-                core.load(at, pointer, count * size, other[0] + y * count * size)
-                add_rows(core, results, (results, at), count, size)
-                self._activate(core, add.activation, add.output, results, count)
-        return behind
-
-    def _clip(self, core, activation, tensor, at, count):
+    def clip(self, core, activation, tensor, at, count):
         """Bounds of a clip that the multiplication itself cannot keep."""
         if activation is None or activation.function != "clip":
             return
         low, high = clip_bounds(activation, self.q.scales[tensor])
         clipped(core, at, count, self.size(tensor), None if _is_relu(activation) else low, high)
 
-    def _activate(self, core, activation, tensor, at, count):
+    def add(self, core, node, result, operands, count):
+        """``count`` elements of an addition or subtraction, with its activation."""
+        add_rows(core, result, operands, count, self.size(node.output), node.function == "sub")
+        self.activate(core, node.activation, node.output, result, count)
+
+    def activate(self, core, activation, tensor, at, count):
+        """An activation in place."""
         if activation is None:
             return
         size = self.size(tensor)
@@ -252,7 +262,6 @@ class ProgramWriter:
             clipped(core, at, count, size, *clip_bounds(activation, self.q.scales[tensor]))
 
     def _dense(self, node, groups):
-        relu = node.activation is not None and (node.activation.function == "relu" or _is_relu(node.activation))
         steps = self.graph.shape(node.output)[0] if node.steps else 1
         size, out_size = self.size(node.inputs[0]), self.size(node.output)
         rows, out = node.weights.shape[1], node.weights.shape[0]
@@ -262,14 +271,13 @@ class ProgramWriter:
                 for step in range(steps):
                     core.used = mark
                     _, y, count, target = part.emit(self.pointers[c], self.places[node.inputs[0]] + step * rows * size,
-                                                    self.places[node.output] + step * out * out_size, size, out_size, relu)
-                    self._clip(core, node.activation, node.output, y, count // out_size)
+                                                    self.places[node.output] + step * out * out_size, size, out_size, self.relu(node))
+                    self.clip(core, node.activation, node.output, y, count // out_size)
                     core.store(self.pointers[c], y, count, target)
 
     def _elements(self, node):
         """Additions, and activations by themselves: equal shares of all elements."""
         count, size = self.graph.tensors[node.output].size, self.size(node.output)
-        activation = node if isinstance(node, Activation) else node.activation
         sources = [self.places[name] for name in node.inputs]
 
         for core, pointer, (first, end) in zip(self.cores, self.pointers, share(count, len(self.cores)), strict=True):
@@ -278,8 +286,9 @@ class ProgramWriter:
 
             def work(result, operands, some, core=core):
                 if isinstance(node, Binary):
-                    add_rows(core, result, operands, some, size, node.function == "sub")
-                self._activate(core, activation, node.output, result, some)
+                    self.add(core, node, result, operands, some)
+                else:
+                    self.activate(core, node, node.output, result, some)
 
             flat(core, pointer, [s + first * size for s in sources], self.places[node.output] + first * size, end - first, size, node.name, work)
 
@@ -305,6 +314,11 @@ class ProgramWriter:
             words = np.array(core.words, np.uint64)
             cores.append(CoreProgram(code_of(words, MODES["packed"]), len(words), MODES["packed"], groups=core.groups))
         return Image(cores, self.params["xb_rows"], self.params["xb_cols"])
+
+
+def unique(needs):
+    """Every :class:`Need` once."""
+    return list({id(need): need for _, _, need in needs}.values())
 
 
 def empty_numbers(graph, bits):
