@@ -9,7 +9,7 @@ from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
-from quintet.tools.compiler.backends.cherry import arithmetic
+from quintet.tools.compiler.backends.cherry.reference import arithmetic
 from quintet.tools.kernels.cherry import KernelError
 from quintet.tools.kernels.cherry.nests import Nests, ProgramSource, TooLarge
 from quintet.tools.kernels.cherry.tilework import Costs, Products, chain, products, reduce

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..base import Backend
 from .decompose import machine_of
-from .numeric import run_machine
+from .reference.numeric import run_machine
 from .verdicts import verdict
 from .ways import lower_machine
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from .arithmetic import to_element
 from .machine import Ref, Value
+from .reference.arithmetic import to_element
 
 __all__ = ["Constants", "affine", "function"]
 

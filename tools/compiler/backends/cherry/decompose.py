@@ -26,11 +26,11 @@ from ...graph import (
     Transpose,
 )
 from . import recurrent
-from .arithmetic import from_bf16, to_element
 from .chains import Constants, affine, function
 from .closely import made_closely
 from .fuse import fuse
 from .machine import Chain, Machine, PairProduct, Product, Ref, Regroup, Value, Window, three
+from .reference.arithmetic import from_bf16, to_element
 
 __all__ = ["Decomposer", "machine_of", "streamed"]
 

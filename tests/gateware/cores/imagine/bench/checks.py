@@ -45,7 +45,7 @@ def runs_without_reset(bench, count, budget=600):
     for seed in range(count):
         fault = (None, None, "reserved_bits", None, "output_full")[seed % 5]
         case = imagine_programs.random_case(f"chain {seed}", bench.params, fault=fault, budget=budget)
-        check(bench, case, random_behaviour(seed), seed, "in a chain of runs", model)
+        check(bench, case, random_behaviour(seed), seed, "in a chain of runs", model=model)
 
 
 def aborts(bench, count, latest):

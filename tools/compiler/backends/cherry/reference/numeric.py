@@ -4,9 +4,9 @@ from functools import singledispatch
 
 import numpy as np
 
+from ..machine import Chain, Operation, PairProduct, Product, Regroup, Window
 from . import arithmetic
 from .arithmetic import DIGITS, accumulate, nearest
-from .machine import Chain, Operation, PairProduct, Product, Regroup, Window
 
 __all__ = ["run_machine"]
 
