@@ -36,7 +36,8 @@ def check(graph, isa, seen):
         seen["refused"] = seen.get("refused", 0) + 1
         return
     except LoweringError as error:
-        assert any(character.isdigit() for character in str(error)), error
+        # Networks that only move elements are no work for a machine.
+        assert any(character.isdigit() for character in str(error)) or "no node" in str(error), error
         seen["too large"] = seen.get("too large", 0) + 1
         return
     if not plan.machine_steps:
