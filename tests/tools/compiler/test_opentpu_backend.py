@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from networks import NETWORKS, Builder, graphs
-from opentpu_networks import backend_of, differences, fused, quantised_of, run_model, whole_inputs
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.opentpu.shapes import StoredError, axes_of, dense_parts
+from tests.tools.compiler.networks import NETWORKS, Builder, graphs
+from tests.tools.compiler.opentpu_networks import backend_of, differences, fused, quantised_of, run_model, whole_inputs
 
 #: Builds: arrays of 4 and 8, with the extensions and without, and so small that tensors go through main memory.
 BUILDS = {
