@@ -43,12 +43,13 @@ def run(args, console):
         from ..compiler.plan import save_plan
         save_plan(plan, args.out)
     from ..compiler.results.report import plan_object, show_plan
-    show_plan(console, plan, build.clock_hz)
+    clock = plan.clock(build.clock_hz)
+    show_plan(console, plan, clock)
     if args.dry_run:
         console.out("nothing is written (--dry-run)")
     else:
         console.out(f"wrote {args.out}; run it: quintet infer {args.out} --input FILE")
-    console.result({**plan_object(plan, build.clock_hz), "written": None if args.dry_run else args.out})
+    console.result({**plan_object(plan, clock), "written": None if args.dry_run else args.out})
 
 
 def _calibration(args, graph):

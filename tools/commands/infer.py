@@ -41,7 +41,7 @@ def run(args, console):
     _save(args.out, outputs)
     found = classified(outputs, labels)
     _show(console, args, plan, info, report, found)
-    console.result({"network": plan.network, "isa": plan.isa, "target": name, "board": info.board, "clock_hz": info.clock_hz, **report.as_dict(), **found})
+    console.result({"network": plan.network, "isa": plan.isa, "target": name, "board": info.board, "clock_hz": plan.clock(info.clock_hz), **report.as_dict(), **found})
     return Exit.OK
 
 
@@ -63,8 +63,9 @@ def _show(console, args, plan, info, report, found):
     if report.cycles:
         each = report.cycles / report.inputs
         rows.append(("cycles an input", f"{each:,.0f}", f"{plan.cycles:,.0f} estimated"))
-        if info.clock_hz:
-            rows.append(("by the core", f"{info.clock_hz / each:,.1f} inputs/s", f"{each / info.clock_hz * 1e3:.3f} ms at {info.clock_hz / 1e6:g} MHz"))
+        clock = plan.clock(info.clock_hz)
+        if clock:
+            rows.append(("by the core", f"{clock / each:,.1f} inputs/s", f"{each / clock * 1e3:.3f} ms at {clock / 1e6:g} MHz"))
     moving = report.input_seconds + report.run_seconds + report.output_seconds
     if info.kind == "board" and moving:
         rows.append(("through the link", f"{report.inputs / moving:,.1f} inputs/s", ""))

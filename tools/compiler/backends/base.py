@@ -114,6 +114,8 @@ class Backend(ABC):
     floating = False
     #: Whether what it answers HOST to needs no permission, since by the machine's design values are on the host between layers.
     host_free = False
+    #: Cycles of its counters in one of the main clock: more than one where a core counts in a clock of its own.
+    clock_ratio = 1.0
 
     def __init__(self, *, params, memory_size):
         self.params = params

@@ -83,6 +83,10 @@ class Plan:
         """Pairs (step, LayerSpan)."""
         return [(step, span) for step in self.machine_steps for span in step.lowered.layers]
 
+    def clock(self, clock_hz):
+        """Hz of the clock that its cycles count, on a target of this main clock; ``None`` where that is not known."""
+        return None if clock_hz is None else clock_hz * self.backend().clock_ratio
+
     def backend(self):
         """The back end that it was made by, for the same build."""
         return backend_class(self.isa)(params=self.params, memory_size=self.memory_size)

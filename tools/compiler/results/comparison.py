@@ -104,7 +104,7 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
     plan = compile_graph(graph, build, calibration, Options(host_steps=host_steps), progress)
     seconds = round(time.monotonic() - began, 2)
     rows = plan_rows(plan)
-    cell = Cell(build.isa, build.preset, estimated=round(plan.cycles), cycles=round(plan.cycles), clock_hz=build.clock_hz, memory=plan.memory,
+    cell = Cell(build.isa, build.preset, estimated=round(plan.cycles), cycles=round(plan.cycles), clock_hz=plan.clock(build.clock_hz), memory=plan.memory,
                 moved=sum(row["bytes"] for row in rows), macs=sum(row["macs"] for row in rows), layers=rows, seconds=seconds)
     if progress is not None:
         progress(f"{build.isa}: reference")

@@ -15,6 +15,8 @@ from .prepare import MOST_POSITIONS, MOST_STEPS, prepared
 __all__ = ["IMAGineBackend"]
 
 _ALIGN = 64
+#: Cycles of the main clock that main memory of 16 bits takes for a word of the program, refresh included.
+_WORD = 2.05
 
 
 class IMAGineBackend(Backend):
@@ -22,6 +24,11 @@ class IMAGineBackend(Backend):
     isa = "imagine"
     #: What lies between dense layers is the host's by the machine's design, since results leave the array anyway.
     host_free = True
+
+    @property
+    def clock_ratio(self):
+        """The array's clock, in which it counts, over the main clock."""
+        return self.params["clock_ratio"] / 4 if self.params["own_clock"] else 1.0
 
     def verdict(self, graph, node):
         if isinstance(node, Dense):
@@ -126,7 +133,7 @@ class IMAGineBackend(Backend):
         planes = BitPlanes(at, (1, *source), slots, self.params["reg_width"])
         result = self._results(made, output_at, graph.shape(node.output))
         words = len(data) // 4
-        span = LayerSpan(node.name, (node.name,), at, at + len(data), layer.height * layer.lengths[0] * batch, max(program.cycles, 2 * words),
+        span = LayerSpan(node.name, (node.name,), at, at + len(data), layer.height * layer.lengths[0] * batch, round(max(program.cycles, _WORD * words * self.clock_ratio)),
                          len(data) + program.output_bytes)
         registers = {"program_address": at, "program_length": len(data), "output_at": output_at, "output_limit": end}
         placed = Placed(node.output, result)
