@@ -135,8 +135,9 @@ class Backend(ABC):
         return [graph]
 
     def arithmetic(self, graph, node):
-        """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph."""
-        raise NotImplementedError(f"{self.isa} computes in floating point")
+        """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph; ``None`` where the machine computes
+        in floating point."""
+        return None
 
     def partial_sums(self, graph, node, values):
         """For machines whose partial sums saturate: the partial sums of a convolution, dense or average node, one after the other as the machine
