@@ -95,7 +95,12 @@ def test_maps_beyond_the_scratchpad_are_done_in_bands(size, stride, first, keep)
     b.global_average()
     b.dense(3)
     graph = b.finish()
-    program, _ = check(graph, keep, preset="sim", log_mem=13, contexts=16)
+    try:
+        program, _ = check(graph, keep, preset="sim", log_mem=13, contexts=16)
+    except LoweringError as error:
+        # Maps that are all kept may be more than bands help with, which is said in numbers; without that they must run.
+        assert keep and "elements of the scratchpad at a time, there are 8,192" in str(error)
+        return
     assert stride == 2 or program.text.count(".step") > lowered(graph, keep, log_mem=16).text.count(".step")
 
 
