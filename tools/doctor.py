@@ -8,6 +8,8 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 
+from ..gateware.native import OLDEST, find_native
+
 __all__ = ["BOOTLOADERS", "Finding", "examine", "udev_rules"]
 
 #: USB devices that only programmers talk to: bootloaders, which are no serial ports.
@@ -109,13 +111,15 @@ def _compiler():
 
 
 def _tool(name, package, purpose):
-    native = shutil.which(name)
+    native = find_native(name)
     if native:
         return Finding(name, True, f"{_version_of([native, '--version']) or native} (native)", purpose)
+    old = shutil.which(name)
+    aside = "; {} is older than {}.{}".format(old, *OLDEST[name]) if old else ""
     try:
-        return Finding(name, True, f"{package} {importlib.metadata.version(package)}", purpose)
+        return Finding(name, True, f"{package} {importlib.metadata.version(package)}{aside}", purpose)
     except importlib.metadata.PackageNotFoundError:
-        return Finding(name, False, "missing", purpose, f"pip install {package}")
+        return Finding(name, False, f"missing{aside}", purpose, f"pip install {package}")
 
 
 def _programmers():

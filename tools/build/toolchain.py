@@ -1,31 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Finds the FPGA tools: native ones on the PATH where they are new enough, else those of this Python (YoWASP)."""
 import os
-import re
 import shutil
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
+from ...gateware.native import find_native
 from ..errors import NoDeviceError
 
 __all__ = ["TOOLS", "tool_environment", "find_tool"]
 
 #: Tools of each family, in the order in which they run.
 TOOLS = {"ecp5": ("yosys", "nextpnr-ecp5", "ecppack"), "ice40": ("yosys", "nextpnr-ice40", "icepack")}
-
-#: First releases that read what we write; the packers have no versions of their own.
-_OLDEST = {"yosys": (0, 40), "nextpnr-ecp5": (0, 7), "nextpnr-ice40": (0, 7)}
-
-
-def _version(path):
-    try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=120)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = re.search(r"(\d+)\.(\d+)", done.stdout + done.stderr)
-    return tuple(map(int, found.groups())) if found else None
 
 
 def _variable(tool):
@@ -41,8 +28,8 @@ def find_tool(tool):
     NoDeviceError
         It is neither on the PATH nor in this Python.
     """
-    native = shutil.which(tool)
-    if native and (tool not in _OLDEST or (_version(native) or (0, 0)) >= _OLDEST[tool]):
+    native = find_native(tool)
+    if native:
         return native
     name = f"yowasp-{tool}"
     beside = Path(sys.executable).parent / name

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from amaranth.sim import Simulator
@@ -23,7 +24,7 @@ def test_ecp5_settings_are_legal(mhz):
 @pytest.mark.parametrize("mhz", [16.5, 18, 21, 24, 27, 30, 36, 39.75, 48, 60])
 def test_ice40_settings_are_those_of_icepll(mhz):
     s = ice40_settings(12e6, mhz * 1e6)
-    said = subprocess.run([icepll(), "-i", "12", "-o", str(mhz)], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([calculator("icepll", "icepack"), "-i", "12", "-o", str(mhz)], capture_output=True, text=True, check=True).stdout
     divr, divf, divq = (int(re.search(rf"{name}:\s+(\d+)", said)[1]) for name in ("DIVR", "DIVF", "DIVQ"))
     assert (s.reference - 1, s.feedback - 1, s.output) == (divr, divf, 1 << divq)
     assert s.output_hz / 1e6 == pytest.approx(float(re.search(r"F_PLLOUT:\s+([\d.]+) MHz \(achieved\)", said)[1]), abs=1e-3)
@@ -43,10 +44,10 @@ def test_an_ice40_makes_its_double():
     assert s.output_hz == 24e6 and s.further_hz == 48e6 and s.vco_hz == 48e6 * s.output
 
 
-def icepll():
-    from pathlib import Path
-    beside = Path(find_tool("icepack"))
-    return str(beside.with_name(beside.name.replace("icepack", "icepll")))
+def calculator(name, packer):
+    """A PLL calculator, which lies beside the packer of its family."""
+    beside = Path(find_tool(packer))
+    return str(beside.with_name(beside.name.replace(packer, name)))
 
 
 @pytest.mark.parametrize("make, message", [
@@ -79,7 +80,7 @@ def test_bad_arguments():
 @pytest.mark.parametrize("mhz, phase", [(80, 0), (80, 90), (80, 180), (80, 270), (100, 240), (60, 270), (40, 90), (20, 135)])
 def test_shifted_output_is_that_of_ecppll(mhz, phase, tmp_path):
     from amaranth.back import rtlil
-    tool = str(icepll().replace("icepll", "ecppll"))
+    tool = calculator("ecppll", "ecppack")
     subprocess.run([tool, "-i", "25", "-o", str(mhz), "--clkout1_name", "shifted", "--clkout1", str(mhz), "--phase1", str(phase),
                     "-f", "pll.v"], cwd=tmp_path, check=True, capture_output=True)
     said = (tmp_path / "pll.v").read_text()
