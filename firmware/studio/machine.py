@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A target that the page can run networks on, with a thread of its own."""
+import queue
+import threading
+import time
+
+import numpy as np
+
+from .pictures import probabilities
+
+__all__ = ["Machine"]
+
+#: Seconds between two looks at the counters of a run.
+_LOOK = 0.2
+
+
+class _Watched:
+    """A target whose counters are told while a run is under way."""
+    def __init__(self, target, tell):
+        self._target, self._tell = target, tell
+
+    def __getattr__(self, name):
+        return getattr(self._target, name)
+
+    def run(self, registers, **options):
+        seen = time.monotonic()
+
+        def tick(_):
+            nonlocal seen
+            if time.monotonic() - seen >= _LOOK:
+                self._tell({name: self._target.read_register(f"cnt_{name}") for name in self._target.registers.counters})
+                seen = time.monotonic()
+        return self._target.run(registers, tick=tick, **options)
+
+
+class Machine:
+    """A target by its name, opened when it is first used.
+
+    Parameters
+    ----------
+    name : of the target, as :func:`~quintet.tools.targets.open_target` takes it
+    isa : its instruction set
+    label : what the page calls it
+    tell : callable(event), thread-safe; an event is a dict with ``kind`` (``state``, ``counters``, ``result``, ``error``) and ``machine``
+    """
+    def __init__(self, name, isa, label, tell):
+        self.name, self.isa, self.label = name, isa, label
+        self.state, self.text = "off", ""
+        self._tell, self._queue, self._thread = tell, queue.Queue(), None
+        self._target = self._model = None
+        self._sessions = {}
+
+    def described(self):
+        return {"machine": self.name, "isa": self.isa, "label": self.label, "state": self.state, "text": self.text}
+
+    def open(self):
+        """Open the target in the background."""
+        self._put(lambda: None)
+
+    def run(self, request, network, values):
+        """Run ``network`` on an input, as the user has it, in the background; the answer is an event with the number ``request``."""
+        self._put(lambda: self._answer(request, network, values), request)
+
+    def close(self):
+        """End the thread behind all that it was asked for, and close the target."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    # The thread
+
+    def _put(self, work, request=None):
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self.name, daemon=True)
+            self._thread.start()
+        self._queue.put((work, request))
+
+    def _work(self):
+        while (item := self._queue.get()) is not None:
+            work, request = item
+            try:
+                self._ready()
+                work()
+                self._become("ready")
+            except Exception as error:  # whatever fails is shown on the page, and the next request begins anew
+                self._drop()
+                self._become("failed", str(error))
+                self._tell({"kind": "error", "machine": self.name, "request": request, "error": str(error)})
+        self._drop()
+
+    def _become(self, state, text=""):
+        if (state, text) != (self.state, self.text):
+            self.state, self.text = state, text
+            self._tell({"kind": "state", **self.described()})
+
+    def _ready(self):
+        if self._target is None:
+            from quintet.tools.targets import open_target
+            self._become("opening")
+            self._target = open_target(self.name, lambda what, *_: self._become("opening", str(what)))
+
+    def _drop(self):
+        self._sessions.clear()
+        for target in (self._target, self._model):
+            if target is not None:
+                try:
+                    target.close()
+                except Exception:  # what has failed may fail again
+                    pass
+        self._target = self._model = None
+
+    def _session(self, plan, target):
+        """The session of a plan on a target; one at a time, since plans share memory."""
+        from quintet.tools.compiler.session import Session
+        held = self._sessions.get(target)
+        if held is None or held.plan is not plan:
+            watched = _Watched(target, lambda counters: self._tell({"kind": "counters", "machine": self.name, "counters": counters}))
+            held = self._sessions[target] = Session(plan, watched)
+        return held
+
+    def _answer(self, request, network, values):
+        self._become("busy")
+        plan = network.plan(self._build())
+        session = self._session(plan, self._target)
+        before, began = session.report.cycles or 0, time.monotonic()
+        outputs = self._outputs(session, values)
+        seconds = time.monotonic() - began
+        info = self._target.info
+        cycles = (session.report.cycles or 0) - before
+        clock = plan.clock(info.clock_hz)
+        event = {"kind": "result", "machine": self.name, "request": request, "cycles": cycles or None, "seconds": seconds,
+                 "clock_hz": clock, "microseconds": cycles / clock * 1e6 if cycles and clock else None, "board": info.board}
+        scores = next(iter(outputs.values())).reshape(-1)
+        if len(outputs) == 1 and scores.size > 1:
+            event.update({"class": int(scores.argmax()), "probabilities": [round(float(p), 5) for p in probabilities(scores)]})
+        else:
+            event["outputs"] = {name: [float(x) for x in array.reshape(-1)[:8]] for name, array in outputs.items()}
+        if info.kind != "model":
+            exact = self._outputs(self._session(plan, self._golden(plan)), values)
+            event["equal"] = all(np.array_equal(outputs[name], exact[name]) for name in exact)
+        self._tell(event)
+
+    @staticmethod
+    def _outputs(session, values):
+        return session.outputs(**{name: array[None] for name, array in values.items()})
+
+    def _golden(self, plan):
+        if self._model is None:
+            from quintet.tools.targets import open_target
+            self._model = open_target(f"model:{plan.isa}")
+        return self._model
+
+    def _build(self):
+        """The build to compile for. A board is open already, and says it itself."""
+        from quintet.tools.compiler.target_build import TargetBuild, target_build
+        info = self._target.info
+        if info.kind != "board":
+            return target_build(self.name)
+        return TargetBuild(info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, self.name)

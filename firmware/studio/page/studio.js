@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+"use strict";
+// Draws, asks, and shows what machines answer. Everything that comes from the server goes in as text.
+
+const $ = (selector, from = document) => from.querySelector(selector);
+const paper = $("#paper"), pen = paper.getContext("2d", { willReadFrequently: true });
+const cards = new Map();              // instruction set -> card
+let networks = [], machines = new Map(), early = [], request = 0, given = null, timer = null, stroke = false;
+
+const network = () => networks.find(one => one.key === $("#network").value);
+const count = value => value.toLocaleString("en-US");
+
+function trouble(text = "") { $("#trouble").textContent = text; }
+
+function base64(bytes) {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(text);
+}
+
+// Drawing
+
+function clear() {
+  pen.fillStyle = "#fffdf7";
+  pen.fillRect(0, 0, paper.width, paper.height);
+  given = null;
+}
+
+function place(event) {
+  const box = paper.getBoundingClientRect();
+  return [(event.clientX - box.left) * paper.width / box.width, (event.clientY - box.top) * paper.height / box.height];
+}
+
+paper.addEventListener("pointerdown", event => {
+  clearTimeout(timer);
+  if (given !== "ink") clear();
+  stroke = true;
+  given = "ink";
+  paper.setPointerCapture(event.pointerId);
+  pen.lineWidth = 50;
+  pen.lineCap = pen.lineJoin = "round";
+  pen.strokeStyle = "#14323a";
+  pen.beginPath();
+  pen.moveTo(...place(event));
+  pen.lineTo(...place(event));
+  pen.stroke();
+});
+paper.addEventListener("pointermove", event => {
+  if (!stroke) return;
+  pen.lineTo(...place(event));
+  pen.stroke();
+});
+for (const name of ["pointerup", "pointercancel"]) paper.addEventListener(name, () => {
+  if (!stroke) return;
+  stroke = false;
+  clearTimeout(timer);
+  timer = setTimeout(() => ask(ink()), 350);       // a second stroke may follow
+});
+
+function ink() {
+  // Half the size is plenty, and dark is ink.
+  const half = document.createElement("canvas"), side = paper.width / 2;
+  half.width = half.height = side;
+  const small = half.getContext("2d");
+  small.drawImage(paper, 0, 0, side, side);
+  const rgba = small.getImageData(0, 0, side, side).data, bytes = new Uint8Array(side * side);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = Math.max(0, Math.min(255, (255 - rgba[4 * at]) * 255 / 235));
+  return { kind: "ink", width: side, height: side, data: base64(bytes) };
+}
+
+$("#clear").addEventListener("click", () => { clearTimeout(timer); clear(); pixels(new Array(64).fill(0)); });
+$("#example").addEventListener("click", () => {
+  clearTimeout(timer);
+  clear();
+  ask({ kind: "example", number: Math.floor(Math.random() * 540) });
+});
+
+function pixels(values) {
+  const seen = $("#seen"), image = seen.getContext("2d").createImageData(8, 8);
+  values.forEach((value, at) => image.data.set([255 - value * 15, 255 - value * 13, 255 - value * 12, 255], 4 * at));
+  seen.getContext("2d").putImageData(image, 0, 0);
+}
+
+// Pictures and arrays
+
+$("#file").addEventListener("change", async () => {
+  const file = $("#file").files[0], wanted = network().image;
+  trouble();
+  $("#run").disabled = true;
+  if (!file) return;
+  if (file.name.endsWith(".npy")) {
+    given = { kind: "npy", data: base64(new Uint8Array(await file.arrayBuffer())) };
+  } else if (!wanted) {
+    return trouble("this network's input is no picture; give it as .npy");
+  } else {
+    let picture;
+    try { picture = await createImageBitmap(file); } catch { return trouble(`${file.name} is no picture that this browser can read`); }
+    const preview = $("#preview"), context = preview.getContext("2d", { willReadFrequently: true });
+    preview.width = wanted.width;
+    preview.height = wanted.height;
+    context.drawImage(picture, 0, 0, wanted.width, wanted.height);
+    const rgba = context.getImageData(0, 0, wanted.width, wanted.height).data, rgb = new Uint8Array(wanted.width * wanted.height * 3);
+    for (let at = 0; at < rgb.length; at++) rgb[at] = rgba[4 * Math.floor(at / 3) + at % 3];
+    given = { kind: "image", data: base64(rgb) };
+  }
+  $("#run").disabled = false;
+});
+$("#run").addEventListener("click", () => ask(given.kind === "image" ? { ...given, low: Number($("#low").value), high: Number($("#high").value) } : given));
+
+// Asking
+
+async function ask(input) {
+  const names = [...cards.values()].filter(card => card.on.checked && !card.on.disabled).map(card => card.place.value);
+  trouble();
+  if (!names.length) return trouble("choose a machine");
+  for (const card of cards.values()) if (names.includes(card.place.value)) blank(card);
+  try {
+    const response = await fetch("api/recognise", { method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ network: network().key, machines: names, input }) });
+    const answer = await response.json();
+    if (!response.ok) return trouble(answer.error);
+    request = answer.request;
+    document.body.dataset.request = request;
+    early.splice(0).forEach(result);
+    if (answer.pixels) pixels(answer.pixels);
+  } catch { trouble("the studio does not answer; is it still running?"); }
+}
+
+// Machines
+
+function blank(card) {
+  card.answer.textContent = "…";
+  card.shares.replaceChildren();
+  card.counters.replaceChildren();
+  for (const name of ["cycles", "time", "equal", "wall"]) { card[name].textContent = "–"; card[name].className = name; }
+}
+
+function makeCards(state) {
+  const sets = [...new Set(state.machines.map(one => one.isa))];
+  for (const isa of sets) {
+    const node = $("#card").content.cloneNode(true), article = $("article", node), card = { article };
+    for (const [name, selector] of Object.entries({ on: ".on", place: ".place", state: ".state", answer: ".class", shares: ".shares", cycles: ".cycles", time: ".time",
+      equal: ".equal", wall: ".wall", counters: ".counters" })) card[name] = $(selector, article);
+    article.dataset.isa = isa;
+    $(".isa", article).textContent = isa;
+    for (const one of state.machines.filter(one => one.isa === isa)) card.place.add(new Option(one.label, one.machine));
+    const chosen = state.chosen.find(name => [...card.place.options].some(option => option.value === name));
+    card.on.checked = Boolean(chosen);
+    if (chosen) card.place.value = chosen;
+    card.place.addEventListener("change", () => { card.on.checked = true; blank(card); card.answer.textContent = "–"; show(card); });
+    card.on.addEventListener("change", () => show(card));
+    cards.set(isa, card);
+    $("#machines").append(node);
+  }
+}
+
+function show(card) {
+  const one = machines.get(card.place.value);
+  card.article.classList.toggle("off", !card.on.checked || card.on.disabled);
+  card.state.className = `state ${one.state}`;
+  card.state.textContent = { off: "opens when it is asked", opening: one.text || "opening", ready: "ready", busy: "at work", failed: one.text }[one.state];
+}
+
+function cardOf(event) { return [...cards.values()].find(card => card.place.value === event.machine); }
+
+function result(event) {
+  if (event.request > request) early.push(event);       // quicker than the answer that says its number
+  const card = cardOf(event);
+  if (!card || event.request !== request) return;
+  if (event.probabilities) {
+    card.answer.textContent = event.class;
+    const order = event.probabilities.map((share, at) => [share, at]);
+    const shown = order.length <= 10 ? order : order.sort((a, b) => b[0] - a[0]).slice(0, 10);
+    card.shares.replaceChildren(...shown.map(([share, at]) => {
+      const row = document.createElement("li"), name = document.createElement("span"), bar = document.createElement("meter"), value = document.createElement("span");
+      row.className = at === event.class ? "first" : "";
+      name.textContent = at;
+      bar.value = share;
+      value.textContent = `${(100 * share).toFixed(1)} %`;
+      row.append(name, bar, value);
+      return row;
+    }));
+  } else {
+    card.answer.textContent = "✓";
+    card.shares.replaceChildren(...Object.entries(event.outputs).map(([name, values]) => {
+      const row = document.createElement("li");
+      row.style.display = "block";
+      row.textContent = `${name}: ${values.map(value => value.toPrecision(4)).join(", ")} …`;
+      return row;
+    }));
+  }
+  card.cycles.textContent = event.cycles ? count(event.cycles) : "not counted";
+  card.time.textContent = event.microseconds ? `${event.microseconds.toLocaleString("en-US", { maximumFractionDigits: 1 })} µs at ${event.clock_hz / 1e6} MHz` : "–";
+  card.wall.textContent = `${event.seconds.toFixed(2)} s`;
+  if ("equal" in event) {
+    card.equal.textContent = event.equal ? "equal, every bit" : "differs";
+    card.equal.className = `equal ${event.equal ? "yes" : "no"}`;
+  } else card.equal.textContent = "this is it";
+  card.article.dataset.answer = event.request;
+}
+
+function counters(event) {
+  const card = cardOf(event);
+  if (!card) return;
+  card.counters.replaceChildren(...Object.entries(event.counters).map(([name, value]) => {
+    const row = document.createElement("tr");
+    for (const text of [name, count(value)]) row.insertCell().textContent = text;
+    return row;
+  }));
+}
+
+function fitNetwork() {
+  const one = network(), digits = one.digits;
+  $("#drawing").hidden = !digits;
+  $("#choosing").hidden = digits;
+  $("#wanted").textContent = `input of the shape ${one.shape.join(" × ")}` + (one.image ? `, a picture of ${one.image.width} × ${one.image.height}` : ": give it as .npy");
+  $("#run").disabled = true;
+  given = null;
+  for (const [isa, card] of cards) {
+    card.on.disabled = Boolean(one.isa) && one.isa !== isa;
+    if (one.isa === isa) card.on.checked = true;
+    blank(card);
+    card.answer.textContent = "–";
+    show(card);
+  }
+}
+
+function hello(state) {
+  for (const one of state.machines) machines.set(one.machine, one);
+  if (!cards.size) {
+    networks = state.networks;
+    for (const one of networks) $("#network").add(new Option(one.title, one.key));
+    makeCards(state);
+    fitNetwork();
+  }
+  for (const card of cards.values()) show(card);
+  document.body.dataset.ready = "yes";
+}
+
+$("#network").addEventListener("change", fitNetwork);
+clear();
+const stream = new EventSource("api/events");
+stream.addEventListener("message", message => {
+  const event = JSON.parse(message.data);
+  if (event.kind === "hello") { trouble(); hello(event); }
+  else if (event.kind === "state") {
+    machines.set(event.machine, event);
+    const card = cardOf(event);
+    if (card) show(card);
+  } else if (event.kind === "result") result(event);
+  else if (event.kind === "counters") counters(event);
+  else if (event.kind === "error") {
+    const card = cardOf(event);
+    if (card && event.request >= request) card.answer.textContent = "×";
+  }
+});
+stream.addEventListener("error", () => trouble("the studio does not answer; is it still running?"));

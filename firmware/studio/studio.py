@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""All that the page can do, without the web: networks, machines, requests, and events for everybody who listens."""
+import base64
+import binascii
+import itertools
+import queue
+import threading
+
+import numpy as np
+
+from quintet.tools.errors import InputError
+
+from .machine import Machine
+from .networks import described
+from .pictures import digit, image_shape, image_values, npy_values
+
+__all__ = ["Studio"]
+
+#: Rows and columns of a drawing, at most.
+_MOST = 512
+
+
+class Studio:
+    """Networks and machines behind one page.
+
+    Parameters
+    ----------
+    networks : list of :class:`~.networks.DigitsNetwork` and :class:`~.networks.PlanNetwork`
+    places : list of (target's name, ISA, label): where networks may run; nothing else can be opened from the page
+    chosen : names of the places that the page begins with, opened at once
+    """
+    def __init__(self, networks, places, chosen=()):
+        self.networks = {network.key: network for network in networks}
+        self.machines = {name: Machine(name, isa, label, self._tell) for name, isa, label in places}
+        self.chosen = list(chosen)
+        self._listeners, self._lock, self._numbers = set(), threading.Lock(), itertools.count(1)
+        for name in self.chosen:
+            self.machines[name].open()
+
+    def described(self):
+        """What there is, for the page."""
+        return {"networks": [described(network) for network in self.networks.values()],
+                "machines": [machine.described() for machine in self.machines.values()], "chosen": self.chosen}
+
+    def recognise(self, request):
+        """Put one input through one network on some machines; the answers are events.
+
+        Parameters
+        ----------
+        request : dict: ``network``, ``machines`` (names), ``input``: a dict with ``kind`` ``ink``, ``image``, ``npy`` or ``example``
+
+        Returns
+        -------
+        dict
+            ``request``, its number, and for digits the ``pixels`` that the network sees.
+
+        Raises
+        ------
+        InputError
+            A field is missing or wrong; the message says which.
+        """
+        network = self._known("network", request.get("network"), self.networks)
+        names = request.get("machines")
+        if not isinstance(names, list) or not names:
+            raise InputError("machines: expected a list of at least one")
+        machines = [self._known("machine", name, self.machines) for name in names]
+        for machine in machines:
+            if network.isa not in (None, machine.isa):
+                raise InputError(f"{network.title} is compiled for {network.isa}, not for {machine.isa}")
+        if len(network.inputs) != 1:
+            raise InputError(f"{network.title} has {len(network.inputs)} inputs; the page gives one")
+        port = network.inputs[0]
+        values = self._values(request.get("input"), network, port.shape)
+        number = next(self._numbers)
+        for machine in machines:
+            machine.run(number, network, {port.name: values})
+        return {"request": number, **({"pixels": values.tolist()} if network.digits else {})}
+
+    @staticmethod
+    def _known(what, name, there):
+        if not isinstance(name, str) or name not in there:
+            raise InputError(f"{what} {str(name)[:60]!r}: expected one of {', '.join(there)}")
+        return there[name]
+
+    def _values(self, given, network, shape):
+        if not isinstance(given, dict):
+            raise InputError("input: expected an object")
+        kind = given.get("kind")
+        if kind in ("ink", "example") and not network.digits:
+            raise InputError(f"{network.title} takes no digits; give it a picture or an .npy")
+        if kind == "ink":
+            return digit(_bytes(given, _side(given, "height"), _side(given, "width")))
+        if kind == "example":
+            from .. import digits
+            number = given.get("number")
+            if not isinstance(number, int) or not 0 <= number < digits.IMAGES:
+                raise InputError(f"number {number!r}: expected 0 to {digits.IMAGES - 1}")
+            return digits.images()[number].astype(np.float64)
+        if kind == "image":
+            found = image_shape(shape)
+            if found is None:
+                raise InputError(f"an input of the shape {list(shape)} is no picture; give it as .npy")
+            return image_values(_bytes(given, found[0], found[1], 3), shape, _number(given, "low"), _number(given, "high"))
+        if kind == "npy":
+            return npy_values(_data(given), shape)
+        raise InputError(f"kind {str(kind)[:60]!r}: expected ink, image, npy or example")
+
+    # Events
+
+    def listen(self):
+        """A queue that gets every event from now on."""
+        listener = queue.SimpleQueue()
+        with self._lock:
+            self._listeners.add(listener)
+        return listener
+
+    def leave(self, listener):
+        with self._lock:
+            self._listeners.discard(listener)
+
+    def _tell(self, event):
+        with self._lock:
+            for listener in self._listeners:
+                listener.put(event)
+
+    def close(self):
+        for machine in self.machines.values():
+            machine.close()
+
+
+def _data(given):
+    try:
+        return base64.b64decode(given.get("data", None), validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise InputError("data: expected bytes in base64") from None
+
+
+def _bytes(given, *shape):
+    data = _data(given)
+    if len(data) != np.prod(shape):
+        raise InputError(f"data: {len(data)} bytes, expected {' x '.join(map(str, shape))}")
+    return np.frombuffer(data, np.uint8).reshape(shape)
+
+
+def _side(given, name):
+    side = given.get(name)
+    if not isinstance(side, int) or not 8 <= side <= _MOST:
+        raise InputError(f"{name} {str(side)[:60]}: expected 8 to {_MOST}")
+    return side
+
+
+def _number(given, name):
+    number = given.get(name)
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise InputError(f"{name}: expected a number")
+    return float(number)
