@@ -33,7 +33,7 @@ def run(args, console):
     from .networks import DigitsNetwork, PlanNetwork
     from .places import first_places, list_places
     from .studio import Studio
-    networks = [DigitsNetwork("mlp", "Digits, 64-32-10", "mlp.onnx"), DigitsNetwork("cnn", "Digits, convolutions", "cnn.onnx")]
+    networks = [DigitsNetwork("cnn", "Digits, convolutions", "cnn.onnx"), DigitsNetwork("mlp", "Digits, 64-32-10", "mlp.onnx")]
     networks += [PlanNetwork(f"plan{number}", folder) for number, folder in enumerate(args.plan)]
     places = list_places(args.on)
     chosen = first_places(places, None if args.models else args.board, args.on)

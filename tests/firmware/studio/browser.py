@@ -34,7 +34,7 @@ class Page:
         driver.get(address)
         self.wait("document.body.dataset.ready === 'yes'")
 
-    def wait(self, condition, seconds=120):
+    def wait(self, condition, seconds=300):
         from selenium.webdriver.support.ui import WebDriverWait
         return WebDriverWait(self.driver, seconds, 0.05).until(lambda driver: driver.execute_script(f"return {condition}"))
 
