@@ -166,6 +166,12 @@ def _compare(m):
     return [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--board", m.board(), "--isa", m.of(m.isa), *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), "--estimate", "--limit", m.of(1, 2)]
 
 
+def _studio(m):
+    # A page that is served ends by an interrupt alone: one of its arguments is always wrong.
+    return [*m.of(("--port", "70000"), ("--board", "nowhere"), ("--plan", m.of("nothing", "job.toml")), ("--on", m.of("model", "sim:ulx3s-85f/opu", "/dev/nothing"))),
+            *m.of((), ("--models",), ("--no-browser",))]
+
+
 def _serve(m):
     where = m.rnd.choice(([], ["--socket", m.of("0", "127.0.0.1:0", "nonsense", ":", "99999", "[::1]:0", "host.invalid:0", "1.2.3.4:0")],
                           ["--link", m.of("new", "there.txt", "subfolder", "nodir/x", "loop")]))
@@ -212,7 +218,7 @@ def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
-_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "boards": 1, "cores": 1,
+_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "studio": 2, "boards": 1, "cores": 1,
             "doctor": 1, "measure": 1}
 
 
