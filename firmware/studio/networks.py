@@ -39,7 +39,7 @@ class DigitsNetwork:
         if build.target not in self._plans:
             from quintet.gateware.isa.files import load_archive
             from quintet.tools.compiler.planning import compile_graph
-            from quintet.tools.compiler.session import check_arrays
+            from quintet.tools.compiler.values import check_arrays
 
             from .. import digits
             pixels = load_archive(digits.FOLDER / "digits.npz")["calibration"]

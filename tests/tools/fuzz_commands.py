@@ -153,13 +153,13 @@ def _compile(m):
     out = m.folder()
     args = [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--for", m.of(f"ulx3s-85f/{m.isa}", f"model:{m.isa}", f"icebreaker/{m.isa}"), *m.sizes(),
             *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), *m.maybe(0.2, "--bits", lambda: m.of(8, 16)), *m.maybe(0.1, "--percentile", lambda: m.of(99, 100)),
-            *m.maybe(0.2, "--no-equalise"), *m.maybe(0.2, "--host-steps"), *m.maybe(0.5, "--dry-run"), "-o", out]
+            *m.maybe(0.2, "--no-equalise"), *m.maybe(0.2, "--host-steps"), *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0)), *m.maybe(0.5, "--dry-run"), "-o", out]
     return args, [out]
 
 
 def _infer(m):
     return [m.of("folder", "job.toml", "subfolder"), *m.maybe(0.5, "--on", m.target), "--input", _arrays(m), *m.maybe(0.3, "--labels", lambda: _arrays(m)),
-            *m.maybe(0.5, "--limit", lambda: m.of(1, 3))]
+            *m.maybe(0.5, "--limit", lambda: m.of(1, 3)), *m.maybe(0.2, "--no-overlap")]
 
 
 def _compare(m):

@@ -94,6 +94,20 @@ class FakeBoard:
         for number in range(len(data) // run):
             self.write(address + number * stride, data[number * run:(number + 1) * run])
 
+    def read_all(self, places):
+        return [self.read(*place) for place in places]
+
+    def write_all(self, pieces):
+        for piece in pieces:
+            self.write(*piece)
+
+    def read_strided_all(self, pieces):
+        return [self.read_strided(*piece) for piece in pieces]
+
+    def write_strided_all(self, pieces):
+        for piece in pieces:
+            self.write_strided(*piece)
+
     def fill(self, address, size, value=0, progress=None):
         self.write(address, bytes([value]) * size, progress)
 

@@ -29,7 +29,7 @@ def run(args, console):
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.onnx_import import import_onnx
     from ..compiler.results.comparison import compare_network, comparison_rows
-    from ..compiler.session import check_arrays
+    from ..compiler.values import check_arrays
     graph = import_onnx(args.model)
 
     def arrays(texts, option):

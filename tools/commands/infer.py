@@ -14,6 +14,7 @@ def arguments(parser):
     parser.add_argument("--input", metavar="FILE", action="append", required=True, help="inputs; NAME=FILE where the network has several")
     parser.add_argument("--labels", metavar="FILE", help="class of each input: .npy, .npz:key, or an .npz with an array y")
     parser.add_argument("--limit", metavar="N", type=int, help="the first N inputs only")
+    parser.add_argument("--no-overlap", action="store_true", help="write the next input only when the core has ended: cycles without the link's share of main memory")
     parser.add_argument("--out", metavar="DIR", help="folder for the outputs")
 
 
@@ -36,12 +37,15 @@ def run(args, console):
     name = f"model:{plan.isa}" if target_name.kind == "model" and target_name.isa is None else args.on
     with console.progress() as progress:
         target = open_target(name, progress=progress)
-        with Session(plan, target, progress) as session:
+        with Session(plan, target, progress, overlap=not args.no_overlap) as session:
             outputs, report, info = session.outputs(**inputs), session.report, target.info
     _save(args.out, outputs)
     found = classified(outputs, labels)
-    _show(console, args, plan, info, report, found)
-    console.result({"network": plan.network, "isa": plan.isa, "target": name, "board": info.board, "clock_hz": plan.clock(info.clock_hz), **report.as_dict(), **found})
+    from ..compiler.results.throughput import throughput
+    rates = throughput(report, plan, info, info.kind == "board" or target_name.options.get("link") == "wire")
+    _show(console, args, plan, info, report, rates, found)
+    console.result({"network": plan.network, "isa": plan.isa, "target": name, "board": info.board, "clock_hz": plan.clock(info.clock_hz), **report.as_dict(),
+                    "inputs_per_second": rates, **found})
     return Exit.OK
 
 
@@ -56,19 +60,15 @@ def _save(folder, outputs):
     write_places({place_below(folder, f"{names[name]}.npy"): encode(array) for name, array in outputs.items()})
 
 
-def _show(console, args, plan, info, report, found):
+def _show(console, args, plan, info, report, rates, found):
+    from ..compiler.results.throughput import throughput_rows
     where = f"{info.board}, {info.preset or 'sizes of its own'}" if info.board else info.preset or "the plan's sizes"
     console.out(f"{plan.network} for {plan.isa} on {args.on} ({where}): {report.inputs} inputs")
     rows = []
     if report.cycles:
         each = report.cycles / report.inputs
         rows.append(("cycles an input", f"{each:,.0f}", f"{plan.cycles:,.0f} estimated"))
-        clock = plan.clock(info.clock_hz)
-        if clock:
-            rows.append(("by the core", f"{clock / each:,.1f} inputs/s", f"{each / clock * 1e3:.3f} ms at {clock / 1e6:g} MHz"))
-    moving = report.input_seconds + report.run_seconds + report.output_seconds
-    if info.kind == "board" and moving:
-        rows.append(("through the link", f"{report.inputs / moving:,.1f} inputs/s", ""))
+    rows += throughput_rows(rates, plan, info, report)
     rows += [("constants, written and checked once", f"{report.constant_bytes:,} bytes", f"{report.load_seconds:.2f} s"),
              ("written an input", f"{report.input_bytes / report.inputs:,.0f} bytes", ""), ("read an input", f"{report.output_bytes / report.inputs:,.0f} bytes", "")]
     if report.host_seconds:

@@ -69,7 +69,7 @@ def _show(comparison, console):
 def _plan(args, console):
     from ..compiler.arrays import load_inputs
     from ..compiler.plan import load_plan
-    from ..compiler.session import check_inputs
+    from ..compiler.values import check_inputs
     from ..compiler.verification import random_inputs, verify_plan
     from ..targets import open_target
     from ..targets.names import parse_target

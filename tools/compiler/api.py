@@ -8,8 +8,9 @@ from ..targets import open_target
 from . import plan as plans
 from .onnx_import import import_onnx
 from .planning import Options, compile_graph
-from .session import Session, check_arrays
+from .session import Session
 from .target_build import target_build
+from .values import check_arrays
 
 __all__ = ["Compiled", "compile_model", "load_plan"]
 
@@ -33,7 +34,7 @@ def load_plan(folder):
     return Compiled(plans.load_plan(folder))
 
 
-def compile_model(model, target, *, calibration=None, preset=None, params=None, bits=None, equalise=True, percentile=None, host_steps=False):
+def compile_model(model, target, *, calibration=None, preset=None, params=None, bits=None, equalise=True, percentile=None, host_steps=False, images=1):
     """Compile a trained network for a target.
 
     Parameters
@@ -43,7 +44,7 @@ def compile_model(model, target, *, calibration=None, preset=None, params=None, 
     calibration : inputs to quantise for, the first axis counts them: an array, or a dict by the names of the inputs where there are several; without it
         random ones, with a note among those of the plan
     preset, params : sizes, where the target leaves them open
-    bits, equalise, percentile, host_steps : see :class:`~.planning.Options`
+    bits, equalise, percentile, host_steps, images : see :class:`~.planning.Options`
 
     Returns
     -------
@@ -58,4 +59,4 @@ def compile_model(model, target, *, calibration=None, preset=None, params=None, 
     if calibration is not None:
         given = calibration if isinstance(calibration, dict) else {graph.inputs[0].name: np.asarray(calibration)}
         calibration = check_arrays(graph.name, graph.inputs, given)
-    return Compiled(compile_graph(graph, build, calibration, Options(bits, equalise, percentile, host_steps)))
+    return Compiled(compile_graph(graph, build, calibration, Options(bits, equalise, percentile, host_steps, images)))

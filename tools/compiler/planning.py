@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .backends import backend_class
+from .backends.base import LoweringError
 from .evaluate import run_graph
 from .partition import partition
 from .passes import simplify
@@ -23,12 +24,13 @@ class Options:
     """What a user may ask of a compilation.
 
     ``bits``: of activations, where the machine has a choice; ``equalise``: weights of neighbouring layers are balanced; ``percentile``: of ranges, ``None``:
-    by least square error; ``host_steps``: nodes that the machine cannot do may run on the host.
+    by least square error; ``host_steps``: nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at most.
     """
     bits: int | None = None
     equalise: bool = True
     percentile: float | None = None
     host_steps: bool = False
+    images: int = 1
 
 
 @dataclass
@@ -111,7 +113,25 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         values.update(run_graph(part, given))
     if progress is not None:
         progress("write programs")
-    programs = dict(zip(map(id, parts), made.backend.lower_all(parts), strict=True))
-    steps = [step if isinstance(step, HostStep) else MachineStep(step, programs[id(step)]) for step in steps]
+    programs = dict(zip(map(id, parts), made.backend.lower_all(parts, options.images), strict=True))
+    taken = max((lowered.images for lowered in programs.values()), default=1)
+    if taken < options.images:
+        notes.append(f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than that this core does not take of this network")
+    twins = _twins(made.backend, parts, programs)
+    steps = [step if isinstance(step, HostStep) else MachineStep(step, programs[id(step)], twins.get(id(step))) for step in steps]
     return Plan(network=graph.name, isa=build.isa, preset=build.preset, board=build.board, target=build.target, params=build.params, memory_size=build.memory_size,
                 inputs=list(made.graph.inputs), outputs=list(made.graph.outputs), steps=steps, choices=[c for part in parts for c in part.choices], notes=notes)
+
+
+def _twins(backend, parts, programs):
+    """Twins of all programs, behind them in memory, by the parts' ids; none where one has none or memory does not hold them."""
+    at, found = max((lowered.memory for lowered in programs.values()), default=0), {}
+    for part in parts:
+        try:
+            twin = backend.twin(part, programs[id(part)], -(-at // 64) * 64)
+        except LoweringError:
+            return {}
+        if twin is None or twin.memory > backend.memory_size:
+            return {}
+        found[id(part)], at = twin, twin.memory
+    return found

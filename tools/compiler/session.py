@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs a plan on a target: constants written and checked once, then input, start, output for every input."""
 import time
-import zlib
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import Exit, InputError, QuintetError
+from ..errors import Exit, QuintetError
 from .evaluate import run_graph
 from .plan import MachineStep, PlanError
-from .ports import from_graph, to_graph
+from .ports import from_graph
+from .transfer import Transfer
+from .values import check_inputs, to_numbers, to_values
 
 __all__ = ["RunFailed", "Session", "SessionReport"]
-
-#: Bytes that a request takes on the line beside its data.
-_FRAME = 24
 
 
 class RunFailed(QuintetError):
@@ -33,13 +32,17 @@ class SessionReport:
     Attributes
     ----------
     inputs : inputs that have gone through
+    overlapped : whether inputs and outputs went over the link while the core ran; its cycles then hold what the link took of main memory
     cycles : of all runs; a golden model has none where its document gives no formula
     counters : name -> sum over all runs
     constant_bytes : bytes written and checked once
     input_bytes, output_bytes : bytes written and read for all inputs
-    load_seconds, input_seconds, run_seconds, output_seconds, host_seconds : wall time
+    load_seconds, host_seconds : wall time of constants, and of what the host computes
+    input_seconds, run_seconds, output_seconds : in the target's own time; of an overlapped run only what went on beside no other
+    moving_seconds : from the first input to the last output, in the target's own time
     """
     inputs: int = 0
+    overlapped: bool = False
     counters: dict = field(default_factory=dict)
     constant_bytes: int = 0
     input_bytes: int = 0
@@ -48,6 +51,7 @@ class SessionReport:
     input_seconds: float = 0.0
     run_seconds: float = 0.0
     output_seconds: float = 0.0
+    moving_seconds: float = 0.0
     host_seconds: float = 0.0
 
     @property
@@ -55,19 +59,23 @@ class SessionReport:
         return self.counters.get("cycles")
 
     def as_dict(self):
-        return {"inputs": self.inputs, "cycles": self.cycles, "counters": self.counters, "constant_bytes": self.constant_bytes,
-                "input_bytes": self.input_bytes, "output_bytes": self.output_bytes,
-                "seconds": {what: round(getattr(self, f"{what}_seconds"), 4) for what in ("load", "input", "run", "output", "host")}}
+        return {"inputs": self.inputs, "overlapped": self.overlapped, "cycles": self.cycles, "counters": self.counters,
+                "constant_bytes": self.constant_bytes, "input_bytes": self.input_bytes, "output_bytes": self.output_bytes,
+                "seconds": {what: round(getattr(self, f"{what}_seconds"), 6) for what in ("load", "input", "run", "output", "moving", "host")}}
 
 
 class Session:
     """A plan on an open target. A context manager; leaving it closes the target.
+
+    While the core works on an input, the next one is written and the output before is read, where the plan has twins of its programs and the target the
+    memory for them.
 
     Parameters
     ----------
     plan : Plan
     target : Target
     progress : callable(what, done, total), optional
+    overlap : bool; without it every run has main memory for itself, and so the cycles that the plan's estimate is compared with
 
     Calling it with an array for each input of the network, positional or by name, gives the outputs: an array for one, else a dict by name.
 
@@ -80,89 +88,46 @@ class Session:
     RunFailed
         The core met a fault.
     """
-    def __init__(self, plan, target, progress=None):
+    def __init__(self, plan, target, progress=None, *, overlap=True):
         self.plan, self.target, self._progress = plan, target, progress
         if target.info.kind == "model":
             target.configure(like=_info(plan, target))
         plan.check_target(target.info, target.name)
         #: :class:`SessionReport` of all that has run.
         self.report = SessionReport()
+        self._memory = Transfer(target, self.report, progress)
+        self._overlap = overlap and plan.memory_overlapped is not None and plan.memory_overlapped <= target.info.memory_size
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
         self._resident, self._last = [], None
-        self._known, self._cleared = {}, []
         if _side_by_side([step.lowered for step in plan.machine_steps]):
             for step in plan.machine_steps:
                 self._load(step)
 
-    # Memory
-
     def _load(self, step):
         began = time.monotonic()
-        for address, size in step.lowered.zeros:
-            self.target.fill(address, size)
-        self._write(step.lowered.program_at, np.frombuffer(step.lowered.program, np.uint8), "program")
-        for address, data, what in step.lowered.constants:
-            self._write(address, data, what)
-        for data, address in step.lowered.setup:
-            self._write(address, np.frombuffer(data, np.uint8), "setup program")
-            self._run(step.lowered, {**step.lowered.registers, "program_address": address, "program_length": len(data)})
+        for program in self._programs(step):
+            self._hold(program, step.lowered)
         self._resident.append(step)
         self.report.load_seconds += time.monotonic() - began
 
-    def _write(self, address, data, what):
-        if not len(data):
-            return
-        data = data.tobytes()
-        report = None if self._progress is None else lambda done, total: self._progress(f"write {what}", done, total)
-        self.target.write(address, data, report)
-        self.report.constant_bytes += len(data)
-        if self.target.info.kind == "model":
-            return
-        found = self.target.checksum(address, len(data))
-        if found != zlib.crc32(data):
-            from ..link.errors import LinkError
-            raise LinkError(f"{self.target.name}: {what} at {address:#x} does not read back as written (checksum {found:08x}, expected "
-                            f"{zlib.crc32(data):08x})")
+    def _hold(self, lowered, first):
+        """Write a program and what it needs; a twin of ``first`` may use what that has."""
+        for address, size in lowered.zeros:
+            self.target.fill(address, size)
+        for placed in lowered.inputs.values():
+            self._memory.clear(placed.layout)
+        if lowered is first or lowered.program_at != first.program_at:
+            self._memory.hold(lowered.program_at, np.frombuffer(lowered.program, np.uint8), "program")
+        for address, data, what in lowered.constants:
+            self._memory.hold(address, data, what)
+        for data, address in lowered.setup:
+            self._memory.hold(address, np.frombuffer(data, np.uint8), "setup program")
+            self._finish(lowered, self.target.run({**lowered.registers, "program_address": address, "program_length": len(data)}))
 
-    def _put(self, lowered, layout, values):
-        """Write a tensor. What lies between its elements is its own, and zero, or the program's."""
-        first, end = layout.first, layout.end
-        strips = [] if layout.in_program else self._strips(layout)
-        if strips:
-            if layout not in self._cleared:
-                self.target.fill(first, end - first)
-                self._cleared.append(layout)
-            data, at = np.ascontiguousarray(values, np.dtype(layout.dtype).newbyteorder("<")).view(np.uint8).ravel(), 0
-            for offset, run, stride, count in strips:
-                self.target.write_runs(layout.address + offset, data[at:at + run * count].reshape(count, run), stride)
-                at += run * count
-            self.report.input_bytes += data.size
-            return
-        memory = np.zeros(end - first, np.uint8)
-        if layout.in_program:
-            memory[:] = np.frombuffer(lowered.program, np.uint8)[first - lowered.program_at:end - lowered.program_at]
-        layout.write(memory, values, first)
-        self.target.write(first, memory.tobytes())
-        self.report.input_bytes += memory.size
-
-    def _strips(self, layout):
-        """Strips of a layout, where they take fewer bytes on the line than its whole span."""
-        if layout not in self._known:
-            strips = layout.strips()
-            self._known[layout] = strips if sum(_FRAME + run * count for _, run, _, count in strips) < layout.end - layout.first else []
-        return self._known[layout]
-
-    def _get(self, layout):
-        strips = self._strips(layout)
-        if strips:
-            parts = [self.target.read_runs(layout.address + offset, run, stride, count).ravel() for offset, run, stride, count in strips]
-            data = np.concatenate(parts)
-            self.report.output_bytes += data.size
-            return data.view(np.dtype(layout.dtype).newbyteorder("<")).reshape(layout.shape).astype(layout.dtype)
-        data = self.target.read(layout.first, layout.end - layout.first)
-        self.report.output_bytes += len(data)
-        return layout.read(np.frombuffer(data, np.uint8), layout.first)
+    def _programs(self, step):
+        """The programs of a step that take turns."""
+        return [step.lowered, step.twin] if self._overlap else [step.lowered]
 
     # Runs
 
@@ -206,47 +171,101 @@ class Session:
     def _machine(self, step, values, keep):
         if step not in self._resident:
             self._resident.clear()
-            self._cleared.clear()
             self._load(step)
         lowered = step.lowered
         given = {name: to_numbers(step.part, placed.tensor, values[placed.tensor]) for name, placed in lowered.inputs.items()}
-        count, parts = len(next(iter(given.values()))), []
-        # What a run has left in the core serves the next, as long as no other program comes between.
-        registers = {**lowered.registers, **(lowered.again if self._last is step else {})}
-        read = {**lowered.outputs, **(lowered.tensors if keep is not None else {})}
-        for at in range(0, count, lowered.images):
-            if self._progress is not None:
-                self._progress("inputs", at, count)
-            began = time.monotonic()
-            for name, placed in lowered.inputs.items():
-                some = given[name][at:at + lowered.images]
-                if len(some) < lowered.images:
-                    some = np.concatenate([some, np.zeros((lowered.images - len(some), *some.shape[1:]), some.dtype)])
-                self._put(lowered, placed.layout, some)
-            ready = time.monotonic()
-            outcome = self._run(lowered, registers)
-            registers.update(lowered.again)
-            self._last = step
-            ended = time.monotonic()
-            parts.append({name: self._get(placed.layout)[:count - at] for name, placed in read.items()})
-            for name, value in outcome.counters.items():
-                self.report.counters[name] = self.report.counters.get(name, 0) + value
-            self.report.input_seconds += ready - began
-            self.report.run_seconds += ended - ready
-            self.report.output_seconds += time.monotonic() - ended
+        count, images = len(next(iter(given.values()))), lowered.images
+        batches = [{name: array[at:at + images] for name, array in given.items()} for at in range(0, count, images)]
+        began = self.target.now()
+        # What is kept of the tensors is read when the run is over, before any other.
+        programs = self._programs(step) if len(batches) > 1 and keep is None else [lowered]
+        parts = self._overlapped(step, programs, batches) if len(programs) > 1 else self._one_by_one(step, batches, keep)
+        self.report.moving_seconds += self.target.now() - began
         made = {node.output for node in step.part.graph.nodes}
-        for name, placed in read.items():
-            numbers = np.concatenate([part[name] for part in parts])
+        for name, placed in self._read(lowered, keep).items():
+            numbers = np.concatenate([part[name] for part in parts])[:count]
             if name in lowered.outputs:
                 values[placed.tensor] = to_values(step.part, placed.tensor, numbers)
             if keep is not None and placed.tensor in made:
                 keep[placed.tensor] = numbers
 
-    def _run(self, lowered, registers):
-        outcome = self.target.run(registers)
+    def _one_by_one(self, step, batches, keep):
+        parts = []
+        for number, batch in enumerate(batches):
+            self._tell(number, step.lowered)
+            began = self.target.now()
+            self.put(step.lowered, batch)
+            ready = self.target.now()
+            with self._running(step, step.lowered, number):
+                pass
+            ended = self.target.now()
+            parts.append(self._get(step.lowered, keep))
+            self.report.input_seconds += ready - began
+            self.report.run_seconds += ended - ready
+            self.report.output_seconds += self.target.now() - ended
+        return parts
+
+    def _overlapped(self, step, programs, batches):
+        """Programs in turns: beside a run the output before is read and the next input written."""
+        parts, before = [], None
+        self.report.overlapped = True
+        began = self.target.now()
+        self.put(programs[0], batches[0])
+        ready = self.target.now()
+        for number, following in enumerate([*batches[1:], None]):
+            self._tell(number, step.lowered)
+            here, other = programs[number % 2], programs[1 - number % 2]
+            with self._running(step, here, number):
+                if before is not None:
+                    parts.append(self._get(before))
+                if following is not None:
+                    self.put(other, following)
+            before = here
+        ended = self.target.now()
+        parts.append(self._get(before))
+        self.report.input_seconds += ready - began
+        self.report.run_seconds += ended - ready
+        self.report.output_seconds += self.target.now() - ended
+        return parts
+
+    def _tell(self, number, lowered):
+        if self._progress is not None:
+            self._progress("inputs", number * lowered.images)
+
+    def put(self, lowered, batch):
+        """Write the inputs of a run of a program, tensor name -> numbers; zeros behind the last where there are less than it takes."""
+        for name, placed in lowered.inputs.items():
+            self._memory.put(lowered, placed.layout, _padded(batch[name], lowered.images))
+
+    def _get(self, lowered, keep=None):
+        return {name: self._memory.get(placed.layout) for name, placed in self._read(lowered, keep).items()}
+
+    @staticmethod
+    def _read(lowered, keep):
+        """The tensors that are read after a run."""
+        return {**lowered.outputs, **(lowered.tensors if keep is not None else {})}
+
+    @contextmanager
+    def _running(self, step, lowered, number):
+        """A run of a program, which its body goes on beside; over when it is left, and the core idle whatever happens in it."""
+        # What a run has left in the core serves the next, as long as no other program comes between.
+        registers = {**lowered.registers, **(lowered.again if self._last is step else {})}
+        self._last = step
+        self.target.start(registers)
+        try:
+            yield
+            outcome = self.target.wait()
+        except BaseException:
+            with suppress(Exception):       # of what went wrong the first is told
+                self.target.stop()
+            raise
+        self._finish(lowered, outcome, number * lowered.images)
+        for name, value in outcome.counters.items():
+            self.report.counters[name] = self.report.counters.get(name, 0) + value
+
+    def _finish(self, lowered, outcome, number=None):
         if outcome.status != "done":
-            raise RunFailed(_failure(self.plan, self.target, lowered, outcome), outcome)
-        return outcome
+            raise RunFailed(_failure(self.plan, self.target, lowered, outcome, number), outcome)
 
     def close(self):
         self.target.close()
@@ -270,59 +289,17 @@ def _info(plan, target):
     return TargetInfo(kind="model", isa=plan.isa, params=plan.params, memory_size=max(size, plan.memory_size), preset=plan.preset)
 
 
-def _failure(plan, target, lowered, outcome):
-    """What a run that did not end well is called: fault, address, and the layer whose instruction it was."""
+def _padded(array, images):
+    """The inputs of a run, zeros behind the last ones."""
+    return np.concatenate([array, np.zeros((images - len(array), *array.shape[1:]), array.dtype)]) if len(array) < images else array
+
+
+def _failure(plan, target, lowered, outcome, number):
+    """What a run that did not end well is called: input, fault, address, and the layer whose instruction it was."""
+    network = plan.network if number is None else f"{plan.network}, input {number}"
     if outcome.fault is None:
-        return f"{target.name}: the run of {plan.network} ended {outcome.status}"
+        return f"{target.name}: the run of {network} ended {outcome.status}"
     fault = outcome.fault
     span = next((s for s in lowered.layers if s.begin is not None and s.begin <= fault.pc < s.end), None)
     where = f", in layer {span.name}" if span else ""
-    return f"{target.name}: {plan.network}: fault {fault.name} ({fault.code}) at pc {fault.pc:#x}{where}, detail {fault.detail:#x}"
-
-
-# Numbers
-
-def to_numbers(part, tensor, values):
-    """Real ``values`` of a tensor as the machine has them: whole numbers, or float32 where it has no scale."""
-    scale = part.scales.get(tensor)
-    return np.asarray(values, np.float32) if scale is None else scale.quantise(values)
-
-
-def to_values(part, tensor, numbers):
-    """The real numbers, float64, that a machine's ``numbers`` stand for."""
-    scale = part.scales.get(tensor)
-    return np.asarray(numbers, np.float64) if scale is None else scale.value(numbers)
-
-
-def check_inputs(network, ports, given):
-    """Arrays by the names of ``ports`` as the graph has them, tensor name -> float64 with the first axis of inputs; errors as :func:`check_arrays`."""
-    arrays = check_arrays(network, ports, given)
-    return {port.tensor: to_graph(port, arrays[port.name]) for port in ports}
-
-
-def check_arrays(network, ports, given):
-    """Arrays by the names of ``ports`` as the user has them, each with its axis of inputs, which may be left out for one.
-
-    Raises
-    ------
-    PlanError
-        A name that is missing or unknown, another shape, what is no finite number, different numbers of inputs.
-    """
-    for name in given:
-        if name not in [port.name for port in ports]:
-            raise PlanError(f"{network} has no input {name!r}; it has {', '.join(port.name for port in ports)}")
-    found = {}
-    for port in ports:
-        if port.name not in given:
-            raise PlanError(f"{network}: input {port.name} is missing; expected numbers of shape [inputs, {', '.join(map(str, port.shape))}]")
-        array = np.asarray(given[port.name])
-        found[port.name] = array = array[None] if array.shape == tuple(port.shape) else array
-        if not array.size:
-            raise PlanError(f"{network}: input {port.name} has the shape {list(array.shape)}, which holds no input")
-        try:
-            to_graph(port, array)
-        except InputError as error:
-            raise PlanError(f"{network}: {error}") from None
-    if len({len(array) for array in found.values()}) > 1:
-        raise PlanError(f"{network}: inputs of different numbers: {', '.join(f'{name} {len(array)}' for name, array in found.items())}")
-    return found
+    return f"{target.name}: {network}: fault {fault.name} ({fault.code}) at pc {fault.pc:#x}{where}, detail {fault.detail:#x}"

@@ -6,7 +6,8 @@ import numpy as np
 
 from .evaluate import run_graph
 from .plan import MachineStep
-from .session import Session, to_numbers, to_values
+from .session import Session
+from .values import to_numbers, to_values
 
 __all__ = ["LayerDifference", "PlanComparison", "keeping", "random_inputs", "reference_tensors", "verify_plan"]
 
@@ -154,10 +155,8 @@ def _name_writer(plan, difference, inputs, openers):
             if address <= difference.address < address + size:
                 writer[:] = [pc]
 
-        for placed in lowered.inputs.values():
-            numbers = to_numbers(step.part, placed.tensor, inputs[placed.tensor][first:first + lowered.images])
-            if len(numbers) == lowered.images:
-                session._put(lowered, placed.layout, numbers)
+        session.put(lowered, {name: to_numbers(step.part, placed.tensor, inputs[placed.tensor][first:first + lowered.images])
+                              for name, placed in lowered.inputs.items()})
         model.run(lowered.registers, None, note)
     if writer:
         difference.pc = writer[0]

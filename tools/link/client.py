@@ -147,6 +147,17 @@ class LinkClient:
                     for at in range(0, len(data), self._chunk)]
         self._call(requests, progress)
 
+    def read_all(self, places):
+        """The bytes of each ``(address, size)`` of ``places``, all asked for at once, in order. Raises as :meth:`read`."""
+        requests = [[Request(Operation.READ, address + at, min(2 * self._chunk, size - at)) for at in range(0, size, 2 * self._chunk)] for address, size in places]
+        parts = iter(self._call([request for some in requests for request in some]))
+        return [b"".join(next(parts) for _ in some) for some in requests]
+
+    def write_all(self, pieces):
+        """Writes each ``(address, bytes)`` of ``pieces``, all sent at once, in order. Raises as :meth:`read`."""
+        self._call([Request(Operation.WRITE, address + at, data=data[at:at + self._chunk])
+                    for address, data in pieces for at in range(0, len(data), self._chunk)])
+
     def checksum(self, address, size, *, progress=None):
         """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes from ``address``, computed on the board. Raises as :meth:`read`."""
         self._check(address, size)
@@ -163,7 +174,13 @@ class LinkClient:
         """Writes ``data`` in runs of ``run`` bytes, of which each begins ``stride`` bytes behind the one before; no byte between them
         is written. A board that has no strided requests gets one request for each run. Raises as :meth:`read`.
         """
-        data = bytes(data)
+        self._call(self._strided_writes(address, bytes(data), run, stride), progress)
+
+    def write_strided_all(self, pieces):
+        """Each ``(address, data, run, stride)`` of ``pieces`` as :meth:`write_strided` writes it, all sent at once, in order."""
+        self._call([request for address, data, run, stride in pieces for request in self._strided_writes(address, bytes(data), run, stride)])
+
+    def _strided_writes(self, address, data, run, stride):
         if run > 0 and len(data) % run:
             raise ValueError(f"data has {len(data)} bytes, which are no whole number of runs of {run}")
         runs = self._runs(address, run, stride, len(data) // max(run, 1))
@@ -171,14 +188,21 @@ class LinkClient:
         for place, size, group in self._grouped(runs, self._chunk):
             requests.append(Request(Operation.WRITE_STRIDED if group else Operation.WRITE, place, data=data[at:at + size], **group))
             at += size
-        self._call(requests, progress)
+        return requests
 
     def read_strided(self, address, run, stride, count, *, progress=None):
         """The bytes of ``count`` runs, put together; runs as :meth:`write_strided` has them. Raises as :meth:`read`."""
-        runs = self._runs(address, run, stride, count)
-        requests = [Request(Operation.READ_STRIDED if group else Operation.READ, place, size, **group)
-                    for place, size, group in self._grouped(runs, 2 * self._chunk)]
-        return b"".join(self._call(requests, progress))
+        return b"".join(self._call(self._strided_reads(address, run, stride, count), progress))
+
+    def read_strided_all(self, pieces):
+        """The bytes of each ``(address, run, stride, count)`` of ``pieces`` as :meth:`read_strided` gives them, all asked for at once."""
+        requests = [self._strided_reads(*piece) for piece in pieces]
+        parts = iter(self._call([request for some in requests for request in some]))
+        return [b"".join(next(parts) for _ in some) for some in requests]
+
+    def _strided_reads(self, address, run, stride, count):
+        return [Request(Operation.READ_STRIDED if group else Operation.READ, place, size, **group)
+                for place, size, group in self._grouped(self._runs(address, run, stride, count), 2 * self._chunk)]
 
     def checksum_strided(self, address, run, stride, count, *, progress=None):
         """CRC-32 of what :meth:`read_strided` reads, computed on the board. Raises as :meth:`read`."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What every target offers (docs/contracts.md, section 6)."""
+import time
 import zlib
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
@@ -112,6 +113,15 @@ class Target(ABC):
                 progress((number + 1) * run, rows.size)
         return rows
 
+    def write_pieces(self, pieces):
+        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``pieces``; a link takes them all at once."""
+        for address, rows, stride in pieces:
+            self.write_runs(address, rows, stride)
+
+    def read_pieces(self, pieces):
+        """What :meth:`read_runs` gives for each ``(address, run, stride, count)`` of ``pieces``, a list."""
+        return [self.read_runs(*piece) for piece in pieces]
+
     def fill(self, address, size, value=0, progress=None):
         """Write ``value`` (0 to 255) into each of ``size`` bytes."""
         self._check_fill(size, value)
@@ -169,6 +179,26 @@ class Target(ABC):
         trace : callable(pc, address, size), optional; every write of main memory, where the target knows them
         tick : callable(seconds), optional; called now and then while the core runs
         """
+
+    def start(self, registers):
+        """Begin a run of which :meth:`wait` gives the outcome. In between main memory may be written and read where the run does neither.
+
+        A golden model runs when it is waited for.
+        """
+        self._begun = dict(registers)
+
+    def wait(self, cycle_limit=None, tick=None):
+        """The ``Outcome`` of what :meth:`start` began; arguments as of :meth:`run`."""
+        registers, self._begun = self._begun, None
+        return self.run(registers, cycle_limit, tick=tick)
+
+    def stop(self):
+        """End a run that was begun and not waited for, and forget it. Harmless if there is none."""
+        self._begun = None
+
+    def now(self):
+        """Seconds of the target's own time: a virtual board's are simulated."""
+        return time.monotonic()
 
     def close(self):  # noqa: B027  (a target without a device has nothing to give back)
         """Give the device back. Closing twice is harmless."""

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board behind the host link: physical or virtual, the same code."""
-import struct
+from contextlib import contextmanager
 
 import numpy as np
 
 from ...gateware.cores import open_room, room_names
 from ...gateware.isa.outcome import FaultReport, Outcome
 from ...gateware.isa.parameters import params_hash
-from ...gateware.isa.registers import COMMON_COUNTERS
 from ..errors import TargetError
 from .base import Target
 from .info import read_info
@@ -16,6 +15,8 @@ __all__ = ["LinkTarget"]
 
 START, ABORT = 1, 2
 BUSY, FAULT, ABORTED = 1, 4, 8
+#: Bytes between two registers that are read along, since a request of its own takes more; bytes of one request.
+_NEAR, _BLOCK = 24, 256
 #: Place of the cycle counter in the SoC's registers (gateware/bus/registers.py).
 SOC_CYCLES = 0x08
 #: The core ends after an abort within this many seconds of the board's time, else it counts as stuck.
@@ -48,17 +49,20 @@ class LinkTarget(Target):
             if params_hash(self.info.params) != self.header.params_hash:
                 raise self._link_error("the info text and the core's parameter hash disagree")
         self.control = self.header.control_base
+        self._running = False
+        self._ended = False     # the core has ended the last run, as far as we saw
+        self._held = {}     # registers as they were written since the last reset of the core
 
     # Time is the board's: a virtual board's pipe counts simulated seconds, and they pass while it is read from. Nothing is
     # outstanding then, so nothing of value can be read.
 
-    def _now(self):
+    def now(self):
         return self.client.pipe.now()
 
     def _sleep(self, seconds):
-        end = self._now() + seconds
-        while self._now() < end:
-            self.client.pipe.read(64, end - self._now())
+        end = self.now() + seconds
+        while self.now() < end:
+            self.client.pipe.read(64, end - self.now())
 
     def _link_error(self, text):
         from ..link.errors import LinkError
@@ -93,6 +97,18 @@ class LinkTarget(Target):
         data = self.client.read_strided(address, run, stride, count, progress=self._telling(progress, run * count))
         return np.frombuffer(data, np.uint8).reshape(count, run).copy()
 
+    def write_pieces(self, pieces):
+        for address, rows, stride in pieces:
+            _, size = self._rows(rows, stride)
+            self._check(address, size)
+        self.client.write_strided_all([(address, rows.tobytes(), rows.shape[1], stride) for address, rows, stride in pieces])
+
+    def read_pieces(self, pieces):
+        for address, run, stride, count in pieces:
+            self._check(address, self._check_runs(run, stride, count))
+        found = self.client.read_strided_all(pieces)
+        return [np.frombuffer(data, np.uint8).reshape(count, run).copy() for data, (_, run, _, count) in zip(found, pieces, strict=True)]
+
     def fill(self, address, size, value=0, progress=None):
         self._check_fill(size, value)
         self._check(address, size)
@@ -117,16 +133,27 @@ class LinkTarget(Target):
         return int.from_bytes(self.client.read(self.control + offset, width // 8), "little")
 
     def write_register(self, name, value):
-        offset, width, access = self._place(name)
-        if "w" not in access:
-            raise TargetError(f"{self.name}: register {name} is read-only")
-        self._check_write(name, value)
-        self.client.write(self.control + offset, value.to_bytes(width // 8, "little"))
+        self._write_registers({name: value})
+
+    def _write_registers(self, values):
+        """Write registers, name -> value, in order, on one way over the link."""
+        pieces = []
+        for name, value in values.items():
+            offset, width, access = self._place(name)
+            if "w" not in access:
+                raise TargetError(f"{self.name}: register {name} is read-only")
+            self._check_write(name, value)
+            pieces.append((self.control + offset, value.to_bytes(width // 8, "little")))
+        for name in values:
+            self._held.pop(name, None)
+        self.client.write_all(pieces)
+        self._held.update({name: value for name, value in values.items() if self.registers.find(name)[0].given})
 
     # Runs
 
     def reset_core(self):
         self.registers  # noqa: B018  (a board without a core is refused here)
+        self._held.clear()
         self.client.reset_core()
         self._wait(RESET_SECONDS, "the core did not come out of its reset")
 
@@ -135,17 +162,17 @@ class LinkTarget(Target):
 
     def _wait(self, seconds, trouble):
         """Poll until the core is not busy; ``LinkError`` after ``seconds``."""
-        end = self._now() + seconds
+        end = self.now() + seconds
         for _ in self._polls():
-            if self._now() > end:
+            if self.now() > end:
                 raise self._link_error(trouble)
 
     def _polls(self):
         """Yields the seconds waited, after each look at a core that is still busy. The pauses grow with the time waited, so that
         short runs are seen at once and long ones are not disturbed."""
-        began = self._now()
+        began = self.now()
         while self._status() & BUSY:
-            waited = self._now() - began
+            waited = self.now() - began
             yield waited
             pause = min(waited / 8, 0.02)
             if pause > 0:
@@ -157,7 +184,7 @@ class LinkTarget(Target):
 
     def _wait_for_run(self, cycle_limit, tick):
         """Poll until the run ends; ``False`` if it has been busy for more than ``cycle_limit`` cycles."""
-        seen, passed = self._cycles(), 0
+        seen, passed = None if cycle_limit is None else self._cycles(), 0
         for seconds in self._polls():
             if tick is not None:
                 tick(seconds)
@@ -173,51 +200,74 @@ class LinkTarget(Target):
         return True
 
     def run(self, registers, cycle_limit=None, trace=None, tick=None):
-        if self._status() & BUSY:
+        self.start(registers)
+        return self.wait(cycle_limit, tick)
+
+    def start(self, registers):
+        if not self._ended and self._status() & BUSY:
             raise TargetError(f"{self.name}: the core is busy; reset it first")
-        for name, value in registers.items():
-            self.write_register(name, value)
-        try:
-            self.write_register("control", START)
+        # Registers keep what they were given, run after run.
+        changed = {name: value for name, value in registers.items() if self._held.get(name) != value}
+        self._running, self._ended = True, False
+        with self._idle_after_interrupt():
+            self._write_registers({**changed, "control": START})
+
+    def wait(self, cycle_limit=None, tick=None):
+        with self._idle_after_interrupt():
             if not self._wait_for_run(cycle_limit, tick):
                 self._abort()
+        self._running, self._ended = False, True
+        return self._outcome(cycle_limit)
+
+    def stop(self):
+        if self._running:
+            self._running = False
+            self._abort()
+
+    @contextmanager
+    def _idle_after_interrupt(self):
+        """An interrupted host would leave the board at work."""
+        try:
+            yield
         except KeyboardInterrupt:
-            # The board goes on without us; leave it idle.
             try:
-                self._abort()
+                self.stop()
             except Exception:  # the interrupt itself is what the user must see
                 pass
             raise
-        return self._outcome(cycle_limit)
 
     def _abort(self):
         self.write_register("control", ABORT)
         self._wait(ABORT_SECONDS, "the core did not stop after an abort")
 
     def _outcome(self, cycle_limit):
-        status = self._status()
-        counters = self._counters()
-        values = {name: self.read_register(name) for name in self.registers.read_only()}
+        own = list(self.registers.read_only())
+        counted = [f"cnt_{name}" for name in self.registers.counters]
+        found = self._read_registers(["status", *own, *counted])
+        status, counters = found["status"], {name: found[f"cnt_{name}"] for name in self.registers.counters}
         fault = None
         if status & (FAULT | ABORTED):
-            code, pc, detail = struct.unpack("<3I", self.client.read(self.control + 0x40, 12))
+            code, pc, detail = self._read_registers(["fault_code", "fault_pc", "fault_detail"]).values()
             fault = FaultReport(code, self.registers.fault_name(code), pc, detail)
         elif cycle_limit is not None and counters["cycles"] > cycle_limit:
             # It ended by itself between two looks of the host. What counts is the limit, never the host's speed.
             fault = FaultReport(8, "aborted", 0, 0)
         kind = "done" if fault is None else "fault" if status & FAULT else "aborted"
-        return Outcome(kind, fault, counters, values)
+        return Outcome(kind, fault, counters, {name: found[name] for name in own})
 
-    def _counters(self):
-        first = min(counter.offset for counter in COMMON_COUNTERS)
-        size = max(counter.offset for counter in COMMON_COUNTERS) + 8 - first
-        block = self.client.read(self.control + first, size)
-        counters = {}
-        for name, counter in self.registers.counters.items():
-            place = counter.offset - first
-            counters[name] = (int.from_bytes(block[place:place + 8], "little") if 0 <= place < size
-                              else self.read_register(f"cnt_{name}"))
-        return counters
+    def _read_registers(self, names):
+        """Values of registers and counters, name -> value, all asked for at once; neighbours come in one piece."""
+        places, blocks = {name: self._place(name)[:2] for name in names}, []
+        for offset, width in sorted(places.values()):
+            end = offset + width // 8
+            if blocks and offset - blocks[-1][1] <= _NEAR and end - blocks[-1][0] <= _BLOCK:
+                blocks[-1][1] = max(end, blocks[-1][1])
+            else:
+                blocks.append([offset, end])
+        found = {}
+        for (first, _), data in zip(blocks, self.client.read_all([(self.control + first, end - first) for first, end in blocks]), strict=True):
+            found.update({first + at: data[at:] for at in range(len(data))})
+        return {name: int.from_bytes(found[offset][:width // 8], "little") for name, (offset, width) in places.items()}
 
     def close(self):
         if self.client is not None:

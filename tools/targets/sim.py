@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import TargetError
 from ..outputs import check_output
-from .base import runs_view
+from .base import Target, runs_view
 from .link import LinkTarget
 
 __all__ = ["SimTarget", "open_board_of", "open_sim"]
@@ -80,6 +80,12 @@ class SimTarget(LinkTarget):
         if progress:
             progress(rows.size, rows.size)
         return rows
+
+    def write_pieces(self, pieces):
+        (LinkTarget if self._direct is None else Target).write_pieces(self, pieces)
+
+    def read_pieces(self, pieces):
+        return (LinkTarget if self._direct is None else Target).read_pieces(self, pieces)
 
     def fill(self, address, size, value=0, progress=None):
         self._check_fill(size, value)

@@ -144,7 +144,7 @@ class Counting:
     class registers:
         counters = ("cycles",)
 
-    def run(self, registers, tick):
+    def wait(self, tick):
         tick(0.1)
         return "outcome"
 
@@ -156,7 +156,7 @@ def test_counters_are_told_while_a_run_is_under_way(monkeypatch):
     from quintet.firmware.studio import machine
     monkeypatch.setattr(machine, "_LOOK", 0)
     told = []
-    assert machine._Watched(Counting(), told.append).run({}) == "outcome" and told == [{"cycles": 42}]
+    assert machine._Watched(Counting(), told.append).wait() == "outcome" and told == [{"cycles": 42}]
 
 
 def test_plan_runs_on_machines_of_its_build(tmp_path):

@@ -11,7 +11,8 @@ from quintet.gateware.cores import open_room
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.plan import HostStep, MachineStep, Plan, PlanError, load_plan, save_plan
-from quintet.tools.compiler.session import Session, check_inputs
+from quintet.tools.compiler.session import Session
+from quintet.tools.compiler.values import check_inputs
 from quintet.tools.compiler.verification import random_inputs, reference_tensors, verify_plan
 from quintet.tools.errors import InputError
 from quintet.tools.targets import open_target
@@ -98,7 +99,7 @@ def test_missing_and_changed_files_are_named(pim_plan, tmp_path):
 
 
 @pytest.mark.parametrize("change, message", [
-    (lambda text: "format = 2\n", r"format = 2: expected 1"), (lambda text: "x = [", "plan.toml: "), (lambda text: "\xff", "plan.toml: "),
+    (lambda text: "format = 1\n", r"format = 1: expected 2"), (lambda text: "x = [", "plan.toml: "), (lambda text: "\xff", "plan.toml: "),
     (lambda text: text.replace("[params]", "[parameters]"), "the plan is damaged: KeyError: 'params'"),
     (lambda text: text.replace("lanes = 4", "lanes = 8"), "params_hash does not belong to these params"),
     (lambda text: text + '"../../x" = "0"\n', "expected the name of a file in this folder")])

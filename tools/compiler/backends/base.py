@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a machine offers the compiler: one class an ISA, found by its name. A sixth ISA adds one and changes nothing else."""
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...errors import InputError
 
-__all__ = ["DECOMPOSED", "HOST", "NATIVE", "NO", "Backend", "LayerSpan", "Lowered", "LoweringError", "Placed", "Verdict"]
+__all__ = ["DECOMPOSED", "HOST", "NATIVE", "NO", "Backend", "LayerSpan", "Lowered", "LoweringError", "Placed", "Verdict", "moved"]
 
 #: Answers of a verdict: by its own instructions, by others of its instructions, on the host only, not at all.
 NATIVE, DECOMPOSED, HOST, NO = "native", "decomposed", "host", "no"
@@ -100,6 +100,17 @@ class Lowered:
     again: dict = field(default_factory=dict)
 
 
+def moved(lowered, by, registers, **changes):
+    """``lowered`` with its tensors ``by`` bytes higher, and so what ``registers``, names, say. It writes no constants and runs no setup but those in
+    ``changes``, further fields."""
+    def higher(placed):
+        return {name: replace(place, layout=replace(place.layout, address=place.layout.address + by)) for name, place in placed.items()}
+
+    fields = {"registers": {name: value + by if name in registers else value for name, value in lowered.registers.items()},
+              "zeros": [(at + by, size) for at, size in lowered.zeros], "constants": [], "setup": [], "memory": lowered.memory + by}
+    return replace(lowered, **{**fields, **{key: higher(getattr(lowered, key)) for key in ("inputs", "outputs", "tensors")}, **changes})
+
+
 class Backend(ABC):
     """A machine's side of the compiler.
 
@@ -165,6 +176,17 @@ class Backend(ABC):
         """:class:`Lowered` program; ``keep``: every tensor has a place of its own, so that all can be read after a run. Raises
         :class:`LoweringError`."""
 
-    def lower_all(self, parts):
-        """Programs of all parts of a network, a list; each part by itself from address 0 on, unless a machine places them side by side."""
-        return [self.lower(part) for part in parts]
+    def most_images(self, graph):
+        """Inputs that one run of a prepared graph may work on; where more than one, :meth:`lower` takes ``images``."""
+        return 1
+
+    def lower_all(self, parts, images=1):
+        """Programs of all parts of a network, a list; each part by itself from address 0 on, unless a machine places them side by side. ``images``: inputs
+        that a run works on, at most, as far as the machine can."""
+        taken = [min(images, self.most_images(part.graph)) for part in parts]
+        return [self.lower(part, **({"images": some} if some > 1 else {})) for part, some in zip(parts, taken, strict=True)]
+
+    def twin(self, quantised, lowered, at):
+        """The program of ``lowered`` once more, with places of its own for inputs and outputs in the memory from ``at`` on, a multiple of 64: while the one
+        runs the other's input is written and its output read. ``None`` where the machine has none. A twin needs what ``lowered`` has written and set up."""
+        return None

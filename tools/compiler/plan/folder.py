@@ -26,7 +26,7 @@ else:
 
 __all__ = ["load_plan", "save_plan"]
 
-_FORMAT = 1
+_FORMAT = 2
 _FILE = "plan.toml"
 
 
@@ -50,6 +50,8 @@ def save_plan(plan, folder):
         entry = {"network": network}
         if isinstance(step, MachineStep):
             entry["lowered"] = _lowered(step.lowered, number, files)
+            if step.twin is not None:
+                entry["twin"] = _lowered(step.twin, f"{number}_twin", files)
         steps.append(entry)
     ports = {key: stored(getattr(plan, key))[0] for key in ("inputs", "outputs")}
     files["steps.json"] = json.dumps({"steps": steps, **ports, "choices": plan.choices, "notes": plan.notes}, default=_number).encode()
@@ -66,6 +68,7 @@ def _number(value):
 
 
 def _lowered(lowered, number, files):
+    """A program as JSON has it; its bytes become ``files``, named by ``number``."""
     files[f"program_{number}.bin"] = lowered.program
     files.update({f"setup_{number}_{n}.bin": data for n, (data, _) in enumerate(lowered.setup)})
     if lowered.text:
@@ -74,7 +77,7 @@ def _lowered(lowered, number, files):
     placed = {key: [[name, p.tensor, p.layout.as_dict()] for name, p in getattr(lowered, key).items()] for key in ("inputs", "outputs", "tensors")}
     return {"program_at": lowered.program_at, "registers": lowered.registers, "constants": [[at, what] for at, _, what in lowered.constants],
             "zeros": [list(pair) for pair in lowered.zeros], "images": lowered.images, "memory": lowered.memory, "params": lowered.params,
-            "setup": [at for _, at in lowered.setup], "layers": [asdict(span) for span in lowered.layers], **placed}
+            "setup": [at for _, at in lowered.setup], "layers": [asdict(span) for span in lowered.layers], "again": lowered.again, **placed}
 
 
 def _summary(plan, files):
@@ -141,7 +144,8 @@ def _plan(summary, files, folder):
         own = {key[len(prefix):]: value for key, value in arrays.items() if key.startswith(prefix)}
         network = of_stored(entry["network"], own)
         if "lowered" in entry:
-            steps.append(MachineStep(network, _of_lowered(entry["lowered"], number, files, folder)))
+            twin = _of_lowered(entry["twin"], f"{number}_twin", files, folder) if "twin" in entry else None
+            steps.append(MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), twin))
         elif isinstance(network, Graph):
             steps.append(HostStep(network))
         else:
@@ -161,4 +165,4 @@ def _of_lowered(entry, number, files, folder):
     return Lowered(program=files[f"program_{number}.bin"], text=files.get(f"program_{number}.s", b"").decode(), program_at=entry["program_at"],
                    registers=entry["registers"], constants=[(at, constants[f"c{n}"], what) for n, (at, what) in enumerate(entry["constants"])],
                    zeros=[tuple(pair) for pair in entry["zeros"]], images=entry["images"], memory=entry["memory"], params=entry["params"],
-                   layers=layers, setup=[(files[f"setup_{number}_{n}.bin"], at) for n, at in enumerate(entry["setup"])], **placed)
+                   layers=layers, again=entry["again"], setup=[(files[f"setup_{number}_{n}.bin"], at) for n, at in enumerate(entry["setup"])], **placed)

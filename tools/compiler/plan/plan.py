@@ -16,9 +16,11 @@ class PlanError(InputError):
 
 @dataclass(eq=False)
 class MachineStep:
-    """A program of the machine: ``part``, the nodes it does with their numbers, and ``lowered``, the program."""
+    """A program of the machine: ``part``, the nodes it does with their numbers, ``lowered``, the program, and ``twin``, the same with other places for
+    inputs and outputs, or ``None``."""
     part: Quantised
     lowered: Lowered
+    twin: Lowered | None = None
 
     @property
     def names(self):
@@ -72,6 +74,13 @@ class Plan:
     def memory(self):
         """Bytes of main memory that it takes."""
         return max((step.lowered.memory for step in self.machine_steps), default=0)
+
+    @property
+    def memory_overlapped(self):
+        """Bytes of main memory that it takes together with the programs' twins; ``None`` where it has none."""
+        if not self.machine_steps or any(step.twin is None for step in self.machine_steps):
+            return None
+        return max(step.twin.memory for step in self.machine_steps)
 
     @property
     def cycles(self):

@@ -121,7 +121,7 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
         one = {tensor: array[:1] for tensor, array in given.items()}
         cell.equal = verify_plan(plan, one, name, lambda: open_target(name, progress), "reference", None, progress).equal
     if not estimate:
-        with Session(plan, open_target(name, progress), progress) as session:
+        with Session(plan, open_target(name, progress), progress, overlap=False) as session:
             # The first input may find the core empty; the second is what every other one takes.
             for _ in range(2):
                 before = dict(session.report.counters)

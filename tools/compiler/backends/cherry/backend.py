@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The back end of Cherry."""
+import re
+
 import numpy as np
 
-from ..base import Backend
+from .....gateware.cores.cherry.software import SOFTWARE
+from .....gateware.isa.asm import assemble_text
+from ..base import Backend, moved
 from .decompose import machine_of
 from .reference.numeric import run_machine
 from .verdicts import verdict
 from .ways import lower_machine
 
 __all__ = ["Cherry"]
+
+#: A descriptor of a program list up to its address in main memory.
+_DESCRIPTOR = re.compile(r"^(\.(?:in|out) \w+ )(0x[0-9a-f]+)\b", re.M)
 
 
 class Cherry(Backend):
@@ -35,3 +42,14 @@ class Cherry(Backend):
     def lower(self, quantised, *, keep=False):
         graph = quantised.graph
         return lower_machine(machine_of(graph, self.params, keep=keep), graph, self.params, self.memory_size, keep)
+
+    def twin(self, quantised, lowered, at):
+        def moved_line(found):
+            # Descriptors hold addresses: those of constants stay.
+            address = int(found[2], 16)
+            held = any(first <= address < first + constant.size for first, constant, _ in lowered.constants)
+            return found[0] if held else f"{found[1]}{address + at:#x}"
+
+        source = _DESCRIPTOR.sub(moved_line, lowered.text)
+        data = bytes(assemble_text(SOFTWARE, source, f"{quantised.graph.name}.s", params=self.params).data)
+        return moved(lowered, at, ("program_address",), program=data, text=source, program_at=lowered.program_at + at)

@@ -9,7 +9,7 @@ from ...graph import Conv, Dense, Lstm
 from ...layout import Digit, Layout
 from ...planes import BitPlanes
 from ...quantised import Arithmetic
-from ..base import DECOMPOSED, HOST, NATIVE, NO, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
+from ..base import DECOMPOSED, HOST, NATIVE, NO, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict, moved
 from .prepare import MOST_POSITIONS, MOST_STEPS, prepared
 
 __all__ = ["IMAGineBackend"]
@@ -90,7 +90,7 @@ class IMAGineBackend(Backend):
     def lower(self, quantised, *, keep=False):
         return self.lower_all([quantised])[0]
 
-    def lower_all(self, parts):
+    def lower_all(self, parts, images=1):
         """Programs of all ``parts``, side by side in memory; where all weights fit the array they are loaded once, by a program before the first."""
         if not parts:
             return []
@@ -108,6 +108,11 @@ class IMAGineBackend(Backend):
             raise LoweringError(f"the programs take {at:,} bytes of main memory, there are {self.memory_size:,}; the largest is that of "
                                 f"{largest.layers[0].name}, {len(largest.program):,} bytes")
         return found
+
+    def twin(self, quantised, lowered, at):
+        # Inputs are words of the program, which lies anywhere.
+        by = at - lowered.program_at
+        return moved(lowered, by, ("program_address", "output_at", "output_limit"), program_at=at)
 
     @staticmethod
     def _only(part):

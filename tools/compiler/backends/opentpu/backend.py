@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OpenTPU behind the compiler's back-end contract."""
-from ..base import Backend
+from ..base import Backend, moved
 from .lower import lower, most_images
 from .numbers import arithmetic
 from .prepare import prepare
@@ -33,3 +33,9 @@ class OpenTpu(Backend):
     def lower(self, quantised, *, keep=False, images=1):
         """As the base; ``images`` inputs a run, up to :meth:`most_images`."""
         return lower(quantised, self.params, self.memory_size, keep, images)
+
+    def twin(self, quantised, lowered, at):
+        # Programs address vectors within a region, its constant ones included.
+        first, end = lowered.registers["hostmem_base"], lowered.registers["hostmem_limit"]
+        vectors = [(at, data, what) for address, data, what in lowered.constants if address == first]
+        return moved(lowered, at - first, ("hostmem_base", "hostmem_limit"), constants=vectors, memory=at + end - first)

@@ -6,10 +6,11 @@ import numpy as np
 
 from .....gateware.cores.opu.types import type_set
 from ....kernels.opu import KernelError
+from ....kernels.opu.emitter import REGION_MAPS
 from ....kernels.opu.reference import run_layer
 from ...graph import AveragePool, Binary, Concat, Conv, Dense, Reduce
 from ...quantised import Arithmetic
-from ..base import Backend, LoweringError
+from ..base import Backend, LoweringError, moved
 from .form import Form
 from .lowering import lower_network
 from .network import Builder
@@ -22,6 +23,9 @@ __all__ = ["OpuBackend"]
 
 #: Shifts behind a sum of products, and of a bias' unit above that of the products: what ``@shift`` holds and numbers ask for.
 _SHIFTS, _BIAS_SHIFTS = (-24, 40), (-24, 40)
+
+#: Inputs of a run: more save nothing that is worth their memory.
+_MOST_IMAGES = 64
 
 
 class OpuBackend(Backend):
@@ -97,7 +101,15 @@ class OpuBackend(Backend):
         network itself, where it holds that. Raises :class:`LoweringError`."""
         return stages(quantised, lambda part: self.lower(part, keep=keep))
 
+    def most_images(self, graph):
+        return _MOST_IMAGES
+
     def lower(self, quantised, *, keep=False, images=1):
         """``images``: inputs that one run works on, layer by layer, so that weights are loaded once for all of them."""
         form, built = self._built(quantised, not keep, images)
         return lower_network(quantised.graph, form, built, self.params, self.memory_size)
+
+    def twin(self, quantised, lowered, at):
+        # Programs address maps within a region.
+        register = f"region_base[{REGION_MAPS}]"
+        return moved(lowered, at - lowered.registers[register], (register,), memory=at + lowered.registers[f"region_limit[{REGION_MAPS}]"])

@@ -94,12 +94,18 @@ class PIMBackend(Backend):
         return values if keep else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
 
     def lower(self, quantised, *, keep=False):
-        chains = [] if keep else choose_chains(quantised, self.params)
+        return self._lower(quantised, [] if keep else choose_chains(quantised, self.params), 0)
+
+    def twin(self, quantised, lowered, at):
+        return self._lower(quantised, choose_chains(quantised, self.params), at)
+
+    def _lower(self, quantised, chains, at):
+        """The program at byte address ``at``, its tensors behind it."""
         # Addresses are offsets of instructions: the program's own size is needed first, and does not depend on them.
         size = 0
         for _ in range(4):
             writer = ProgramWriter(quantised, self.params, chains)
-            end = writer.place_all(size)
+            end = writer.place_all(at + size)
             writer.write()
             data = writer.image().data()
             if len(data) <= size:
@@ -111,9 +117,9 @@ class PIMBackend(Backend):
             name = max(writer.places, key=lambda n: quantised.graph.tensors[n].size)
             raise LoweringError(f"the network takes {end:,} bytes of main memory, there are {self.memory_size:,}; program and weights take {len(data):,}, the "
                                 f"largest tensor is {name} ({quantised.graph.tensors[name].size * writer.size(name):,} bytes)")
-        return self._lowered(quantised, writer, data, end, chains)
+        return self._lowered(quantised, writer, data, at, end, chains)
 
-    def _lowered(self, quantised, writer, data, end, chains):
+    def _lowered(self, quantised, writer, data, at, end, chains):
         graph = quantised.graph
 
         def placed(name):
@@ -129,7 +135,7 @@ class PIMBackend(Backend):
             cycles += 0 if layers else load_cycles(writer)
             layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved))
         p = self.params
-        return Lowered(program=data, text="", program_at=0, registers={"program_address": 0, "program_length": len(data), "run_flags": 0},
+        return Lowered(program=data, text="", program_at=at, registers={"program_address": at, "program_length": len(data), "run_flags": 0},
                        again={"run_flags": 1}, inputs={port.tensor: placed(port.tensor) for port in graph.inputs},
                        outputs={port.tensor: placed(port.tensor) for port in graph.outputs}, tensors={name: placed(name) for name in sorted(held)},
                        memory=end, layers=layers, params={key: p[key] for key in ("cores", "xb_rows", "xb_cols", "arrays", "lmem_bytes", "max_biw", "x_bits")})
