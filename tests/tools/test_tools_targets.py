@@ -206,6 +206,34 @@ def test_a_slow_answer_does_not_abort_a_run():
         assert run_job(small_job(cycle_limit=10_000), target).outcome.status == "done"
 
 
+def test_registers_that_hold_are_not_written_again():
+    with board_target() as target:
+        target.write(0x1000, WORDS)
+        registers = {"program_address": 0x1000, "program_length": 168, "hostmem_base": 0x2000, "hostmem_limit": 0x2040}
+
+        def written(values):
+            before = len(target.client.writes)
+            target.start(values)
+            target.wait()
+            return [address - CONTROL for address, _ in target.client.writes[before:]]
+        assert written(registers) == [0x20, 0x24, 0x100, 0x104, 0x10]
+        assert written(registers) == [0x10] and written({**registers, "hostmem_limit": 0x2080}) == [0x104, 0x10]
+        target.write_register("hostmem_base", 0x2010)
+        assert written(registers) == [0x100, 0x104, 0x10]
+        target.reset_core()
+        assert written(registers) == [0x20, 0x24, 0x100, 0x104, 0x10]
+
+
+def test_run_that_is_given_up_leaves_the_core_idle():
+    with board_target(cycles=None) as target:
+        target.start({})
+        target.stop()
+        assert target.client.writes[-1] == (CONTROL + 0x10, b"\x02\0\0\0") and not target._status() & 1
+        count = len(target.client.writes)
+        target.stop()
+        assert len(target.client.writes) == count
+
+
 def test_interrupt_aborts_the_core():
     with board_target(cycles=None) as target:
         def stop(_):
