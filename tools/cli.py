@@ -24,6 +24,7 @@ COMMANDS = {
     "studio": "draw a digit on a web page and see the machines recognise it",
     "run": "run a job on a target",
     "verify": "run a job or a compiled network on two targets and compare",
+    "selftest": "test a board: link, memory, every unit of its core",
     "serve": "offer a virtual board on a pseudo-terminal or socket",
     "build": "build a bitstream",
     "flash": "load a bitstream into a board",

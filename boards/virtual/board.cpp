@@ -4,6 +4,7 @@
 #include "ports.hpp"
 #include "uart_line.hpp"
 #include <deque>
+#include <vector>
 #if BOARD_SDRAM
 #include "sdr_sdram.hpp"
 #include <memory>
@@ -32,7 +33,32 @@ struct BoardConfig {
 	uint32_t address_bits, too_fast;
 };
 
+// Wires between the FPGA and its memory chip, as they should be until a test spoils them.
+struct Wires {
+	uint64_t keep = ~0ull, set = 0;     // of the data lines, both ways
+	unsigned swap_a = 0, swap_b = 0;    // two address lines that are exchanged
+
+	uint64_t data(uint64_t lines) const { return (lines & keep) | set; }
+	uint64_t address(uint64_t lines) const {
+		uint64_t differ = ((lines >> swap_a) ^ (lines >> swap_b)) & 1;
+		return lines ^ (differ << swap_a) ^ (differ << swap_b);
+	}
+};
+
+// A cell of a memory of the design that does not take what is written.
+struct StuckCell {
+	uint32_t *word, mask, value;
+};
+
 struct Board : Simulation {
+	Wires wires;
+	uint64_t columns = ~0ull;           // address lines that the chip looks at with a column, where wires are exchanged
+	std::vector<StuckCell> stuck;
+
+	// What the chip's address pins see.
+	uint64_t address(uint64_t lines, bool column) const {
+		return wires.swap_a == wires.swap_b ? lines : wires.address(lines) & (column ? columns : ~0ull);
+	}
 	std::deque<uint8_t> to_board, from_board;
 	uint64_t last_byte = 0;      // cycle in which the board sent its last byte
 	unsigned reset_left = 0;
@@ -55,6 +81,7 @@ struct Board : Simulation {
 		s.t_is_ps = c.t_is_ps, s.t_ih_ps = c.t_ih_ps, s.t_ac2_ps = c.t_ac2_ps, s.t_ac3_ps = c.t_ac3_ps, s.t_oh_ps = c.t_oh_ps;
 		std::copy(c.rises_ps, c.rises_ps + 2, s.rises_ps), std::copy(c.returns_ps, c.returns_ps + 2, s.returns_ps);
 		chip.reset(new SdrSdram(s));
+		columns = ((1ull << c.column_bits) - 1) | 1 << 10;
 #elif BOARD_SRAM
 		chip.reset(new AsyncSram(c.address_bits, c.too_fast));
 #endif
@@ -65,13 +92,13 @@ struct Board : Simulation {
 		// The chip's edge of this cycle; the pads are registers, so they stand already.
 		chip->edge(flag(top.p_pads____cke), flag(top.p_pads____cs__n), flag(top.p_pads____ras__n),
 		           flag(top.p_pads____cas__n), flag(top.p_pads____we__n), chunks(top.p_pads____ba)[0],
-		           chunks(top.p_pads____a)[0], chunks(top.p_pads____dqm)[0], chunks(top.p_pads____dq____o)[0],
+		           address(chunks(top.p_pads____a)[0], flag(top.p_pads____ras__n)), chunks(top.p_pads____dqm)[0], wires.data(chunks(top.p_pads____dq____o)[0]),
 		           flag(top.p_pads____dq____oe));
-		chunks(top.p_pads____dq____i)[0] = chip->dq();
+		chunks(top.p_pads____dq____i)[0] = wires.data(chip->dq());
 #elif BOARD_SRAM
-		chunks(top.p_pads____d____i)[0] = chip->cycle(
-			chunks(top.p_pads____a)[0], flag(top.p_pads____oe), chunks(top.p_pads____we)[0], chunks(top.p_pads____be)[0],
-			chunks(top.p_pads____d____o)[0], flag(top.p_pads____d____oe));
+		chunks(top.p_pads____d____i)[0] = wires.data(chip->cycle(
+			address(chunks(top.p_pads____a)[0], false), flag(top.p_pads____oe), chunks(top.p_pads____we)[0], chunks(top.p_pads____be)[0],
+			wires.data(chunks(top.p_pads____d____o)[0]), flag(top.p_pads____d____oe)));
 #endif
 #if BOARD_WIRE
 		flag(top.p_rx__line, line.send(cycle, to_board));
@@ -91,6 +118,7 @@ struct Board : Simulation {
 		flag(top.p_rx____valid, valid);
 		if (valid) chunks(top.p_rx____payload)[0] = to_board.front();
 #endif
+		for (const StuckCell &cell : stuck) *cell.word = (*cell.word & ~cell.mask) | cell.value;
 		if (reset_left) {
 			reset_left--;
 			reset(reset_left != 0);
@@ -155,6 +183,10 @@ void board_forget(Board *h) {
 #endif
 	h->from_board.clear();
 }
+
+// Faults for tests: data lines as masks, two address lines exchanged, bits of a word of one of the design's memories.
+void board_wires(Board *h, uint64_t keep, uint64_t set, unsigned swap_a, unsigned swap_b) { h->wires = {keep, set, swap_a, swap_b}; }
+void board_stick(Board *h, uint32_t *word, uint32_t mask, uint32_t value) { h->stuck.push_back({word, mask, value & mask}); }
 
 int board_busy(Board *h) { return flag(h->top.p_busy); }
 int board_fault(Board *h) { return flag(h->top.p_fault); }

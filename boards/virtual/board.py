@@ -42,6 +42,8 @@ class BoardSimulation(Simulation):
         "board_waiting": (_U64, [_H]),
         "board_available": (_U64, [_H]),
         "board_forget": (None, [_H]),
+        "board_wires": (None, [_H, _U64, _U64, ctypes.c_uint, ctypes.c_uint]),
+        "board_stick": (None, [_H, ctypes.c_void_p, _U32, _U32]),
         "board_busy": (ctypes.c_int, [_H]),
         "board_fault": (ctypes.c_int, [_H]),
         "board_framing_errors": (_U64, [_H]),
@@ -212,6 +214,18 @@ class VirtualBoard:
         counts = (_U64 * 5)()
         self.simulation.c.board_chip_counts(self.simulation.handle, counts)
         return dict(zip(("activates", "precharges", "reads", "writes", "refreshes"), counts, strict=True))
+
+    # Faults, for tests of what finds them
+
+    def spoil_wires(self, *, stuck_at_0=0, stuck_at_1=0, exchanged=(0, 0)):
+        """Spoil the wires to the memory chip: data lines, as masks, that are always 0 or 1, and two address lines that are exchanged."""
+        self.simulation.c.board_wires(self.simulation.handle, ~stuck_at_0 & (1 << 64) - 1, stuck_at_1, *exchanged)
+
+    def stick(self, path, word, bit, value):
+        """Keep a bit of a memory of the design, named as :meth:`~.simulation.Simulation.memory` does, at ``value``."""
+        cells = self.simulation.memory(path)
+        mask = 1 << bit % 32
+        self.simulation.c.board_stick(self.simulation.handle, cells[word, bit // 32:].ctypes.data, mask, mask * value)
 
     def close(self):
         self.simulation.close()

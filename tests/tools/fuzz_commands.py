@@ -172,6 +172,10 @@ def _studio(m):
             *m.of((), ("--models",), ("--no-browser",))]
 
 
+def _selftest(m):
+    return [m.rnd.choice((m.model, m.port))(), *m.maybe(0.3, "--yes"), *m.maybe(0.3, "--report", lambda: m.of("new.json", "nodir/x"))]
+
+
 def _serve(m):
     where = m.rnd.choice(([], ["--socket", m.of("0", "127.0.0.1:0", "nonsense", ":", "99999", "[::1]:0", "host.invalid:0", "1.2.3.4:0")],
                           ["--link", m.of("new", "there.txt", "subfolder", "nodir/x", "loop")]))
@@ -218,7 +222,7 @@ def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
-_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "studio": 2, "boards": 1, "cores": 1,
+_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "studio": 2, "selftest": 2, "boards": 1, "cores": 1,
             "doctor": 1, "measure": 1}
 
 

@@ -94,6 +94,12 @@ class FakeBoard:
         for number in range(len(data) // run):
             self.write(address + number * stride, data[number * run:(number + 1) * run])
 
+    def read_word(self, address):
+        return int.from_bytes(self.read(address, 4), "little")
+
+    def write_word(self, address, value):
+        self.write(address, value.to_bytes(4, "little"))
+
     def read_all(self, places):
         return [self.read(*place) for place in places]
 

@@ -59,7 +59,8 @@ class LinkTarget(Target):
     def now(self):
         return self.client.pipe.now()
 
-    def _sleep(self, seconds):
+    def pause(self, seconds):
+        """Let ``seconds`` of the board's time pass."""
         end = self.now() + seconds
         while self.now() < end:
             self.client.pipe.read(64, end - self.now())
@@ -176,15 +177,25 @@ class LinkTarget(Target):
             yield waited
             pause = min(waited / 8, 0.02)
             if pause > 0:
-                self._sleep(pause)
+                self.pause(pause)
 
-    def _cycles(self):
+    # Registers of the SoC
+
+    def soc_word(self, offset):
+        """A word of the SoC's registers (gateware/bus/registers.py)."""
+        return self.client.read_word(self.header.soc_base + offset)
+
+    def write_soc_word(self, offset, value):
+        """Write a word of the SoC's registers."""
+        self.client.write_word(self.header.soc_base + offset, value)
+
+    def soc_cycles(self):
         """The board's own count of cycles, modulo 2^32."""
-        return int.from_bytes(self.client.read(self.header.soc_base + SOC_CYCLES, 4), "little")
+        return self.soc_word(SOC_CYCLES)
 
     def _wait_for_run(self, cycle_limit, tick):
         """Poll until the run ends; ``False`` if it has been busy for more than ``cycle_limit`` cycles."""
-        seen, passed = None if cycle_limit is None else self._cycles(), 0
+        seen, passed = None if cycle_limit is None else self.soc_cycles(), 0
         for seconds in self._polls():
             if tick is not None:
                 tick(seconds)
@@ -194,7 +205,7 @@ class LinkTarget(Target):
                 return False
             # Counted by the board, from after the start, and acted on only when a later look finds the core busy: neither
             # the host's speed nor its clock decides how a run ends.
-            now = self._cycles()
+            now = self.soc_cycles()
             passed += now - seen & 0xFFFF_FFFF
             seen = now
         return True

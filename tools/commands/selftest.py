@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Test a board: link, clock, memory, every unit of its core, counters, faults, interrupt, LED.
+
+Takes up to a minute, overwrites main memory, and says of what is sick what to try next. Exit code 1 if anything is. A virtual board can be tested too.
+"""
+import json
+import sys
+
+from ..errors import Exit
+from ..outputs import check_output, write_places
+
+
+def arguments(parser):
+    parser.add_argument("target", metavar="TARGET", help="a port, auto, or sim:BOARD/ISA")
+    parser.add_argument("--report", metavar="FILE", help="write all of it, to be sent to others, as JSON")
+    parser.add_argument("--yes", action="store_true", help="ask nothing: nobody looks at the LED")
+
+
+def run(args, console):
+    from ..selftest import SelfTest
+    from ..targets import open_target
+    if args.report is not None:
+        check_output(args.report, "--report")
+    looks = None if args.yes or not sys.stdin.isatty() else lambda question: input(f"{question} [y/n] ").strip().lower().startswith("y")
+    with console.progress() as progress:
+        target = open_target(args.target, progress)
+    with target:
+        test = SelfTest(target, lambda finding: console.out(_line(finding)), looks)
+        test.run()
+        report = test.report()
+    if args.report is not None:
+        from pathlib import Path
+        write_places({Path(args.report): (json.dumps(report, indent=2) + "\n").encode()})
+        console.note(f"wrote {args.report}")
+    sick = sorted({finding.part for finding in test.findings if finding.ok is False})
+    console.out(f"sick: {', '.join(sick)}" if sick else f"all is well; {test.seconds:.0f} s")
+    console.result(report)
+    return Exit.NO if sick else Exit.OK
+
+
+def _line(finding):
+    mark = {True: "ok  ", False: "SICK", None: "-   "}[finding.ok]
+    line = f"{mark} {finding.part}, {finding.name}: {finding.found}"
+    return f"{line}\n     try: {finding.advice}" if finding.advice else line

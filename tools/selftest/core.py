@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The core: every unit by a small network, equal to the golden model; counters, a fault, the interrupt."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compiler.backends import backend_class, backend_names
+from ..compiler.partition import PartitionError
+from ..compiler.planning import compile_graph, random_calibration
+from ..compiler.session import RunFailed, Session
+from ..compiler.target_build import TargetBuild
+from ..errors import InputError
+from .finding import Finding
+from .networks import networks
+from .programs import plain_program
+
+__all__ = ["test_core"]
+
+_CLASSES = ("work", "stall_fetch", "stall_operand", "stall_write", "stall_other")
+#: Place of the interrupt in the SoC's registers.
+_SOC_INTERRUPT = 0x04
+_SICK = "the units that this network needs, or the block RAM and multipliers behind them: build again with another seed, at a slower clock; the same channels again point to a cell"
+
+
+def test_core(target):
+    """Findings, one a unit, then those of the core as a whole."""
+    if target.info.isa not in backend_names():
+        yield Finding("core", "units", None, f"the compiler has no back end for {target.info.isa}; run one of its jobs with quintet verify")
+        return
+    plans = [(what, plan) for what, graph in networks() if (plan := _plan(target, graph)) is not None]
+    plain = plain_program(target.info.isa, target.info.params) if not plans else None
+    if not plans and plain is None:
+        yield Finding("core", "units", None, "this build is too small for any of the networks; run one of its jobs with quintet verify")
+        return
+    good = None
+    for what, plan in plans:
+        run, finding = _unit(target, what, plan)
+        yield finding
+        good = run if finding.ok else good
+    if plain is not None:
+        run, finding = _plain(target, plain)
+        yield finding
+        good = run if finding.ok else good
+    if good is not None:
+        yield _counters(good.counters)
+        yield _fault(target, good.registers)
+        yield _interrupt(target, good.registers)
+
+
+def _plan(target, graph):
+    """The plan of a network for this build, or ``None`` where the core has no such operation or no room for it."""
+    info = target.info
+    build = TargetBuild(info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, target.name)
+    backend = backend_class(info.isa)(params=info.params, memory_size=info.memory_size)
+    if not all(backend.verdict(graph, node).runs for node in graph.nodes):
+        return None
+    try:
+        return compile_graph(graph, build, random_calibration(graph))
+    except (PartitionError, InputError):
+        return None
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run that ended well: its ``registers`` and ``counters``."""
+    registers: dict
+    counters: dict
+
+
+def _unit(target, what, plan):
+    """(_Run, Finding) of a network on the target, against the golden model."""
+    from ..targets import open_target
+    step, = plan.machine_steps
+    inputs = {port.tensor: array[:2] for port, array in zip(plan.inputs, random_calibration(step.part.graph, 2, seed=1).values(), strict=True)}
+    with Session(plan, open_target(f"model:{plan.isa}"), overlap=False) as model:
+        expected = model.run(inputs)["y"]
+    session = Session(plan, target, overlap=False)
+    try:
+        found = session.run(inputs)["y"]
+    except RunFailed as error:
+        return None, Finding("core", what, False, str(error), _SICK)
+    wrong = np.argwhere(found != expected)
+    if len(wrong):
+        return None, Finding("core", what, False, f"{len(wrong)} of {expected.size} results differ{_channels(wrong[:, -1], expected.shape[-1])}", _SICK)
+    counters = session.report.counters
+    return _Run(step.lowered.registers, counters), Finding("core", what, True, f"{counters['cycles']:,} cycles, {expected.size} results equal to the golden model")
+
+
+def _model(target):
+    """A golden model of the target's build."""
+    from ..targets import TargetInfo, open_target
+    model = open_target(f"model:{target.info.isa}")
+    model.configure(like=TargetInfo(kind="model", isa=target.info.isa, params=target.info.params, memory_size=target.info.memory_size))
+    return model
+
+
+def _plain(target, plain):
+    target.reset_core()
+    results, outcomes = [], []
+    for one in (_model(target), target):
+        one.fill(plain.results[0], plain.results[1])
+        for address, data in plain.loads:
+            one.write(address, data)
+        outcomes.append(one.run(plain.registers))
+        results.append(np.frombuffer(one.read(*plain.results), np.int8))
+    outcome, (expected, found) = outcomes[1], results
+    if outcome.status != "done":
+        return None, Finding("core", "program of every instruction", False, f"ended {outcome.status} {outcome.fault.name if outcome.fault else ''}".rstrip(), _SICK)
+    wrong = np.flatnonzero(found != expected)
+    if wrong.size:
+        n = target.info.params["n"]
+        return None, Finding("core", "program of every instruction", False, f"{wrong.size} of {found.size} results differ{_channels(wrong % n, n)}", _SICK)
+    text = f"{outcome.counters['cycles']:,} cycles, {found.size} results equal to the golden model"
+    return _Run(plain.registers, outcome.counters), Finding("core", "program of every instruction", True, text)
+
+
+def _channels(sick, count):
+    """Which channels differ, where that tells something."""
+    channels = sorted(set(sick.tolist()))
+    if len(channels) == count:
+        return ", in all channels"
+    steps = set(np.diff(channels).tolist())
+    every = f", every {steps.pop()}th" if len(channels) > 2 and len(steps) == 1 else ""
+    return f", all in channels {', '.join(map(str, channels[:6]))}{' ...' if len(channels) > 6 else ''}{every}"
+
+
+def _counters(counters):
+    sums = sum(counters.get(name, 0) for name in _CLASSES)
+    ok = sums == counters["cycles"] > 0
+    return Finding("core", "counters", ok, f"{counters['cycles']:,} cycles, {sums:,} of them classified",
+                   "" if ok else "counters are block RAM of the control block: build again with another seed")
+
+
+def _fault(target, registers):
+    """A run whose program lies outside its window must end with the golden model's fault."""
+    registers = {**registers, "window_base": target.info.memory_size - 64, "window_limit": target.info.memory_size}
+    target.reset_core()
+    seen, expected = (f"{o.status} {o.fault.name if o.fault else ''}".strip() for o in (target.run(registers), _model(target).run(registers)))
+    target.reset_core()
+    ok = seen == expected and seen.startswith("fault")
+    return Finding("core", "faults", ok, f"a program outside its window: {seen}" + ("" if ok else f", expected {expected}"), "" if ok else _SICK)
+
+
+def _interrupt(target, registers):
+    """With its interrupt allowed, a run leaves it pending; taken back, it is gone."""
+    before = target.soc_word(_SOC_INTERRUPT)
+    outcome = target.run({**registers, "irq_enable": 1})
+    pending = target.soc_word(_SOC_INTERRUPT)
+    target.write_register("irq_enable", 0)
+    after = target.soc_word(_SOC_INTERRUPT)
+    ok = (before & 1, pending & 1, after & 1, outcome.status) == (0, 1, 0, "done")
+    return Finding("core", "interrupt", ok, f"before {before & 1}, after a run {pending & 1}, disabled {after & 1}", "" if ok else _SICK)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a test found."""
+from dataclasses import asdict, dataclass
+
+__all__ = ["Finding"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Result of one test.
+
+    Attributes
+    ----------
+    part : what was tested: ``link``, ``clock``, ``memory``, ``core``, ``LED``
+    name : of the test
+    ok : bool, or ``None`` where it could not be made
+    found : what was seen, with units
+    advice : of a sick part, what to try next
+    """
+    part: str
+    name: str
+    ok: bool | None
+    found: str
+    advice: str = ""
+
+    def as_dict(self):
+        return asdict(self)

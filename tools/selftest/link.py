@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Link and clock: frames that came through at the first attempt, and cycles in a second of the host's."""
+import numpy as np
+
+from .finding import Finding
+
+__all__ = ["test_clock", "test_link"]
+
+#: Bytes of a round to and fro, and rounds that are tried, of a board and of a simulated one.
+_BYTES = 2048
+_ROUNDS = {"board": 24, "sim": 2}
+#: Seconds over which cycles are counted, and by how much they may differ from what the board says: a USB bridge keeps answers for milliseconds.
+_SECONDS = {"board": 1.0, "sim": 0.002}
+_CLOCK_SHARE = 0.02
+_LOST = "shorten the cable, leave out hubs, try another port; then build for a slower line or clock"
+
+
+def test_link(target, rng):
+    """Random bytes to main memory and back, and the share of frames that had to be sent again."""
+    client = target.client
+    repeats, damaged, began = client.repeats, client.damaged, target.now()
+    rounds, wrong = _ROUNDS[target.info.kind], 0
+    for _ in range(rounds):
+        data = rng.integers(0, 256, _BYTES, np.uint8).tobytes()
+        target.write(0, data)
+        wrong += target.read(0, _BYTES) != data
+    seconds = target.now() - began
+    again, spoilt = client.repeats - repeats, client.damaged - damaged
+    rate = 2 * rounds * _BYTES / seconds if seconds else 0
+    line = target.info.link.get("baud") if isinstance(target.info.link, dict) else None
+    at = f" at {line:,} baud" if line else ""
+    found = f"{2 * rounds * _BYTES:,} bytes{at}: {rate / 1000:,.0f} KB/s, {again} requests sent again, {spoilt} answers spoilt"
+    yield Finding("link", "frames", not again and not spoilt, found, "" if not again and not spoilt else _LOST)
+    yield Finding("link", "data", not wrong, f"{wrong} of {rounds} rounds came back otherwise" if wrong else f"{rounds} rounds came back as they were sent",
+                  "frames are protected by a CRC, so that this is the memory, not the line" if wrong else "")
+
+
+def test_clock(target):
+    """Cycles that the board counts in a second of the host's, against the clock that it says it has."""
+    seconds = _SECONDS[target.info.kind]
+    first, began = target.soc_cycles(), target.now()
+    target.pause(seconds)
+    last, ended = target.soc_cycles(), target.now()
+    measured = (last - first & 0xFFFF_FFFF) / (ended - began)
+    wanted = target.info.clock_hz
+    ok = abs(measured / wanted - 1) <= _CLOCK_SHARE
+    ratio = measured / wanted
+    yield Finding("clock", "main clock", ok, f"{measured / 1e6:.2f} MHz measured, {wanted / 1e6:g} MHz by its own account",
+                  "" if ok else f"the PLL makes {ratio:.3g} times what it should: look at the board's oscillator and at the PLL's settings in report.json")

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs for builds that the compiler has no network for: OpenTPU as published, without a shift behind its sums."""
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Plain", "plain_program"]
+
+#: Every instruction of the published set but NOP, on three vectors and two tiles.
+_OPENTPU = """
+RHM 0, 0, 3
+RW 0
+RW 1
+MMC.SO 0, 0, 3
+ACT.R 0, 4, 3
+MMC.SO 4, 8, 3
+MMC 0, 8, 3
+ACT.Q 8, 8, 3
+WHM 8, 4, 3
+ACT 8, 12, 3
+WHM 12, 7, 3
+HLT
+"""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """``loads``: (address, bytes), the program among them; ``registers`` of the run; ``results``: (address, bytes) of what it writes."""
+    loads: tuple
+    registers: dict
+    results: tuple
+
+
+def plain_program(isa, params):
+    """The :class:`Plain` program of a core, or ``None`` where there is none."""
+    if isa != "opentpu":
+        return None
+    from ...gateware.cores.opentpu.software import SOFTWARE
+    from ...gateware.isa.asm import assemble_text
+    n, rng = params["n"], np.random.default_rng(1)
+    program = bytes(assemble_text(SOFTWARE, _OPENTPU, "selftest.a", params=params).data)
+    host, weights = 0x1000, 0x2000
+    vectors, tiles = (rng.integers(-128, 128, size, np.int8).tobytes() for size in (3 * n, 2 * n * n))
+    end = host + -(-10 * n // 64) * 64
+    registers = {"program_address": 0, "program_length": len(program), "hostmem_base": host, "hostmem_limit": end,
+                 "weights_base": weights, "weights_limit": weights + len(tiles)}
+    return Plain(((0, program), (host, vectors), (weights, tiles)), registers, (host + 4 * n, 6 * n))
