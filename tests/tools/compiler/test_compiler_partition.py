@@ -120,3 +120,16 @@ def test_segments_together_are_the_network(graph, seed):
     known = run_segments(segments, values)
     for name, value in run_graph(graph, values).items():
         np.testing.assert_array_equal(known[name], value)
+
+
+def test_a_part_has_the_networks_ports_at_the_networks_border():
+    b = Builder("n", (4, 4, 2))
+    first = b.conv(2, (1, 1))
+    b.conv(2, (1, 1))
+    b.add(g.Binary, first, b.here, function="add")
+    graph = b.finish(first, b.here)
+    graph.inputs[0] = g.Port("pixels", graph.inputs[0].tensor, (1, 2, 0), (2, 4, 4), scale=0.5)
+    parts = [graph.part([node]) for node in graph.nodes]
+    assert [[port.name for port in part.inputs] for part in parts] == [["pixels"], [first], [first, graph.nodes[1].output]]
+    assert parts[0].inputs == graph.inputs and [port for part in parts for port in part.outputs if port in graph.outputs] == graph.outputs
+    assert [len(part.outputs) for part in parts] == [1, 1, 1] and all(set(part.tensors) == {*part.nodes[0].inputs, part.nodes[0].output} for part in parts)
