@@ -196,14 +196,15 @@ class Session:
         values = dict(inputs)
         for step in self.plan.steps:
             if isinstance(step, MachineStep):
-                self._machine(step, values, keep)
+                self.machine(step, values, keep)
             else:
                 began = time.monotonic()
                 values.update(run_graph(step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}))
                 self.report.host_seconds += time.monotonic() - began
         return values
 
-    def _machine(self, step, values, keep):
+    def machine(self, step, values, keep=None):
+        """Run a step on the machine; ``values`` get its outputs, the rest as :meth:`run`."""
         if step not in self._resident:
             self._resident.clear()
             self._cleared.clear()

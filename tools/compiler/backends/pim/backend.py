@@ -2,6 +2,8 @@
 """PIM's side of the compiler."""
 import numpy as np
 
+from quintet.gateware.cores.pim.image.image import Writer
+
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
 from ...layout import dense_layout
 from ...quantised import Arithmetic
@@ -101,7 +103,8 @@ class PIMBackend(Backend):
             writer = ProgramWriter(quantised, self.params, chains)
             end = writer.place_all(size)
             writer.write()
-            data = writer.image().data()
+            laid = Writer(writer.image())
+            data = laid.data
             if len(data) <= size:
                 break
             size = -(-len(data) // 4096) * 4096
@@ -111,10 +114,10 @@ class PIMBackend(Backend):
             name = max(writer.places, key=lambda n: quantised.graph.tensors[n].size)
             raise LoweringError(f"the network takes {end:,} bytes of main memory, there are {self.memory_size:,}; program and weights take {len(data):,}, the "
                                 f"largest tensor is {name} ({quantised.graph.tensors[name].size * writer.size(name):,} bytes)")
-        return self._lowered(quantised, writer, data, end, chains)
+        return self._lowered(quantised, writer, laid, end, chains)
 
-    def _lowered(self, quantised, writer, data, end, chains):
-        graph = quantised.graph
+    def _lowered(self, quantised, writer, laid, end, chains):
+        graph, data = quantised.graph, laid.data
 
         def placed(name):
             return Placed(name, dense_layout(writer.places[name], (1, *graph.shape(name)), f"int{8 * writer.size(name)}"))
@@ -122,12 +125,12 @@ class PIMBackend(Backend):
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
         held -= {node.output for nodes in chains for node in nodes[:-1]}
         layers = []
-        for names, before, after in writer.stretches:
+        for (names, before, after), cut in zip(writer.stretches, writer.cuts(laid.core_table), strict=True):
             nodes = [node for node in graph.nodes if node.name in names]
             cycles, moved = stretch_cycles(writer, before, after)
             # Reading the tables is before the first layer.
             cycles += 0 if layers else load_cycles(writer)
-            layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved))
+            layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved, cut))
         p = self.params
         return Lowered(program=data, text="", program_at=0, registers={"program_address": 0, "program_length": len(data), "run_flags": 0},
                        again={"run_flags": 1}, inputs={port.tensor: placed(port.tensor) for port in graph.inputs},
