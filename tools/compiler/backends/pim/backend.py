@@ -19,6 +19,11 @@ __all__ = ["PIMBackend"]
 _ALIGN = 64
 
 
+def _whole(graph, node):
+    """Whether an average is one of the whole map and nothing else."""
+    return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
+
+
 class PIMBackend(Backend):
     """Activations of 16 bits where the build multiplies them (``x_bits``), weights of 8; sums are exact."""
     isa = "pim"
@@ -44,7 +49,7 @@ class PIMBackend(Backend):
         if isinstance(node, MaxPool):
             return Verdict(NATIVE) if node.dilation == (1, 1) else Verdict(HOST, f"dilation = {list(node.dilation)}: 1 is taken")
         if isinstance(node, AveragePool):
-            whole = tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
+            whole = _whole(graph, node)
             if not whole and not node.include_padding and any(node.padding):
                 return Verdict(HOST, "padding that does not count: include_padding = 1 is taken")
             return Verdict(NATIVE) if whole else Verdict(DECOMPOSED, "a depthwise convolution with equal weights")
@@ -57,7 +62,7 @@ class PIMBackend(Backend):
         from dataclasses import replace
         nodes = []
         for node in graph.nodes:
-            if isinstance(node, AveragePool) and tuple(node.window) != graph.shape(node.inputs[0])[:2]:
+            if isinstance(node, AveragePool) and not _whole(graph, node):
                 channels = graph.shape(node.inputs[0])[2]
                 weights = np.full((channels, *node.window, 1), 1 / (node.window[0] * node.window[1]))
                 node = Conv(name=node.name, inputs=list(node.inputs), output=node.output, origin=node.origin, weights=weights, stride=node.stride,
