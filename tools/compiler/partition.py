@@ -93,7 +93,12 @@ def partition(graph, backend, *, host_steps=False, others=True):
         raise PartitionError(backend.isa, [
             Refusal(node.name, node.kind, node.origin, verdict.answer, verdict.reason,
                     tuple(isa for isa, other in neighbours.items() if other.verdict(graph, node).runs)) for node, verdict in refused])
-    return [Segment(on_host, graph.part(nodes)) for on_host, nodes in _grouped(graph, places)]
+    groups = _grouped(graph, places)
+    if len(groups) > 1:
+        # A part that only moves elements is no work for a machine between two of the host's.
+        places |= {node.name: True for on_host, nodes in groups if not on_host and all(isinstance(node, _LAYOUT) for node in nodes) for node in nodes}
+        groups = _grouped(graph, places)
+    return [Segment(on_host, graph.part(nodes)) for on_host, nodes in groups]
 
 
 def _edge(graph, off):

@@ -94,6 +94,21 @@ def test_every_refused_node_is_listed_with_who_would_run_it(monkeypatch):
     assert [refusal.name for refusal in caught.value.refusals] == ["pad_2"]
 
 
+def test_moves_between_nodes_of_the_host_are_the_hosts():
+    b = Builder("n", (4, 4, 2))
+    b.conv(2, (1, 1))
+    b.act("tanh")
+    b.add(g.Reshape, shape=(8, 4))
+    b.act("tanh")
+    machine = Machine({"conv": YES, "reshape": YES, "activation": Verdict(HOST, "no table")})
+    assert [(s.on_host, len(s.graph.nodes)) for s in partition(b.finish(), machine, host_steps=True)] == [(False, 1), (True, 3)]
+    b.graph.outputs.clear()
+    b.add(g.Reshape, shape=(32,))
+    b.add(g.Dense, weights=np.ones((3, 32)))
+    machine.answers["dense"] = YES
+    assert [(s.on_host, len(s.graph.nodes)) for s in partition(b.finish(), machine, host_steps=True)] == [(False, 1), (True, 3), (False, 2)]
+
+
 def test_the_others_are_asked_with_their_default_builds():
     from quintet.tools.compiler.backends import backend_names
     found = partition_module._neighbours("machine")

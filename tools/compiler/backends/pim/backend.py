@@ -7,7 +7,7 @@ from quintet.gateware.cores.pim.image.image import Writer
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
 from ...layout import dense_layout
 from ...quantised import Arithmetic
-from ..base import DECOMPOSED, HOST, NATIVE, NO, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
+from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
 from .assign import assign
 from .choose import choose_chains
 from .estimate import load_cycles, stretch_cycles
@@ -55,7 +55,7 @@ class PIMBackend(Backend):
             return Verdict(NATIVE) if whole else Verdict(DECOMPOSED, "a depthwise convolution with equal weights")
         if isinstance(node, Concat):
             return Verdict(NATIVE)
-        return Verdict(NO if node.kind in ("gru", "layernorm") else HOST, "no kernel for it")
+        return Verdict(HOST, "no kernel for it")
 
     def prepare(self, graph):
         """Averages of parts of a map become depthwise convolutions."""
