@@ -91,3 +91,15 @@ def test_average_as_large_as_the_map_but_with_padding(isa):
     seen = {}
     check(made.finish(), isa, seen)
     assert seen == {"equal": 1}
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_constants_are_joined_to_what_flows(isa):
+    """The class token of a transformer."""
+    made = Builder("token", (4, 8), 1)
+    made.dense(8, steps=True)
+    made.add(g.Concat, made.constant(np.ones((1, 8))), made.here, axis=0)
+    made.dense(3)
+    seen = {}
+    check(made.finish(), isa, seen)
+    assert seen == {"equal": 1}

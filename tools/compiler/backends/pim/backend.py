@@ -54,7 +54,8 @@ class PIMBackend(Backend):
                 return Verdict(HOST, "padding that does not count: include_padding = 1 is taken")
             return Verdict(NATIVE) if whole else Verdict(DECOMPOSED, "a depthwise convolution with equal weights")
         if isinstance(node, Concat):
-            return Verdict(NATIVE)
+            constants = [name for name in node.inputs if graph.tensors[name].data is not None]
+            return Verdict(HOST, f"constant {constants[0]} among what is joined: tensors that flow are taken") if constants else Verdict(NATIVE)
         return Verdict(HOST, "no kernel for it")
 
     def prepare(self, graph):
@@ -89,7 +90,7 @@ class PIMBackend(Backend):
         return True
 
     def arithmetic(self, graph, node):
-        common = {"bits": self.bits[0], "reads": self.bits, "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47)}
+        common = {"bits": self.bits[0], "reads": self.bits, "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47), "clips": True}
         if isinstance(node, Conv | Dense):
             return Arithmetic(**common)
         return Arithmetic(**{**common, "weight_bits": None}, equal_scales=isinstance(node, Binary | Concat), same_scale=not isinstance(node, Binary | Concat))
