@@ -145,7 +145,7 @@ def main(argv=None):
     print(f"float: held out {accuracy(np.maximum(with_bias(test) @ w1, 0) @ w2, answers):.4f}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(options.out, images=test.astype(np.uint8), labels=answers.astype(np.uint8), held_out=held.astype(np.uint16),
-                        calibration=images[:CALIBRATION].astype(np.uint8), float_w1=w1, float_w2=w2)
+                        float_w1=w1, float_w2=w2, calibration=images[:CALIBRATION].astype(np.uint8))
     print(f"wrote {options.out}")
 
 

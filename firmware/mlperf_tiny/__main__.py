@@ -41,7 +41,7 @@ def _measure(args, isa, network, progress):
     began = time.monotonic()
     target = isa + (f"?preset={PRESETS[isa]}" if isa in PRESETS else "")
     found = compare_network(graph, _BOARD, [target], {port.name: data.calibration}, {port.name: x}, y,
-                            estimate=args.estimate, verify=args.verify, progress=progress)
+                            estimate=args.estimate, verify=args.verify, layers=False, progress=progress)
     cell = found.cells[0]
     required, aim = BARS[isa].get(network.name, (None, None))
     return {"network": network.name, "isa": isa, "preset": cell.preset, "refusal": cell.refusal, "cycles": cell.cycles, "measured": cell.measured,

@@ -159,7 +159,7 @@ def _compile(m):
 
 def _infer(m):
     return [m.of("folder", "job.toml", "subfolder"), *m.maybe(0.5, "--on", m.target), "--input", _arrays(m), *m.maybe(0.3, "--labels", lambda: _arrays(m)),
-            *m.maybe(0.5, "--limit", lambda: m.of(1, 3)), *m.maybe(0.2, "--no-overlap")]
+            *m.maybe(0.5, "--limit", lambda: m.of(1, 3)), *m.maybe(0.2, "--no-overlap"), *m.rnd.choice(([], ["--layers"]))]
 
 
 def _compare(m):

@@ -14,6 +14,7 @@ def arguments(parser):
     parser.add_argument("--input", metavar="FILE", action="append", required=True, help="inputs; NAME=FILE where the network has several")
     parser.add_argument("--labels", metavar="FILE", help="class of each input: .npy, .npz:key, or an .npz with an array y")
     parser.add_argument("--limit", metavar="N", type=int, help="the first N inputs only")
+    parser.add_argument("--layers", action="store_true", help="signal to noise of every layer and, but on a golden model, its cycles")
     parser.add_argument("--no-overlap", action="store_true", help="write the next input only when the core has ended: cycles without the link's share of main memory")
     parser.add_argument("--out", metavar="DIR", help="folder for the outputs")
 
@@ -39,14 +40,30 @@ def run(args, console):
         target = open_target(name, progress=progress)
         with Session(plan, target, progress, overlap=not args.no_overlap) as session:
             outputs, report, info = session.outputs(**inputs), session.report, target.info
+            rows = _layers(session, session.check(**inputs), progress) if args.layers else None
     _save(args.out, outputs)
     found = classified(outputs, labels)
     from ..compiler.results.throughput import throughput
     rates = throughput(report, plan, info, info.kind == "board" or target_name.options.get("link") == "wire")
     _show(console, args, plan, info, report, rates, found)
+    if rows is not None:
+        from ..compiler.results.report import show_layers
+        show_layers(console, rows)
     console.result({"network": plan.network, "isa": plan.isa, "target": name, "board": info.board, "clock_hz": plan.clock(info.clock_hz), **report.as_dict(),
-                    "inputs_per_second": rates, **found})
+                    "inputs_per_second": rates, **found, **({} if rows is None else {"layers": rows})})
     return Exit.OK
+
+
+def _layers(session, inputs, progress):
+    from ..compiler.results.layers import MOST_INPUTS, layer_counters, layer_snr
+    from ..compiler.results.report import plan_rows
+    from ..compiler.verification import reference_tensors
+    plan = session.plan
+    if progress is not None:
+        progress("layers")
+    counters = None if session.target.info.kind == "model" else layer_counters(session, inputs)
+    some = {name: array[:MOST_INPUTS] for name, array in inputs.items()}
+    return plan_rows(plan, counters, layer_snr(plan, some, reference_tensors(plan, some)[0]))
 
 
 def _save(folder, outputs):

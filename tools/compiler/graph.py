@@ -306,17 +306,20 @@ class Graph:
         return self.tensors[tensor].shape
 
     def part(self, nodes):
-        """The graph of some of the nodes: its inputs and outputs are the tensors that cross its border, named by themselves."""
-        made, inside = {node.output for node in nodes}, {id(node) for node in nodes}
-        read = dict.fromkeys(name for node in nodes for name in node.inputs if name not in made and self.tensors[name].data is None)
-        left = self.kept() | {name for node in self.nodes if id(node) not in inside for name in node.inputs}
-        given = [node.output for node in nodes if node.output in left]
-        names = [*read, *made, *(name for node in nodes for name in node.inputs)]
+        """The graph of some of the nodes: what crosses its border are its inputs and outputs, by the network's own ports where they are the network's, else
+        named by themselves."""
+        inside, made, read = {id(node) for node in nodes}, {node.output for node in nodes}, {name for node in nodes for name in node.inputs}
+        outside = {name for node in self.nodes if id(node) not in inside for name in node.inputs}
+        tensors = {name: tensor for name, tensor in self.tensors.items() if name in made | read}
 
         def port(name):
-            return Port(name, name, tuple(range(len(self.shape(name)))), self.shape(name))
+            return Port(name, name, tuple(range(len(self.shape(name)))), tuple(self.shape(name)))
 
-        return Graph(self.name, [port(name) for name in read], [port(name) for name in given], list(nodes), {name: self.tensors[name] for name in names})
+        own = {port.tensor: port for port in self.inputs}
+        inputs = [own.get(name) or port(name) for name, tensor in tensors.items() if name in read - made and tensor.data is None]
+        outputs = [port for port in self.outputs if port.tensor in made]
+        outputs += [port(name) for name in tensors if name in made & outside - self.kept()]
+        return Graph(self.name, inputs, outputs, list(nodes), tensors)
 
     def macs(self, node):
         """Multiplications of a node on one input, zeros of the padding included."""

@@ -6,7 +6,7 @@ from ...gateware.cores import RoomError, open_room
 from ..errors import InputError
 from .backends import backend_class, backend_names
 from .backends.base import HOST, NO
-from .graph import Graph, Port, Reduce, Reshape, Softmax, Transpose
+from .graph import Graph, Reduce, Reshape, Softmax, Transpose
 
 __all__ = ["PartitionError", "Refusal", "Segment", "partition", "verdicts"]
 
@@ -93,7 +93,12 @@ def partition(graph, backend, *, host_steps=False, others=True):
         raise PartitionError(backend.isa, [
             Refusal(node.name, node.kind, node.origin, verdict.answer, verdict.reason,
                     tuple(isa for isa, other in neighbours.items() if other.verdict(graph, node).runs)) for node, verdict in refused])
-    return [Segment(on_host, _part(graph, nodes)) for on_host, nodes in _grouped(graph, places)]
+    groups = _grouped(graph, places)
+    if len(groups) > 1:
+        # A part that only moves elements is no work for a machine between two of the host's.
+        places |= {node.name: True for on_host, nodes in groups if not on_host and all(isinstance(node, _LAYOUT) for node in nodes) for node in nodes}
+        groups = _grouped(graph, places)
+    return [Segment(on_host, graph.part(nodes)) for on_host, nodes in groups]
 
 
 def _edge(graph, off):
@@ -148,20 +153,3 @@ def _grouped(graph, on_host):
             groups.append((turn, group))
         waiting, turn = left, not turn
     return groups
-
-
-def _part(graph, nodes):
-    """The graph of ``nodes`` alone."""
-    made, read = {node.output for node in nodes}, {name for node in nodes for name in node.inputs}
-    mine = {node.name for node in nodes}
-    wanted = {port.tensor for port in graph.outputs} | {name for node in graph.nodes if node.name not in mine for name in node.inputs}
-    own = {port.tensor: port for port in graph.inputs}
-    inputs = [own.get(name) or _port(graph, name) for name in graph.tensors if name in read - made and graph.tensors[name].data is None]
-    outputs = [port for port in graph.outputs if port.tensor in made]
-    outputs += [_port(graph, name) for name in graph.tensors if name in made & wanted - {port.tensor for port in outputs}]
-    return Graph(graph.name, inputs, outputs, list(nodes), {name: tensor for name, tensor in graph.tensors.items() if name in made | read})
-
-
-def _port(graph, name):
-    shape = graph.shape(name)
-    return Port(name, name, tuple(range(len(shape))), tuple(shape))

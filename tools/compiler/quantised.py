@@ -59,6 +59,7 @@ class Arithmetic:
     power_of_two : weights are constants of the machine; the quantiser chooses no shift (averages): the result has its source's scale
     bias_in_result : the bias' unit is the partial sums' (``2^-partial_shifted`` of the result's), whatever the shift; ``bias_shifts`` says nothing
     wraps : a result that its width does not hold wraps instead of saturating: ranges get room and are never cut
+    clips : the bounds of a clip are kept whatever the scale, not by the end of the numbers
     floors : every product is rounded toward minus infinity, by itself, before it is added up
     source_step, result_step : steps that a table of the machine asks of what it reads and gives (sigmoid, tanh), ``None``: any
     """
@@ -77,6 +78,7 @@ class Arithmetic:
     power_of_two: bool = False
     bias_in_result: bool = False
     wraps: bool = False
+    clips: bool = False
     floors: bool = False
     source_step: float | None = None
     result_step: float | None = None

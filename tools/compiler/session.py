@@ -93,9 +93,7 @@ class Session:
         if target.info.kind == "model":
             target.configure(like=_info(plan, target))
         plan.check_target(target.info, target.name)
-        #: :class:`SessionReport` of all that has run.
-        self.report = SessionReport()
-        self._memory = Transfer(target, self.report, progress)
+        self._memory = Transfer(target, SessionReport(), progress)
         self._overlap = overlap and plan.memory_overlapped is not None and plan.memory_overlapped <= target.info.memory_size
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
@@ -103,6 +101,15 @@ class Session:
         if _side_by_side([step.lowered for step in plan.machine_steps]):
             for step in plan.machine_steps:
                 self._load(step)
+
+    @property
+    def report(self):
+        """:class:`SessionReport` of all that has run; another one may be put in its place for a while."""
+        return self._memory.report
+
+    @report.setter
+    def report(self, report):
+        self._memory.report = report
 
     def _load(self, step):
         began = time.monotonic()
@@ -161,14 +168,15 @@ class Session:
         values = dict(inputs)
         for step in self.plan.steps:
             if isinstance(step, MachineStep):
-                self._machine(step, values, keep)
+                self.machine(step, values, keep)
             else:
                 began = time.monotonic()
                 values.update(run_graph(step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}))
                 self.report.host_seconds += time.monotonic() - began
         return values
 
-    def _machine(self, step, values, keep):
+    def machine(self, step, values, keep=None):
+        """Run a step on the machine; ``values`` get its outputs, the rest as :meth:`run`."""
         if step not in self._resident:
             self._resident.clear()
             self._load(step)

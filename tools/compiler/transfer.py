@@ -21,7 +21,7 @@ class Transfer:
     progress : callable(what, done, total) or None
     """
     def __init__(self, target, report, progress):
-        self._target, self._report, self._progress = target, report, progress
+        self._target, self.report, self._progress = target, report, progress
         self._known = {}
 
     def hold(self, address, data, what):
@@ -31,7 +31,7 @@ class Transfer:
         data = data.tobytes()
         report = None if self._progress is None else lambda done, total: self._progress(f"write {what}", done, total)
         self._target.write(address, data, report)
-        self._report.constant_bytes += len(data)
+        self.report.constant_bytes += len(data)
         if self._target.info.kind == "model":
             return
         found = self._target.checksum(address, len(data))
@@ -59,14 +59,14 @@ class Transfer:
                     at += piece.run * count
                 written.append((layout.address + piece.offset, rows, piece.stride))
             self._target.write_pieces(written)
-            self._report.input_bytes += data.size
+            self.report.input_bytes += data.size
             return
         memory = np.zeros(end - first, np.uint8)
         if layout.in_program:
             memory[:] = np.frombuffer(lowered.program, np.uint8)[first - lowered.program_at:end - lowered.program_at]
         layout.write(memory, values, first)
         self._target.write(first, memory.tobytes())
-        self._report.input_bytes += memory.size
+        self.report.input_bytes += memory.size
 
     def _pieces(self, layout):
         """Pieces of a layout, where they take fewer bytes on the line than its whole span."""
@@ -81,10 +81,10 @@ class Transfer:
         if pieces:
             read = self._target.read_pieces([(layout.address + piece.offset, piece.run, piece.stride, piece.count) for piece in pieces])
             data = np.concatenate([rows[begin:begin + count].ravel() for rows, piece in zip(read, pieces, strict=True) for begin, count in piece.filled])
-            self._report.output_bytes += data.size
+            self.report.output_bytes += data.size
             return data.view(np.dtype(layout.dtype).newbyteorder("<")).reshape(layout.shape).astype(layout.dtype)
         data = self._target.read(layout.first, layout.end - layout.first)
-        self._report.output_bytes += len(data)
+        self.report.output_bytes += len(data)
         return layout.read(np.frombuffer(data, np.uint8), layout.first)
 
 

@@ -1,81 +1,84 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Models as exporters write them, where these are installed."""
+"""Models as exporters write them, where these are installed: imported, and on every core as good as the frameworks they come from."""
+from functools import lru_cache
+
 import numpy as np
 import pytest
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-import onnx  # noqa: E402
 
+from quintet.tools.compiler.backends import backend_names  # noqa: E402
+from quintet.tools.compiler.partition import PartitionError  # noqa: E402
 from quintet.tools.compiler.passes import simplify  # noqa: E402
+from quintet.tools.compiler.planning import Options, compile_graph  # noqa: E402
+from quintet.tools.compiler.ports import from_graph  # noqa: E402
+from quintet.tools.compiler.results.accuracy import signal_to_noise  # noqa: E402
+from quintet.tools.compiler.values import check_inputs  # noqa: E402
+from quintet.tools.compiler.target_build import target_build  # noqa: E402
+from quintet.tools.compiler.verification import reference_tensors, verify_plan  # noqa: E402
+from quintet.tools.targets import open_target  # noqa: E402
+from tests.tools.compiler.exported import NETWORKS, export  # noqa: E402
 from tests.tools.compiler.onnx_models import check  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("ignore")
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", ["perceptron", "logistic"])
-def test_scikit_learns_classifiers(tmp_path, name, classes):
-    pytest.importorskip("skl2onnx")
-    from skl2onnx import to_onnx
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    random = np.random.default_rng(0)
-    x, y = random.normal(size=(60, 5)).astype(np.float32), random.integers(0, classes, 60)
-    last = MLPClassifier((8,), max_iter=30, random_state=0) if name == "perceptron" else LogisticRegression()
-    trained = make_pipeline(StandardScaler(), last).fit(x, y)
-    model = to_onnx(trained, x[:1], options={"zipmap": False}, target_opset={"": 17, "ai.onnx.ml": 3})
-    check(model, tmp_path)
-
-
-def test_scikit_learns_regressors(tmp_path):
-    pytest.importorskip("skl2onnx")
-    from skl2onnx import to_onnx
-    from sklearn.linear_model import LinearRegression
-    from sklearn.neural_network import MLPRegressor
-    random = np.random.default_rng(0)
-    x, y = random.normal(size=(60, 5)).astype(np.float32), random.normal(size=(60, 2))
-    for model in (LinearRegression(), MLPRegressor((8,), max_iter=30, random_state=0)):
-        check(to_onnx(model.fit(x, y), x[:1], target_opset={"": 17, "ai.onnx.ml": 3}), tmp_path)
+#: What is left of some networks after the passes, whatever the exporter spelled: kinds of nodes.
+KINDS = {
+    "PyTorch: convolutions": ["conv", "depthwise", "activation", "maxpool", "dense", "softmax"],
+    "PyTorch: residual": ["conv", "conv", "conv", "binary", "conv", "conv", "conv", "binary", "averagepool", "dense", "softmax"],
+    "PyTorch: depthwise": ["conv", "conv", "depthwise", "conv", "averagepool", "dense"],
+    "PyTorch: sequence": ["reshape", "conv", "maxpool", "conv", "averagepool", "dense"],
+    "PyTorch: lstm": ["lstm", "dense"],
+    "PyTorch: gru": ["gru", "dense"],
+    "Keras: convolutions": ["conv", "depthwise", "averagepool", "dense", "softmax"],
+    "Keras: residual": ["conv", "depthwise", "conv", "binary", "maxpool", "averagepool", "dense", "softmax"],
+    "Keras: padded": ["conv", "depthwise", "dense"],
+    "Keras: lstm": ["lstm", "dense", "activation"],
+    "scikit-learn: perceptron 3": ["dense", "dense", "softmax", "reduce"],
+}
+#: Networks that a core refuses: IMAGine multiplies whole matrices.
+REFUSED = {("imagine", name) for name in NETWORKS if name.split(": ")[1] in ("convolutions", "depthwise", "padded") or name == "Keras: residual"}
+#: Least signal to noise against the framework's own results, dB.
+LEAST = {"cherry": 42, "imagine": 45, "opentpu": 28, "opu": 28, "pim": 38}
 
 
-@pytest.mark.parametrize("dynamo", [False, True])
-@pytest.mark.parametrize("name", ["convolutions", "recurrent"])
-def test_pytorchs_networks(tmp_path, name, dynamo):
-    torch = pytest.importorskip("torch")
-    if dynamo:
-        pytest.importorskip("onnxscript")
-    from torch import nn
-
-    class Recurrent(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.lstm, self.out = nn.LSTM(5, 6, batch_first=True, bidirectional=True), nn.Linear(12, 3)
-
-        def forward(self, x):
-            return self.out(self.lstm(x)[0][:, -1])
-
-    torch.manual_seed(0)
-    if name == "convolutions":
-        network, x = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU6(), nn.Conv2d(8, 8, 3, stride=2, groups=8), nn.Hardswish(),
-                                   nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(), nn.Linear(8 * 3 * 3, 5), nn.LogSoftmax(1)), torch.zeros(1, 3, 15, 15)
-    else:
-        network, x = Recurrent(), torch.zeros(1, 7, 5)
-    path = tmp_path / "torch.onnx"
-    torch.onnx.export(network.eval(), (x,), str(path), dynamo=dynamo)
-    graph = simplify(check(onnx.load(path), tmp_path))
-    expected = {"convolutions": ["conv", "depthwise", "activation", "maxpool", "dense", "softmax"]}
-    if name in expected:
-        assert [node.kind for node in graph.nodes] == expected[name]
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """name -> (Exported, graph as imported), each made once."""
+    @lru_cache(None)
+    def made(name):
+        folder = tmp_path_factory.mktemp("exported")
+        found = export(name, folder)
+        return found, check(found.model, folder)
+    return made
 
 
-def test_kerass_networks(tmp_path):
-    tensorflow = pytest.importorskip("tensorflow")
-    tf2onnx = pytest.importorskip("tf2onnx")
-    layers = tensorflow.keras.layers
-    network = tensorflow.keras.Sequential([
-        layers.Input((16, 16, 3)), layers.Conv2D(8, 3, strides=2, padding="same", use_bias=False), layers.BatchNormalization(), layers.ReLU(6.0),
-        layers.DepthwiseConv2D(3, padding="same"), layers.AveragePooling2D(), layers.Flatten(), layers.Dense(4, activation="softmax")])
-    model, _ = tf2onnx.convert.from_keras(network, opset=13)
-    graph = simplify(check(model, tmp_path))
-    assert [node.kind for node in graph.nodes] == ["conv", "depthwise", "averagepool", "dense", "softmax"]
+@pytest.mark.parametrize("name", NETWORKS)
+def test_import(exported, name):
+    _, graph = exported(name)
+    expected = KINDS.get(name.replace(" dynamo", ""))
+    if expected:
+        assert [node.kind for node in simplify(graph).nodes] == expected
+
+
+@pytest.mark.parametrize("isa", backend_names())
+@pytest.mark.parametrize("name", NETWORKS)
+def test_core_gives_what_the_framework_does(exported, name, isa):
+    made, graph = exported(name)
+    build, port = target_build(f"ulx3s-85f/{isa}"), graph.inputs[0]
+    try:
+        plan = compile_graph(graph, build, {port.name: made.inputs}, Options(host_steps=True))
+    except PartitionError as error:
+        assert (isa, name) in REFUSED and all("groups" in refusal.reason for refusal in error.refusals), error
+        return
+    assert (isa, name) not in REFUSED and plan.machine_steps
+    inputs = check_inputs(plan.network, plan.inputs, {port.name: made.inputs})
+    one = {tensor: array[:1] for tensor, array in inputs.items()}
+    found = verify_plan(plan, one, "model", lambda: open_target(f"model:{isa}"), "reference", None)
+    assert found.equal, found.difference
+    values = reference_tensors(plan, inputs)[1]
+    # A classifier of scikit-learn gives the class as well.
+    results = [from_graph(port, values[port.tensor]).reshape(made.expected.shape) for port in plan.outputs
+               if np.prod(port.shape) == made.expected[0].size]
+    assert signal_to_noise(made.expected, results[-1]) > LEAST[isa]

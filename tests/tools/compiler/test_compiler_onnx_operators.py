@@ -378,3 +378,10 @@ def test_what_is_not_taken_says_what_is(tmp_path, nodes, shape, constants, reaso
     outputs = {name: None for name in nodes[-1].output if name}
     with pytest.raises(OnnxError, match=reason):
         import_model(make_model(nodes, {"x": shape}, outputs, constants, opset=19), tmp_path)
+
+
+@pytest.mark.parametrize("fmod", [0, 1])
+def test_remainders_of_constants(tmp_path, fmod):
+    values, by = np.array([-7, 7, -7, 7]), np.array([4, -4, -4, 4])
+    nodes = [node("Mod", ["values", "by"], ["m"], fmod=fmod), node("Cast", ["m"], ["f"], to=1), node("Mul", ["x", "f"], ["y"])]
+    check(make_model(nodes, {"x": (1, 4)}, {"y": (1, 4)}, {"values": values, "by": by}), tmp_path)

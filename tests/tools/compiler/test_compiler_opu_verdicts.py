@@ -105,7 +105,7 @@ REFUSED = [
     (SEQUENCE, HOST, "gates of a GRU, this machine multiplies by constants alone and has no sigmoid", lambda b: b.gru(3)),
     (SEQUENCE, HOST, "layer normalisation, this machine has no division and no root",
      lambda b: b.add(g.LayerNorm, scale=np.ones(6), shift=np.ones(6))),
-    ((2, 2, 2, 2), NO, "input_0 has 4 axes, at most 3 (rows, columns, channels); activation_0:0 has 4 axes, at most 3 (rows, columns, channels)",
+    ((2, 2, 2, 2), HOST, "input_0 has 4 axes, at most 3 (rows, columns, channels); activation_0:0 has 4 axes, at most 3 (rows, columns, channels)",
      lambda b: b.act("relu")),
     ((1024, 1, 1), NO, "input_0 has 1024 positions a side, at most 1023; activation_0:0 has 1024 positions a side, at most 1023",
      lambda b: b.act("relu")),

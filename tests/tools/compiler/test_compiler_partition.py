@@ -94,6 +94,21 @@ def test_every_refused_node_is_listed_with_who_would_run_it(monkeypatch):
     assert [refusal.name for refusal in caught.value.refusals] == ["pad_2"]
 
 
+def test_moves_between_nodes_of_the_host_are_the_hosts():
+    b = Builder("n", (4, 4, 2))
+    b.conv(2, (1, 1))
+    b.act("tanh")
+    b.add(g.Reshape, shape=(8, 4))
+    b.act("tanh")
+    machine = Machine({"conv": YES, "reshape": YES, "activation": Verdict(HOST, "no table")})
+    assert [(s.on_host, len(s.graph.nodes)) for s in partition(b.finish(), machine, host_steps=True)] == [(False, 1), (True, 3)]
+    b.graph.outputs.clear()
+    b.add(g.Reshape, shape=(32,))
+    b.add(g.Dense, weights=np.ones((3, 32)))
+    machine.answers["dense"] = YES
+    assert [(s.on_host, len(s.graph.nodes)) for s in partition(b.finish(), machine, host_steps=True)] == [(False, 1), (True, 3), (False, 2)]
+
+
 def test_the_others_are_asked_with_their_default_builds():
     from quintet.tools.compiler.backends import backend_names
     found = partition_module._neighbours("machine")
@@ -120,3 +135,16 @@ def test_segments_together_are_the_network(graph, seed):
     known = run_segments(segments, values)
     for name, value in run_graph(graph, values).items():
         np.testing.assert_array_equal(known[name], value)
+
+
+def test_a_part_has_the_networks_ports_at_the_networks_border():
+    b = Builder("n", (4, 4, 2))
+    first = b.conv(2, (1, 1))
+    b.conv(2, (1, 1))
+    b.add(g.Binary, first, b.here, function="add")
+    graph = b.finish(first, b.here)
+    graph.inputs[0] = g.Port("pixels", graph.inputs[0].tensor, (1, 2, 0), (2, 4, 4), scale=0.5)
+    parts = [graph.part([node]) for node in graph.nodes]
+    assert [[port.name for port in part.inputs] for part in parts] == [["pixels"], [first], [first, graph.nodes[1].output]]
+    assert parts[0].inputs == graph.inputs and [port for part in parts for port in part.outputs if port in graph.outputs] == graph.outputs
+    assert [len(part.outputs) for part in parts] == [1, 1, 1] and all(set(part.tensors) == {*part.nodes[0].inputs, part.nodes[0].output} for part in parts)

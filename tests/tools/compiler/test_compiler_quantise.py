@@ -7,7 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quintet.gateware.cores import open_room
 from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.evaluate import run_graph, run_node
 from quintet.tools.compiler.quantise import quantise
 from quintet.tools.compiler.quantise.channels import channel_classes
@@ -220,3 +222,18 @@ def test_neighbourhoods_times_rows_are_the_layer(graph):
     sums = np.einsum("gpk,gok->pgo", neighbourhoods(node, values, np.random.default_rng(0)), rows_of(node))
     plain = replace(node, shift=np.zeros(len(node.shift))) if isinstance(node, g.Affine) else replace(node, bias=None)
     np.testing.assert_allclose(sums.reshape(-1), run_node(plain, values).reshape(-1), atol=1e-9)
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_a_clip_cuts_nothing_else_that_shares_its_scale(others):
+    """A machine that clips by itself: a tensor joined to a clipped one, and the source that is clipped, keep what lies above the bound."""
+    b = Builder("joined", (6, 6, 3), 4)
+    source = b.conv(4, (3, 3))
+    clipped = b.act("clip", source, low=0.0, high=0.5)
+    if others:
+        b.add(g.Concat, clipped, source, axis=2)
+    pim = backend_class("pim")(params=open_room("pim").params.SPACE.resolve(), memory_size=1 << 20)
+    quantised, snr = measured(b.finish(), pim)
+    assert snr > 35
+    top = quantised.scales[source].value(quantised.scales[source].high)
+    assert top > 2 and len({quantised.scales[name].step for name in (source, clipped)}) == 1

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from quintet.gateware.cores import open_room
+from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.partition import PartitionError
@@ -41,6 +42,7 @@ def check(graph, isa, seen):
         seen["too large"] = seen.get("too large", 0) + 1
         return
     if not plan.machine_steps:
+        seen["host alone"] = seen.get("host alone", 0) + 1
         return
     found = verify_plan(plan, random_inputs(plan), "model", lambda: open_target(f"model:{isa}"), "reference", None)
     assert found.equal, found.difference
@@ -78,4 +80,26 @@ def test_first_state_of_a_recurrent_layer_is_every_inputs():
     made.gru(2, linear_before_reset=True)
     seen = {}
     check(made.finish(), "cherry", seen)
+    assert seen == {"equal": 1}
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_average_as_large_as_the_map_but_with_padding(isa):
+    made = Builder("average", (2, 1, 3), 1)
+    made.add(g.AveragePool, window=(2, 1), stride=(1, 1), padding=(0, 0, 1, 0))
+    made.conv(2, (1, 1))
+    seen = {}
+    check(made.finish(), isa, seen)
+    assert seen == {"equal": 1}
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_constants_are_joined_to_what_flows(isa):
+    """The class token of a transformer."""
+    made = Builder("token", (4, 8), 1)
+    made.dense(8, steps=True)
+    made.add(g.Concat, made.constant(np.ones((1, 8))), made.here, axis=0)
+    made.dense(3)
+    seen = {}
+    check(made.finish(), isa, seen)
     assert seen == {"equal": 1}

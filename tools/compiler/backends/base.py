@@ -53,6 +53,8 @@ class LayerSpan:
     macs : multiplications on real channels, for one input
     cycles : estimate, for all inputs of a run
     bytes : of main memory that it moves, for all inputs of a run
+    cut : what ends the program behind this layer: pairs (offset in the program, bytes as hexadecimal digits) to be put in place of what is there; ``None``
+        where what follows is already begun, and behind the last
     """
     name: str
     nodes: tuple
@@ -61,6 +63,7 @@ class LayerSpan:
     macs: int
     cycles: int
     bytes: int
+    cut: tuple | None = None
 
 
 @dataclass(eq=False, kw_only=True)

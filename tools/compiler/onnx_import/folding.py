@@ -133,6 +133,7 @@ FOLDED = {
     "Add": _elementwise(np.add), "Sub": _elementwise(np.subtract), "Mul": _elementwise(np.multiply), "Div": _elementwise(_divide),
     "Pow": _elementwise(np.power), "Neg": _elementwise(np.negative), "Sqrt": _elementwise(np.sqrt), "Exp": _elementwise(np.exp),
     "Reciprocal": _elementwise(np.reciprocal), "Abs": _elementwise(np.abs), "Floor": _elementwise(np.floor), "Ceil": _elementwise(np.ceil),
+    "Mod": lambda step: _elementwise(np.fmod if step.attribute("fmod", 0) else np.mod)(step),
     "Equal": _elementwise(np.equal), "Where": _elementwise(lambda condition, yes, no: np.where(condition.astype(bool), yes, no)),
 }
 #: What moves elements and leaves their values, so that a grid stays.

@@ -161,7 +161,7 @@ def _plan(summary, files, folder):
 def _of_lowered(entry, number, files, folder):
     constants = load_archive(folder / f"constants_{number}.npz") if f"constants_{number}.npz" in files else {}
     placed = {key: {name: Placed(tensor, layout_of(layout)) for name, tensor, layout in entry[key]} for key in ("inputs", "outputs", "tensors")}
-    layers = [LayerSpan(**{**span, "nodes": tuple(span["nodes"])}) for span in entry["layers"]]
+    layers = [LayerSpan(**{**span, "nodes": tuple(span["nodes"]), "cut": span["cut"] and tuple(map(tuple, span["cut"]))}) for span in entry["layers"]]
     return Lowered(program=files[f"program_{number}.bin"], text=files.get(f"program_{number}.s", b"").decode(), program_at=entry["program_at"],
                    registers=entry["registers"], constants=[(at, constants[f"c{n}"], what) for n, (at, what) in enumerate(entry["constants"])],
                    zeros=[tuple(pair) for pair in entry["zeros"]], images=entry["images"], memory=entry["memory"], params=entry["params"],

@@ -27,6 +27,11 @@ def _table_steps(graph, arithmetic, members):
     return found
 
 
+def _bounded(activation):
+    """Whether it is a clip with an upper bound."""
+    return activation is not None and activation.function == "clip" and activation.high > 0
+
+
 class Scales:
     """Scales of a network as they come to be chosen.
 
@@ -108,12 +113,17 @@ class Scales:
         tensors = self.groups.members[group]
         wish = Wish(self.bits[group], [self._sample(name) for name in tensors])
         wish.percentile = self.percentile
+        bounds, clips = [], True
         for node in self.graph.nodes:
             if node.output in tensors:
                 wish.wraps |= self.arithmetic[node.name].wraps
                 activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
-                if activation is not None and activation.function == "clip" and activation.high > 0:
-                    wish.most = min(wish.most, activation.high)
+                if _bounded(activation):
+                    bounds.append(activation.high)
+                    clips &= self.arithmetic[node.name].clips
+        # Where the machine clips by itself, the others of the group keep what lies above.
+        if bounds and not clips:
+            wish.most = min(bounds)
         return wish
 
     def choose(self, tensor, layer=None, sums=()):

@@ -15,6 +15,7 @@ from ..session import Session
 from ..target_build import target_build
 from ..verification import reference_tensors, verify_plan
 from .accuracy import agreement, signal_to_noise
+from .layers import layer_counters, layer_snr
 from .report import plan_rows
 
 __all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_rows"]
@@ -65,7 +66,8 @@ class NetworkComparison:
         return {**asdict(self), "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells]}
 
 
-def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, *, host_steps=False, estimate=False, verify=False, progress=None):
+def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, *, host_steps=False, estimate=False, verify=False, layers=True,
+                    progress=None):
     """The :class:`NetworkComparison` of a graph on a board.
 
     Parameters
@@ -73,6 +75,7 @@ def compare_network(graph, board, isas=None, calibration=None, inputs=None, labe
     isas : names, each with ``?preset=`` or not; ``None``: all
     calibration, inputs : dict, name of an input -> array as the user has it; ``None``: random, and those of calibration
     labels : classes of ``inputs``
+    layers : bool, cycles of each layer are measured as well
     """
     notes = []
     if calibration is None:
@@ -85,7 +88,7 @@ def compare_network(graph, board, isas=None, calibration=None, inputs=None, labe
     for isa in isas or backend_names():
         name = isa.partition("?")[0]
         try:
-            cells.append(_cell(graph, f"sim:{board}/{isa}", calibration, inputs, labels, exact, host_steps, estimate, verify, progress))
+            cells.append(_cell(graph, f"sim:{board}/{isa}", calibration, inputs, labels, exact, host_steps, estimate, verify, layers, progress))
         except (QuintetError, LoweringError, ValueError) as error:
             if name not in backend_names():
                 raise
@@ -98,7 +101,7 @@ def _correct(values, labels):
     return int((scores.reshape(len(scores), -1).argmax(1) == labels).sum())
 
 
-def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimate, verify, progress):
+def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimate, verify, layers, progress):
     build = target_build(target)
     began = time.monotonic()
     plan = compile_graph(graph, build, calibration, Options(host_steps=host_steps), progress)
@@ -109,7 +112,9 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
     if progress is not None:
         progress(f"{build.isa}: reference")
     given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}
-    values = reference_tensors(plan, given)[1]
+    numbers, values = reference_tensors(plan, given)
+    snr = layer_snr(plan, given, numbers)
+    cell.layers = plan_rows(plan, snr=snr)
     found = {port.name: from_graph(port, values[port.tensor]) for port in plan.outputs}
     cell.snr = signal_to_noise(np.concatenate([exact[name].ravel() for name in exact]), np.concatenate([found[name].ravel() for name in exact]))
     if len(exact) == 1 and next(iter(exact.values()))[0].size > 1:
@@ -127,6 +132,8 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
                 before = dict(session.report.counters)
                 session.run({name: array[:max(step.lowered.images for step in plan.machine_steps)] for name, array in given.items()})
             counters = {name: value - before.get(name, 0) for name, value in session.report.counters.items()}
+            if layers:
+                cell.layers = plan_rows(plan, layer_counters(session, given), snr)
         cell.counters, cell.measured = counters, True
         cell.cycles = round(counters["cycles"] / max(step.lowered.images for step in plan.machine_steps))
     return cell

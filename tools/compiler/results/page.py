@@ -54,15 +54,24 @@ def _bars(rows, most):
 
 
 def _layers(cell):
-    most = max((row["cycles"] for row in cell.layers), default=0) or 1
+    most = max((max(row["cycles"], row.get("measured") or 0) for row in cell.layers), default=0) or 1
+    measured = any("measured" in row for row in cell.layers)
     rows = "".join(
         f'<tr><td class="text">{escape(row["layer"])}</td><td class="text">{escape(row["kind"])}</td><td>{row["macs"]:,}</td><td>{row["cycles"]:,}</td>'
-        f'<td>{row["macs"] / row["cycles"] if row["cycles"] else 0:.1f}</td><td>{row["bytes"]:,}</td>'
-        f'<td style="width:25%"><div class="bar" style="width:{100 * row["cycles"] / most:.1f}%"></div></td></tr>' for row in cell.layers)
+        + (f'<td>{_number(row.get("measured"), ",")}</td>' if measured else "") +
+        f'<td>{row["macs"] / row["cycles"] if row["cycles"] else 0:.1f}</td><td>{row["bytes"]:,}</td><td>{_number(row.get("snr"), ".1f")}</td>'
+        f'<td style="width:25%"><div class="bar" style="width:{100 * (row["cycles"] if not measured else row.get("measured") or 0) / most:.1f}%"></div></td></tr>'
+        for row in cell.layers)
     counters = ", ".join(f"{name} {value:,}" for name, value in cell.counters.items())
+    caption = "; an empty measurement is within the next one" if measured else ""
     stall = f'<p class="soft">Counters of one run: {escape(counters)}</p>' if counters else ""
-    return (f'{stall}<div class="scroll"><table><caption>Layers; cycles are estimates</caption><thead><tr><th>layer</th><th>what</th><th>MACs</th><th>cycles</th>'
-            f"<th>MACs a cycle</th><th>bytes moved</th><th></th></tr></thead><tbody>{rows}</tbody></table></div>")
+    return (f'{stall}<div class="scroll"><table><caption>Layers; SNR is against the network in floating point, in dB{caption}</caption><thead><tr><th>layer</th>'
+            f"<th>what</th><th>MACs</th><th>cycles, estimated</th>{'<th>measured</th>' if measured else ''}<th>MACs a cycle</th><th>bytes moved</th><th>SNR</th><th></th>"
+            f"</tr></thead><tbody>{rows}</tbody></table></div>")
+
+
+def _number(value, form):
+    return "" if value is None else format(value, form)
 
 
 def write_page(path, found):

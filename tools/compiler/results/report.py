@@ -2,21 +2,32 @@
 """What a plan is, for people and as an object: layers, cycles, memory, what runs where."""
 from ..plan import MachineStep
 
-__all__ = ["plan_object", "plan_rows", "show_plan"]
+__all__ = ["plan_object", "plan_rows", "show_layers", "show_plan"]
+
+#: What rows may have besides, and its column.
+_MORE = {"measured": ">measured", "snr": ">SNR dB"}
 
 
-def plan_rows(plan):
-    """Rows of every layer: name, what, where, multiplications, cycles, bytes, of one input; cycles are estimates."""
+def plan_rows(plan, counters=None, snr=None):
+    """Rows of every layer: name, what, where, multiplications, cycles, bytes, of one input; cycles are estimates.
+
+    ``counters``, ``snr``: of :mod:`.layers`; with them rows have ``counters`` and ``measured`` (cycles; ``None`` where they are with a later layer), ``snr`` (dB).
+    """
     rows = []
-    for step in plan.steps:
+    for number, step in enumerate(plan.steps):
         if not isinstance(step, MachineStep):
             rows += [{"layer": node.name, "kind": node.kind, "where": "host", "macs": 0, "cycles": 0, "bytes": 0} for node in step.graph.nodes]
             continue
         kinds = {node.name: node.kind for node in step.part.graph.nodes}
-        for span in step.lowered.layers:
+        for place, span in enumerate(step.lowered.layers):
             kind = "+".join(kinds.get(name, "?") for name in span.nodes) or kinds.get(span.name, "?")
             rows.append({"layer": span.name, "kind": kind, "where": plan.isa, "macs": span.macs, "cycles": round(span.cycles / step.lowered.images),
                          "bytes": round(span.bytes / step.lowered.images)})
+            if counters is not None:
+                here = counters.get((number, place))
+                rows[-1] |= {"measured": None if here is None else round(here["cycles"]), "counters": here}
+            if snr is not None:
+                rows[-1]["snr"] = snr.get((number, place))
     return rows
 
 
@@ -32,11 +43,17 @@ def show_plan(console, plan, clock_hz=None):
     rows = plan_rows(plan)
     for note in plan.notes:
         console.note(f"quintet: {note}")
-    console.table(("layer", "what", "on", ">MACs", ">cycles", ">bytes"), [_row(row) for row in _gathered(rows)])
+    show_layers(console, rows)
     where = f"{plan.board}, {plan.preset}" if plan.board else plan.preset or "sizes of its own"
     time = f", {plan.cycles / clock_hz * 1e3:.3f} ms at {clock_hz / 1e6:g} MHz" if clock_hz else ""
     console.out(f"{plan.network} for {plan.isa} ({where}): {sum(row['macs'] for row in rows):,} multiplications and some {plan.cycles:,.0f} cycles an input{time}")
     console.out(f"main memory: {plan.memory:,} of {plan.memory_size:,} bytes, programs {sum(len(s.lowered.program) for s in plan.machine_steps):,}")
+
+
+def show_layers(console, rows):
+    """Rows of :func:`plan_rows` as a table."""
+    more = [key for key in _MORE if any(key in row for row in rows)]
+    console.table(("layer", "what", "on", ">MACs", ">cycles", *(_MORE[key] for key in more), ">bytes"), [_row(row, more) for row in _gathered(rows)])
 
 
 def _gathered(rows):
@@ -50,11 +67,16 @@ def _gathered(rows):
     return found
 
 
-def _row(row):
+def _row(row, more):
     if row["where"] == "host":
-        more = row.get("count", 1) - 1
-        return _short(row["layer"]), row["kind"] + (f" and {more} more" if more else ""), "host", "", "", ""
-    return _short(row["layer"]), row["kind"], row["where"], f"{row['macs']:,}", f"{row['cycles']:,}", f"{row['bytes']:,}"
+        others = row.get("count", 1) - 1
+        return _short(row["layer"]), row["kind"] + (f" and {others} more" if others else ""), "host", *[""] * (3 + len(more))
+    shown = [_shown(key, row.get(key)) for key in more]
+    return _short(row["layer"]), row["kind"], row["where"], f"{row['macs']:,}", f"{row['cycles']:,}", *shown, f"{row['bytes']:,}"
+
+
+def _shown(key, value):
+    return "" if value is None else f"{value:,}" if key == "measured" else f"{value:.1f}"
 
 
 def _short(name, most=28):

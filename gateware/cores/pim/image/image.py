@@ -80,14 +80,14 @@ def weights_from(data, rows, cols, xb_rows, xb_cols):
 
 
 class Writer:
-    """Lays out an image. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without."""
+    """Lays out an image. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without; ``core_table``: offset of the cores' entries."""
     def __init__(self, image):
         self._image, self._pieces, self._offsets, self._size = image, [], [], 0
         self._place(bytes(HEADER))
         tables = len(self._pieces)
         for piece in (bytes(CORE_ENTRY * len(image.cores)), *(bytes(GROUP_ENTRY * len(c.groups)) for c in image.cores)):
             self._place(piece)
-        core_table = self._offsets[tables]
+        self.core_table = core_table = self._offsets[tables]
         group_tables = self._offsets[tables + 1:]
         self.code_offsets = [self._place(core.code) for core in image.cores]
         rows = [[self._group(group) for group in core.groups] for core in image.cores]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Works to a program list: packed into steps, placed in the scratchpad, assembled."""
+from struct import pack, unpack_from
+
 from .....gateware.cores.cherry.image import row_words
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
@@ -19,6 +21,8 @@ __all__ = ["Lowering"]
 
 #: What a program takes besides its bodies.
 _AROUND = 30
+#: Offset of the number of steps, the upper half of a word, in a program list.
+_COUNT = 4
 
 
 class Lowering:
@@ -45,6 +49,7 @@ class Lowering:
         for step in steps.steps:
             step.bodies = [(node, next(again)) for node, _ in step.bodies]
         self._programs, self._entries, timeline, last = {}, [], Timeline(), None
+        self._steps_of = {}
         for number, step in enumerate(steps.steps):
             source = ProgramSource([body for _, body in step.bodies], **self.program)
             name = self._programs.setdefault("\n".join(source.text("")[1:]), f"p{len(self._programs)}")
@@ -54,6 +59,8 @@ class Lowering:
                                  sum(map(transfer_cycles, step.outgoing)), prefetched, deferred)
             last = name
             self._attribute(step, here, [*coming, *step.outgoing])
+            for node in {*(node for node, _ in step.bodies), *(work.nodes[-1] for work in step.works)}:
+                self._steps_of[node] = self._steps_of.get(node, (number,))[0], number
             self._entries.append(f".step {name}" + " prefetch" * prefetched + " defer" * deferred)
             self._entries += [t.line() for t in (*coming, *step.outgoing)]
         return self
@@ -127,6 +134,17 @@ class Lowering:
             self._spent[node] = self._spent.get(node, 0) + cycles * share / sum(shares)
         self._moved[nodes[-1]] = self._moved.get(nodes[-1], 0) + sum(4 * t.rows * row_words(t.fmt, t.cols) for t in transfers if t.op != "fill")
 
+    def _cuts(self, data, nodes):
+        """Node -> what ends the program behind it (:class:`~..base.LayerSpan`): the list says how many steps it has. Where a step has bodies of several
+        nodes, or their bands take turns, the last of these alone."""
+        word, = unpack_from("<I", data, _COUNT)
+        found = {}
+        for index, node in enumerate(nodes):
+            last = max(self._steps_of[before][1] for before in nodes[:index + 1])
+            if all(self._steps_of[behind][0] > last for behind in nodes[index + 1:]):
+                found[node] = ((_COUNT, pack("<I", word & 0xFFFF | last + 1 << 16).hex()),)
+        return {**found, nodes[-1]: None}
+
     def _result(self, source, data):
         arrays = {name: Placed(name, dense_layout(address, (1, *self.graph.shape(name)), "float32")) for name, address in self.made.arrays.items()}
         program_at = self.main.take(len(data))
@@ -141,7 +159,8 @@ class Lowering:
             for node in work.nodes[-1:]:
                 macs[node] = macs.get(node, 0) + work.macs
         names = {node: work.nodes for work in self.made.works for node in work.nodes[-1:]}
-        layers = [LayerSpan(node, tuple(names[node]), None, None, macs[node], int(self._spent.get(node, 0)), self._moved.get(node, 0)) for node in names]
+        cuts = self._cuts(data, list(names))
+        layers = [LayerSpan(node, tuple(names[node]), None, None, macs[node], int(self._spent.get(node, 0)), self._moved.get(node, 0), cuts.get(node)) for node in names]
         params = {name: self.params[name] for name in ("contexts", "log_mem", "imem", "acc_frac")}
         return Lowered(program=bytes(data), text=source, program_at=program_at, registers={"program_address": program_at, "program_length": len(data)},
                        constants=self.main.constants, inputs=inputs, outputs=outputs, tensors=arrays, memory=self.main.end, layers=layers, params=params)

@@ -24,7 +24,7 @@ def verdict(graph, node: Node, params):
     for tensor in (*node.inputs, node.output):
         shape = graph.shape(tensor)
         if len(shape) > _AXES:
-            return Verdict(NO, f"{tensor} has {len(shape)} axes beside that of the inputs, at most {_AXES} are taken")
+            return Verdict(HOST, f"{tensor} has {len(shape)} axes beside that of the inputs, at most {_AXES} are taken")
     if isinstance(node, Reduce) and node.function == "argmax":
         return Verdict(HOST, "argmax: no instruction gives an element's number")
     for what, given, known in _choices(node):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program, constants and places of a network."""
+from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.tools.kernels.inputs import KernelError
 from quintet.tools.kernels.opentpu.chunks import slot_rows
 from quintet.tools.kernels.opentpu.compiler import compile_steps
@@ -99,16 +100,17 @@ def _layers(steps, compiled, params):
     """What each node takes; its steps stand one behind another."""
     words = compiled.program.words
     times, total = word_times(words, params)
+    stop = ISA.store(ISA.encode("HLT")).hex()
     layers, edges = [], [begin for begin, _ in compiled.spans] + [len(words)]
     for number, step in enumerate(steps):
         begin, end = edges[number], edges[number + 1]
         first = times[begin] if number else 0
         last = total if end == len(words) else times[end]
         moved = sum(_moved(word, params["n"]) for word in words[0 if number == 0 else begin:end])
-        span = LayerSpan(step.name, step.nodes, 14 * begin, 14 * end, step.macs, round(last - first), moved)
+        span = LayerSpan(step.name, step.nodes, 14 * begin, 14 * end, step.macs, round(last - first), moved, None if end == len(words) else ((14 * end, stop),))
         if layers and layers[-1].name == step.name:
             before = layers.pop()
-            span = LayerSpan(step.name, step.nodes, before.begin, span.end, before.macs + span.macs, before.cycles + span.cycles, before.bytes + span.bytes)
+            span = LayerSpan(step.name, step.nodes, before.begin, span.end, before.macs + span.macs, before.cycles + span.cycles, before.bytes + span.bytes, span.cut)
         layers.append(span)
     return layers
 

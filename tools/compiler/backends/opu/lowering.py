@@ -2,6 +2,7 @@
 """A network of the kernel library as a program of the compiler, with its memory and what each node takes."""
 from itertools import pairwise
 
+from .....gateware.cores.opu.isa import ISA
 from .....gateware.cores.opu.model.sequence import Sequence
 from .....gateware.cores.opu.types import SLOT
 from ....kernels.opu import SDRAM, KernelError, compile_network, estimate
@@ -72,9 +73,11 @@ def _spans(compiled, built, params):
         moved.append(total)
         at = end
     found, layers = [], {layer.name: layer for layer in built.network.layers}
+    stop = ISA.store(ISA.encode("end")).hex()
     for span, (before, after), (first, last) in zip(compiled.layers, pairwise([0, *marks]), pairwise(moved), strict=True):
         names = span.name.split(" and ")
         nodes = tuple(dict.fromkeys(node for name in names for node in built.nodes[name]))
         found.append(LayerSpan(nodes[-1], nodes, compiled.program_at + 4 * span.begin, compiled.program_at + 4 * span.end,
-                               sum(layers[name].macs for name in names), after - before, last - first))
+                               sum(layers[name].macs for name in names), after - before, last - first,
+                               None if span.end == ends[-1] else ((4 * span.end, stop),)))
     return found

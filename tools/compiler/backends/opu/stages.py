@@ -2,7 +2,7 @@
 """A network that main memory does not hold as a whole, in stages that it holds one after the other."""
 from dataclasses import dataclass, field
 
-from ...graph import Graph, Port
+from ...graph import Graph
 from ...quantised import Quantised
 from ..base import LoweringError
 
@@ -17,23 +17,10 @@ class Stage(Graph):
 
 def _part(quantised, first, last):
     """Quantised of nodes ``first`` to ``last`` (exclusive): what it reads from before is an input, what is read behind it an output."""
-    graph = quantised.graph
-    nodes = graph.nodes[first:last]
-    made = {node.output for node in nodes}
-    wanted = graph.kept() | {name for node in graph.nodes[last:] for name in node.inputs}
-    given = {port.tensor: port for port in graph.inputs}
-    names = dict.fromkeys(name for node in nodes for name in node.inputs if name not in made and graph.tensors[name].data is None)
-    kept = {port.tensor: port for port in graph.outputs}
-
-    def port(name):
-        shape = graph.shape(name)
-        return Port(name, name, tuple(range(len(shape))), shape)
-
-    part = Stage(graph.name, [given.get(name) or port(name) for name in names],
-                 [kept.get(node.output) or port(node.output) for node in nodes if node.output in wanted], nodes,
-                 {name: graph.tensors[name] for node in nodes for name in (*node.inputs, node.output)}, frozenset(set(names) - set(given)))
+    whole = quantised.graph.part(quantised.graph.nodes[first:last])
+    part = Stage(**vars(whole), cuts=frozenset({port.tensor for port in whole.inputs} - {port.tensor for port in quantised.graph.inputs}))
     return Quantised(graph=part, scales={name: scale for name, scale in quantised.scales.items() if name in part.tensors},
-                     layers={node.name: quantised.layers[node.name] for node in nodes if node.name in quantised.layers})
+                     layers={node.name: quantised.layers[node.name] for node in part.nodes if node.name in quantised.layers})
 
 
 def stages(quantised, lower):

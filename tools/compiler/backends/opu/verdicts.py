@@ -41,7 +41,7 @@ def verdict(graph, node):
     reasons = [f"{name} has {len(shape)} axes, at most 3 (rows, columns, channels)" for name in (*node.inputs, node.output)
                if len(shape := graph.shape(name)) > 3]
     if reasons:
-        return Verdict(NO, "; ".join(reasons))
+        return Verdict(HOST, "; ".join(reasons))
     sides = [f"{name} has {max(shape[:2])} positions a side, at most {_MOST_SIDE}" for name in (*node.inputs, node.output)
              if graph.tensors[name].data is None and max((shape := map_shape(graph.shape(name)))[:2]) > _MOST_SIDE]
     given = _judge(node, graph)

@@ -2,10 +2,12 @@
 """PIM's side of the compiler."""
 import numpy as np
 
+from quintet.gateware.cores.pim.image.image import Writer
+
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
 from ...layout import dense_layout
 from ...quantised import Arithmetic
-from ..base import DECOMPOSED, HOST, NATIVE, NO, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
+from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
 from .assign import assign
 from .choose import choose_chains
 from .estimate import load_cycles, stretch_cycles
@@ -15,6 +17,11 @@ from .reference import run_node
 __all__ = ["PIMBackend"]
 
 _ALIGN = 64
+
+
+def _whole(graph, node):
+    """Whether an average is one of the whole map and nothing else."""
+    return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
 
 
 class PIMBackend(Backend):
@@ -42,20 +49,21 @@ class PIMBackend(Backend):
         if isinstance(node, MaxPool):
             return Verdict(NATIVE) if node.dilation == (1, 1) else Verdict(HOST, f"dilation = {list(node.dilation)}: 1 is taken")
         if isinstance(node, AveragePool):
-            whole = tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
+            whole = _whole(graph, node)
             if not whole and not node.include_padding and any(node.padding):
                 return Verdict(HOST, "padding that does not count: include_padding = 1 is taken")
             return Verdict(NATIVE) if whole else Verdict(DECOMPOSED, "a depthwise convolution with equal weights")
         if isinstance(node, Concat):
-            return Verdict(NATIVE)
-        return Verdict(NO if node.kind in ("gru", "layernorm") else HOST, "no kernel for it")
+            constants = [name for name in node.inputs if graph.tensors[name].data is not None]
+            return Verdict(HOST, f"constant {constants[0]} among what is joined: tensors that flow are taken") if constants else Verdict(NATIVE)
+        return Verdict(HOST, "no kernel for it")
 
     def prepare(self, graph):
         """Averages of parts of a map become depthwise convolutions."""
         from dataclasses import replace
         nodes = []
         for node in graph.nodes:
-            if isinstance(node, AveragePool) and tuple(node.window) != graph.shape(node.inputs[0])[:2]:
+            if isinstance(node, AveragePool) and not _whole(graph, node):
                 channels = graph.shape(node.inputs[0])[2]
                 weights = np.full((channels, *node.window, 1), 1 / (node.window[0] * node.window[1]))
                 node = Conv(name=node.name, inputs=list(node.inputs), output=node.output, origin=node.origin, weights=weights, stride=node.stride,
@@ -82,7 +90,7 @@ class PIMBackend(Backend):
         return True
 
     def arithmetic(self, graph, node):
-        common = {"bits": self.bits[0], "reads": self.bits, "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47)}
+        common = {"bits": self.bits[0], "reads": self.bits, "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47), "clips": True}
         if isinstance(node, Conv | Dense):
             return Arithmetic(**common)
         return Arithmetic(**{**common, "weight_bits": None}, equal_scales=isinstance(node, Binary | Concat), same_scale=not isinstance(node, Binary | Concat))
@@ -107,7 +115,8 @@ class PIMBackend(Backend):
             writer = ProgramWriter(quantised, self.params, chains)
             end = writer.place_all(at + size)
             writer.write()
-            data = writer.image().data()
+            laid = Writer(writer.image())
+            data = laid.data
             if len(data) <= size:
                 break
             size = -(-len(data) // 4096) * 4096
@@ -117,10 +126,10 @@ class PIMBackend(Backend):
             name = max(writer.places, key=lambda n: quantised.graph.tensors[n].size)
             raise LoweringError(f"the network takes {end:,} bytes of main memory, there are {self.memory_size:,}; program and weights take {len(data):,}, the "
                                 f"largest tensor is {name} ({quantised.graph.tensors[name].size * writer.size(name):,} bytes)")
-        return self._lowered(quantised, writer, data, at, end, chains)
+        return self._lowered(quantised, writer, laid, at, end, chains)
 
-    def _lowered(self, quantised, writer, data, at, end, chains):
-        graph = quantised.graph
+    def _lowered(self, quantised, writer, laid, at, end, chains):
+        graph, data = quantised.graph, laid.data
 
         def placed(name):
             return Placed(name, dense_layout(writer.places[name], (1, *graph.shape(name)), f"int{8 * writer.size(name)}"))
@@ -128,12 +137,12 @@ class PIMBackend(Backend):
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
         held -= {node.output for nodes in chains for node in nodes[:-1]}
         layers = []
-        for names, before, after in writer.stretches:
+        for (names, before, after), cut in zip(writer.stretches, writer.cuts(laid.core_table), strict=True):
             nodes = [node for node in graph.nodes if node.name in names]
             cycles, moved = stretch_cycles(writer, before, after)
             # Reading the tables is before the first layer.
             cycles += 0 if layers else load_cycles(writer)
-            layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved))
+            layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved, cut))
         p = self.params
         return Lowered(program=data, text="", program_at=at, registers={"program_address": at, "program_length": len(data), "run_flags": 0},
                        again={"run_flags": 1}, inputs={port.tensor: placed(port.tensor) for port in graph.inputs},

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A network as programs of all cores: layer after layer, between them all cores meet."""
+from struct import pack
+
 import numpy as np
 
 from quintet.gateware.cores.pim.image.codes import code_of
+from quintet.gateware.cores.pim.image.fields import CORE_ENTRY
 from quintet.gateware.cores.pim.image.image import CoreProgram, Image
 from quintet.gateware.cores.pim.storage import MODES
 
@@ -306,6 +309,17 @@ class ProgramWriter:
             core = self.cores[k % len(self.cores)]
             core.used = marks[core.number]
             copy_rows(core, self.pointers[core.number], source, target, run, node.name)
+
+    def cuts(self, table):
+        """What ends the program behind each stretch (:class:`~..base.LayerSpan`): number and bytes of every core's instructions; ``table``: offset of the
+        cores' entries in the image."""
+        found, counts, sizes = [], [0] * len(self.cores), [0] * len(self.cores)
+        for _, _, after in self.stretches:
+            for k, (core, end) in enumerate(zip(self.cores, after, strict=True)):
+                sizes[k] += len(code_of(np.array(core.words[counts[k]:end], np.uint64), MODES["packed"]))
+                counts[k] = end
+            found.append(tuple((table + CORE_ENTRY * k + 4, pack("<II", *both).hex()) for k, both in enumerate(zip(counts, sizes, strict=True))))
+        return [*found[:-1], None] if found else []
 
     def image(self):
         """The program image, in the packed code form."""
