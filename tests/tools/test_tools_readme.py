@@ -35,12 +35,12 @@ def test_job():
 def test_commands():
     named = set(re.findall(r"`quintet (\w+)", TEXT)) | set(re.findall(r"^quintet (\w+)", TEXT, re.M))
     assert named == set(COMMANDS)
-    text = (ROOT / "docs" / "command-line.md").read_text()
+    text = (ROOT / "docs" / "reference" / "command-line.md").read_text()
     assert set(re.findall(r"^\| `(\w+)", text.split("## Output")[0], re.M)) == set(COMMANDS)
 
 
 def test_links():
-    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for document in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
