@@ -30,6 +30,7 @@ COMMANDS = {
     "csr": "write the memory map of a SoC for other tools",
     "measure": "measure performance figures",
     "matrix": "build every board and core that fit together",
+    "new": "write the package of a core or a board of your own",
     "doctor": "say what is missing on this machine, and how to get it",
 }
 

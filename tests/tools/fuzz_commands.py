@@ -208,12 +208,17 @@ def _measure(m):
     return m.rnd.choice((["--list"], [m.of("nonsense", "opu/nothing", "", "/"), *few]))
 
 
+def _new(m):
+    out = m.folder()
+    return [m.of("core", "board"), m.of("mine", "my_own", "opu", "icebreaker", "Json", "json", "", "a" * 40, "../up"), "-o", out], [out]
+
+
 def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
 _WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "boards": 1, "cores": 1,
-            "doctor": 1, "measure": 1}
+            "doctor": 1, "measure": 1, "new": 2}
 
 
 def command(rnd):

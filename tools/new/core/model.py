@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of Accumulator. Pure Python and numpy."""
+"""The golden model of Template. Pure Python and numpy."""
 import numpy as np
 
 from quintet.gateware.isa.machine import Model as Machine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Accumulator: encoding, registers and faults. Pure Python."""
+"""Template: encoding, registers and faults. Pure Python."""
 from quintet.gateware.isa.operands import Signed
 from quintet.gateware.isa.registers import Fault, Register
 from quintet.gateware.isa.table import Field, Instruction, Isa, Part, Storage, Syntax
@@ -9,7 +9,7 @@ __all__ = ["ISA"]
 _N = (Field("n", 11, 0, doc="number of a word behind register data"),)
 
 ISA = Isa(
-    name="accumulator", title="Accumulator", tag="ACCU", version=(1, 0), program_align=2,
+    name="template", title="Template", tag="TMPL", version=(1, 0), program_align=2,
     storage=(Storage(16, 2),), parts=(Part("opcode", 15, 12), Part("operand", 11, 0)),
     instructions=(
         Instruction("end", 0, doc="Ends the program."),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Accumulator engine: one instruction after another, a memory access at a time."""
+"""The engine of Template: one instruction after another, a memory access at a time."""
 from amaranth import Const, Module, Mux, Signal
 from amaranth.lib import enum
 
@@ -8,7 +8,7 @@ from quintet.gateware.shell.layouts import instruction_layout
 
 from .isa import ISA
 
-__all__ = ["AccumulatorEngine", "variant"]
+__all__ = ["TemplateEngine", "variant"]
 
 _OP, _FAULT = ISA.opcodes, ISA.fault_codes
 
@@ -17,7 +17,7 @@ class _Step(enum.Enum):
     IDLE, CHECK, FETCH, EXECUTE, ACCESS, END = range(6)
 
 
-class AccumulatorEngine(Engine):
+class TemplateEngine(Engine):
     """Beats of 2 bytes: a word each. An instruction is retired, and its bytes counted, when it is complete."""
     BEATS = (2,)
 
@@ -102,4 +102,4 @@ class AccumulatorEngine(Engine):
 
 def variant(params, beat_bytes):
     """Class of the engine of a build: there is one."""
-    return AccumulatorEngine
+    return TemplateEngine
