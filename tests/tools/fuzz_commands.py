@@ -135,7 +135,8 @@ def _disasm(m):
 
 
 def _run(m):
-    return [m.job(), *m.maybe(0.8, "--on", m.target), *m.maybe(0.4, "--out", m.folder), *m.maybe(0.2, "--allow-outside")]
+    return [m.job(), *m.maybe(0.8, "--on", m.target), *m.maybe(0.4, "--out", m.folder), *m.maybe(0.2, "--allow-outside"),
+            *m.maybe(0.1, "--vcd", lambda: m.of("nodir/x.vcd", "x.fst", "")), *m.maybe(0.1, "--fst", lambda: m.of("nodir/x.fst", "x"))]
 
 
 def _verify(m):
