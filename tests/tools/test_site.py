@@ -14,7 +14,7 @@ from quintet.tools.pages.site import DOCS, without_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Pages that a stranger reads; the others are specifications, references, and what they lead to.
-READ = [DOCS / "index.md", DOCS / "lessons.md", DOCS / "roadmap.md", DOCS / "reference" / "python.md", DOCS / "how" / "verification.md", DOCS / "how" / "campaigns.md",
+READ = [DOCS / "index.md", DOCS / "boards.md", DOCS / "lessons.md", DOCS / "roadmap.md", DOCS / "reference" / "python.md", DOCS / "how" / "verification.md", DOCS / "how" / "campaigns.md",
         *sorted((DOCS / "start").glob("*.md")), *sorted((DOCS / "guides").glob("own-[bc]*.md")),
         *sorted((DOCS / "performance").glob("[!m]*.md")), DOCS / "performance" / "models.md",
         *(DOCS / "cores" / f"{core}.md" for core in ("cherry", "imagine", "opentpu", "opu", "pim"))]
