@@ -8,7 +8,7 @@ import pytest
 
 from quintet.boards import board_names
 from quintet.tools.errors import InputError
-from quintet.tools.pages import results
+from quintet.tools.pages import builds, results
 from quintet.tools.pages.results import documents, figure, lines, page, read, unmarked
 from tests.tools.test_documented_commands import module_error, usage_error
 
@@ -89,6 +89,23 @@ def test_every_figure_says_where_it_comes_from():
             assert re.fullmatch(r"\d{4}-\d\d-\d\d", row["date"]) and re.fullmatch(r"[0-9a-f]{7,40}", row["commit"]), (name, row)
         named = [(row["what"], row.get("seed")) for row in measurement["rows"]]
         assert len(set(named)) == len(named), f"{name}: two rows of one name"
+
+
+def test_builds_agree_with_the_matrix():
+    """Of one build (board, core, preset, seed and as many cells) both files say the same."""
+    cells, compared = builds.read(), 0
+    for name, measurement in DATA["measurements"].items():
+        words = measurement["command"].split()
+        for row in measurement["rows"] if words[:2] == ["quintet", "build"] else ():
+            values = row["values"]
+            cell = cells.get(f"{words[2]}/{words[3]}/{row['what'].split(',')[0]}/{row['seed']}", {})
+            if cell.get("luts", 0) == values.get("TRELLIS_COMB", values.get("logic cells")):
+                clock = next(values[column] for column in ("clock", "main clock", "main") if column in values)
+                assert abs(clock - cell["clock_reached_mhz"]) <= 0.06, (name, row)
+                for column, field in (("TRELLIS_FF", "ffs"), ("flip-flops", "ffs"), ("MULT18X18D", "dsps"), ("DP16KD", "brams"), ("block RAMs", "brams")):
+                    assert values.get(column, cell[field]) == cell[field], (name, row)
+                compared += 1
+    assert compared >= 20
 
 
 def test_every_measurement_is_shown():
