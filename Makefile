@@ -7,7 +7,7 @@ MINUTES ?= 20
 SEED ?= 1
 WORKERS ?= 2
 
-.PHONY: demo test test-long lint clean
+.PHONY: demo test test-long lint docs clean
 
 $(VENV)/stamp: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,9 @@ test-long: $(VENV)/stamp
 
 lint: $(VENV)/stamp
 	$(BIN)/ruff check .
+
+docs: $(VENV)/stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build dist out .quintet-cache *.egg-info

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the boards: every module here with ``BOARDS``, a tuple of :class:`~.board.Board`."""
+"""Finds the boards: every module here with ``BOARDS``, a tuple of :class:`~.board.Board`, and every entry point of the group ``quintet.boards``."""
 import importlib
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from ..gateware import LOADED_AT
@@ -22,6 +23,9 @@ def _boards():
             continue
         for board in getattr(importlib.import_module(f"{__name__}.{path.stem}"), "BOARDS", ()):
             found[board.name] = board
+    for entry in entry_points(group="quintet.boards"):
+        for board in entry.load().BOARDS:
+            found.setdefault(board.name, board)
     return found
 
 

@@ -87,7 +87,7 @@ class SDRAM(_Memory):
         return find_part(self.part).beat_bytes
 
     def backing(self, *, clocking, family, size):
-        """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
+        """The component of docs/how/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
         from ..gateware.memory.sdram.controller import SDRAMController
         return SDRAMController(part=self.part, clock_hz=clocking.hz, capture=clocking.sdram.capture)
 
@@ -115,7 +115,7 @@ class SRAM(_Memory):
         return find_sram(self.part).size
 
     def backing(self, *, clocking, family, size):
-        """The component of docs/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
+        """The component of docs/how/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
         from ..gateware.memory.sram.controller import SRAMController
         return SRAMController(part=self.part, clock_hz=clocking.hz, beat_bytes=self.beat_bytes)
 
@@ -143,7 +143,7 @@ class SPRAM(_Memory):
         return 2 if size % 65536 else self.beat_bytes
 
     def backing(self, *, clocking, family, size):
-        """The component of docs/contracts.md, section 2."""
+        """The component of docs/how/contracts.md, section 2."""
         from ..gateware.memory.spram import SPRAMMemory
         return SPRAMMemory(family=family, size=size, beat_bytes=self.beat(size))
 
@@ -156,7 +156,7 @@ class BlockRAM(_Memory):
     kind: str = "block RAM"
 
     def backing(self, *, clocking, family, size):
-        """The component of docs/contracts.md, section 2."""
+        """The component of docs/how/contracts.md, section 2."""
         from ..gateware.memory.blockram import BlockRAMMemory
         return BlockRAMMemory(size=size, beat_bytes=self.beat_bytes)
 

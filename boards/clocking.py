@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clocks of a board: what its PLL makes of a frequency that is asked for, and the phase of an SDRAM's clock (docs/memory.md)."""
+"""Clocks of a board: what its PLL makes of a frequency that is asked for, and the phase of an SDRAM's clock (docs/how/memory.md)."""
 from dataclasses import dataclass
 
 from ..gateware.memory.sdram.parts import find_part

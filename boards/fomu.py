@@ -10,5 +10,5 @@ BOARDS = (
         platform="amaranth_boards.fomu_pvt:FomuPVTPlatform", oscillator="clk48", oscillator_hz=48_000_000, clock_mhz=20,
         memory=SPRAM(), link=USBPort(), usb=USBPort(), programmers=("dfu-util",), busy_led=("rgb_led", 0, "g"),
         fault_led=("rgb_led", 0, "r"),
-        notes=("USB is its only link, so the link's device and the core share the UP5K (docs/usb.md)",)),
+        notes=("USB is its only link, so the link's device and the core share the UP5K (docs/how/usb.md)",)),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Contents of the info ROM, from which a host learns what it talks to (docs/contracts.md, section 4). Pure Python."""
+"""Contents of the info ROM, from which a host learns what it talks to (docs/how/contracts.md, section 4). Pure Python."""
 import json
 import struct
 import zlib

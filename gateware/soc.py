@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The generator: link, bus, memory and core from one configuration (docs/contracts.md, section 4)."""
+"""The generator: link, bus, memory and core from one configuration (docs/how/contracts.md, section 4)."""
 from importlib import metadata
 
 from amaranth import Module

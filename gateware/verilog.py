@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verilog of a component, for use in other flows (docs/embedding.md)."""
+"""Verilog of a component, for use in other flows (docs/guides/own-soc.md)."""
 import os
 import re
 import shutil

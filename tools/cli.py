@@ -32,6 +32,7 @@ COMMANDS = {
     "csr": "write the memory map of a SoC for other tools",
     "measure": "measure performance figures",
     "matrix": "build every board and core that fit together",
+    "new": "write the package of a core or a board of your own",
     "doctor": "say what is missing on this machine, and how to get it",
 }
 
@@ -68,6 +69,15 @@ def _overview():
         "5 core fault or abort."])
 
 
+def _module(command):
+    return importlib.import_module(_PLACES.get(command, f".commands.{command}"), __package__)
+
+
+def _arguments(command, parser):
+    _module(command).arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+
+
 def _parse(argv):
     if not argv or argv[0] in ("-h", "--help", "help"):
         show(_overview())
@@ -79,16 +89,18 @@ def _parse(argv):
         import difflib
         close = difflib.get_close_matches(argv[0], COMMANDS, 1)
         raise _Usage(f"no command {argv[0]!r}" + (f"; did you mean {close[0]}?" if close else "") + " (see quintet --help)")
-    module = importlib.import_module(_PLACES.get(argv[0], f".commands.{argv[0]}"), __package__)
+    module = _module(argv[0])
     parser = _Parser(prog=f"quintet {argv[0]}", description=module.__doc__, allow_abbrev=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    module.arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    _arguments(argv[0], parser)
     return module, parser.parse_args(argv[1:])
 
 
 def main(argv=None):
     """Run one command and return its exit code (:class:`~.errors.Exit`)."""
+    if "_ARGCOMPLETE" in os.environ:    # the shell asks how a line may go on
+        from .completion import complete
+        complete(COMMANDS, _arguments)
     argv = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in argv
     try:

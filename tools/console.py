@@ -49,24 +49,27 @@ class Console:
             show(json.dumps(values, indent=2, default=str))
 
     def table(self, columns, rows, title=None):
-        """A table for people. ``columns``: names; one that begins with ``>`` is set flush right."""
+        """A table for people, as wide as the terminal at most. ``columns``: names; one that begins with ``>`` is set flush right. The first column
+        names the row and is not folded, unless a name is longer than half a terminal."""
         if self.as_json:
             return
+        rows = [[str(cell) for cell in row] for row in rows]
         from rich import box
         from rich.console import Console as Rich
         from rich.table import Table
         from rich.text import Text
-        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
-        for name in columns:
-            table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
+        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False, collapse_padding=True)
+        for number, name in enumerate(columns):
+            table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", overflow="fold",
+                             no_wrap=number == 0 and max((len(row[0]) for row in rows), default=0) <= 40)
         for row in rows:
-            table.add_row(*(Text(str(cell)) for cell in row))
+            table.add_row(*map(Text, row))
         if sys.stdout.isatty():
             Rich(file=sys.stdout, highlight=False).print(table)
             return
-        # A pipe has no width: lines are never folded there. Nor does it need blanks at their ends.
-        text = io.StringIO()
-        Rich(file=text, width=1000, highlight=False).print(table, crop=False)
+        # A pipe has no width, unless COLUMNS says one: lines are not folded there. Nor does it need blanks at their ends.
+        text, columns = io.StringIO(), os.environ.get("COLUMNS", "")
+        Rich(file=text, width=int(columns) if columns.isdecimal() and int(columns) else 1000, highlight=False).print(table, crop=False)
         show("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
     @contextmanager

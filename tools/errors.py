@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors a user can cause, each with the exit code of the command that meets it (docs/command-line.md)."""
+"""Errors a user can cause, each with the exit code of the command that meets it (docs/reference/command-line.md)."""
 import sys
 
 __all__ = ["Exit", "InputError", "JobError", "NoDeviceError", "QuintetError", "TargetError", "exit_code", "suggestion"]

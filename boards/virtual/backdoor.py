@@ -17,7 +17,7 @@ class Backdoor:
     """Reads and writes the main memory of a :class:`~.board.VirtualBoard`.
 
     It may be used where :meth:`quiet` says so and every request over the link was answered: then nothing between the SoC's bus and the
-    memory holds a byte that the memory does not (docs/virtual-board.md).
+    memory holds a byte that the memory does not (docs/how/virtual-board.md).
 
     Attributes
     ----------

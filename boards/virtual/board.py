@@ -53,7 +53,7 @@ class BoardSimulation(Simulation):
 
 
 class VirtualPipe:
-    """The link of a virtual board, as ``LinkClient`` uses it (docs/contracts.md, section 5).
+    """The link of a virtual board, as ``LinkClient`` uses it (docs/how/contracts.md, section 5).
 
     Time is the board's: :meth:`now` counts simulated seconds, and they pass only inside :meth:`read` and :meth:`sleep`,
     so that a run is the same every time, on every machine.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The second clock of a compiled design, for a core that has a clock domain of its own (docs/contracts.md, section 3)."""
+"""The second clock of a compiled design, for a core that has a clock domain of its own (docs/how/contracts.md, section 3)."""
 from amaranth import ClockDomain
 from amaranth.lib.wiring import In
 

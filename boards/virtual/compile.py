@@ -34,7 +34,7 @@ _MEMORY = re.compile(r"^\tmemory<(\d+)> memory_(p_\w+) \{ (\d+)u \};", re.M)
 # `proc` makes processes into cells; `flatten` gives one module, whose evaluation order needs no second pass;
 # `opt_clean` drops what no output depends on; nets are split by driver so that no false loop runs through a bundle.
 _SCRIPT = "read_rtlil design.il; hierarchy -top top; proc; flatten; opt_expr; opt_clean; {split}write_cxxrtl -header {flags} design.cc"
-# -O1 takes three fifths of the compiler's time of -O2, and the simulation is as fast within a tenth (docs/performance.md).
+# -O1 takes three fifths of the compiler's time of -O2, and the simulation is as fast within a tenth (docs/performance/index.md).
 _FLAGS = ["-std=c++17", "-O1", "-shared", "-fPIC", "-DCXXRTL_NDEBUG", "-DNDEBUG", "-w"]
 
 

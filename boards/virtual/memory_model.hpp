@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Main memory behind one memory port (docs/contracts.md, section 2), as contrary or as fast as the contract allows.
+// Main memory behind one memory port (docs/how/contracts.md, section 2), as contrary or as fast as the contract allows.
 // Everything the asking side sees comes from registers: it never answers in the cycle of the question.
 #pragma once
 #include "simulation.hpp"

@@ -2,7 +2,7 @@
 """Rewrites what CXXRTL writes so that it compiles and runs faster, and means the same.
 
 A design is one large function. What costs a C++ compiler its time there are loops over the chunks of values, of which nearly all
-have one chunk, a branch at every register, and passes that take longer than in proportion to a function's size. Measured: docs/performance.md.
+have one chunk, a branch at every register, and passes that take longer than in proportion to a function's size. Measured: docs/performance/index.md.
 """
 import re
 from collections import Counter

@@ -7,6 +7,7 @@ import numpy as np
 
 from .compile import build_library, mangle
 from .fst import check_fst, write_fst
+from .views import write_views
 
 __all__ = ["Simulation", "SimulationError", "TraceError"]
 
@@ -49,7 +50,7 @@ class Simulation:
     def __init__(self, library):
         self.library = library
         self.ports = library.ports
-        self._handle = self._compress = None
+        self._handle = self._traced = None
         self.c = ctypes.CDLL(str(library.path))
         for name, (result, arguments) in {**_C, **self.FUNCTIONS}.items():
             function = getattr(self.c, name)
@@ -134,7 +135,8 @@ class Simulation:
     def trace(self, path, from_cycle=0):
         """Write a trace from cycle ``from_cycle`` on; only for libraries built with ``trace=True``.
 
-        A VCD; if the name ends in ``.fst``, an FST, which is made of a VCD beside it when the simulation is closed.
+        A VCD; if the name ends in ``.fst``, an FST, which is made of a VCD beside it when the simulation is closed. Save files for viewers
+        (:mod:`.views`) are written beside it then.
 
         Raises
         ------
@@ -150,18 +152,19 @@ class Simulation:
         vcd = path.with_suffix(".fst.vcd") if compressed else path
         if not self.c.quintet_trace(self.handle, str(vcd).encode(), from_cycle):
             raise TraceError(f"cannot trace to {path}: built without traces, already tracing, or not writable")
-        if compressed:
-            self._compress = vcd, path
+        self._traced = vcd, path
 
     def close(self):
         if self._handle is not None:
             self.c.quintet_delete(self._handle)
             self._handle = None
-            if self._compress is not None:
-                vcd, path = self._compress
+            if self._traced is not None:
+                vcd, path = self._traced
                 try:
-                    write_fst(vcd, path)
-                    vcd.unlink()
+                    write_views(vcd, path)
+                    if vcd != path:
+                        write_fst(vcd, path)
+                        vcd.unlink()
                 except OSError as error:
                     raise TraceError(f"cannot write the trace {path}: {error.strerror or error}") from None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes jobs: program, data and TOML for a network on given sizes (docs/contracts.md; specification, section 7)."""
+"""Writes jobs: program, data and TOML for a network on given sizes (docs/how/contracts.md; specification, section 7)."""
 from pathlib import Path
 
 import numpy as np

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs and jobs for the OPU (docs/opu-kernels.md)."""
+"""Programs and jobs for the OPU (docs/cores/opu-kernels.md)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address decoder: the slave of a bus cycle (docs/contracts.md, section 4)."""
+"""Address decoder: the slave of a bus cycle (docs/how/contracts.md, section 4)."""
 from amaranth import Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

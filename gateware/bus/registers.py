@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The SoC's own registers (docs/contracts.md, section 4)."""
+"""The SoC's own registers (docs/how/contracts.md, section 4)."""
 from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

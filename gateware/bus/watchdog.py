@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bus watchdog: ends a cycle that no one answers (docs/contracts.md, section 4)."""
+"""Bus watchdog: ends a cycle that no one answers (docs/how/contracts.md, section 4)."""
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

@@ -48,7 +48,7 @@ class MemoryWindow:
 
 
 class Model(ABC):
-    """Golden model of an ISA (docs/contracts.md, section 6). A room's model sets ``ISA`` and gives ``reset`` and ``run``.
+    """Golden model of an ISA (docs/how/contracts.md, section 6). A room's model sets ``ISA`` and gives ``reset`` and ``run``.
 
     Parameters
     ----------

@@ -48,10 +48,10 @@ class Software:
     lint : ``(items, params)`` -> pairs (index or ``None``, message): warnings about a whole program; triples with a third
         element ``"error"`` refuse it.
     link : ``(assembler) -> bytes``: makes the image of what was assembled, if that is more than its words
-        (docs/assembler.md).
+        (docs/how/assembler.md).
     statement_reader : class called with the assembler, for an ISA whose statements are more than operands by the table: its
         ``statement(name, cursor, place)`` gets every statement but the directives that all share, ``name`` with its dot where
-        it is a directive; ``finish()`` emits the words, and gives a dict for ``Program.extra`` (docs/assembler.md).
+        it is a directive; ``finish()`` emits the words, and gives a dict for ``Program.extra`` (docs/how/assembler.md).
     listing : ``(software, data, params, text) -> str``: the disassembly of such an image; ``text(word, stored, storage)`` gives
         the line of a word that lies there as the bytes ``stored`` (``storage``: by default the usual one). Raises
         :class:`TableError` for what is no image.

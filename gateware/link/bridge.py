@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's side of the host link: requests in frames become bus cycles (docs/link.md)."""
+"""The board's side of the host link: requests in frames become bus cycles (docs/how/link.md)."""
 from types import SimpleNamespace
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal

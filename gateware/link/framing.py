@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames: COBS-encoded contents, ended by a zero byte (docs/link.md, "Frames")."""
+"""Frames: COBS-encoded contents, ended by a zero byte (docs/how/link.md, "Frames")."""
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

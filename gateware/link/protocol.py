@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers of the link protocol (docs/link.md), for gateware and host alike. Pure Python."""
+"""Numbers of the link protocol (docs/how/link.md), for gateware and host alike. Pure Python."""
 import enum
 
 __all__ = ["ANSWER", "FIRST_STRIDED", "INFO_ADDRESS", "INFO_BYTES", "MAX_DATA", "MAX_RUN", "OVERHEAD", "VERSION", "Operation", "Status",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LiteX's UARTBone: bus cycles over a serial line for its tools, without checksums, sequence numbers or errors (docs/link.md)."""
+"""LiteX's UARTBone: bus cycles over a serial line for its tools, without checksums, sequence numbers or errors (docs/how/link.md)."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out

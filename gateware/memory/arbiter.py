@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory arbiter: one memory, several ports (docs/contracts.md, section 2)."""
+"""Memory arbiter: one memory, several ports (docs/how/contracts.md, section 2)."""
 from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered

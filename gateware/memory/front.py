@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wishbone bridge to a memory port (docs/contracts.md, section 2)."""
+"""Wishbone bridge to a memory port (docs/how/contracts.md, section 2)."""
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

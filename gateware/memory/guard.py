@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory protection: nothing of a core reaches memory outside its window (docs/contracts.md, section 2)."""
+"""Memory protection: nothing of a core reaches memory outside its window (docs/how/contracts.md, section 2)."""
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read-modify-write of partial beats, for memories without byte masks (docs/contracts.md, section 2)."""
+"""Read-modify-write of partial beats, for memories without byte masks (docs/how/contracts.md, section 2)."""
 from types import SimpleNamespace
 
 from amaranth import Cat, Module, Mux, Signal

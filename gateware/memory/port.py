@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory port, between every core and main memory (docs/contracts.md, section 2)."""
+"""Memory port, between every core and main memory (docs/how/contracts.md, section 2)."""
 from amaranth import unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -7,7 +7,7 @@ __all__ = ["Microprogram"]
 
 
 class Microprogram:
-    """An assembled microprogram; syntax in docs/microcode.md.
+    """An assembled microprogram; syntax in docs/how/microcode.md.
 
     Parameters
     ----------

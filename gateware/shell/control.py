@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The control block that all cores share: registers, counters, the life of a run (docs/control-block.md)."""
+"""The control block that all cores share: registers, counters, the life of a run (docs/how/control-block.md)."""
 from types import SimpleNamespace
 
 from amaranth import Cat, Const, Module, Mux, Signal
@@ -39,7 +39,7 @@ class _Run(enum.Enum, shape=3):
 
 
 class ControlBlock(wiring.Component):
-    """Register block of a core (docs/contracts.md, section 3; docs/control-block.md).
+    """Register block of a core (docs/how/contracts.md, section 3; docs/how/control-block.md).
 
     One block RAM, 16 bits wide, holds constants, the copies of writable registers that the bus reads, and counters. One
     adder serves it: a start begins with a round that clears the counters; while the run lasts, prescalers are added to

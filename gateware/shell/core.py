@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Core shell: an ISA's engine with control block, memory guard and arbiter (docs/contracts.md, section 3)."""
+"""Core shell: an ISA's engine with control block, memory guard and arbiter (docs/how/contracts.md, section 3)."""
 from amaranth import DomainRenamer, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out

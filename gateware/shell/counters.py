@@ -9,7 +9,7 @@ __all__ = ["Prescalers"]
 
 
 class Prescalers(wiring.Component):
-    """One short counter an event, each taken 16 bits at a time (docs/contracts.md, section 3).
+    """One short counter an event, each taken 16 bits at a time (docs/how/contracts.md, section 3).
 
     Taking removes from a prescaler exactly the 16 bits that are read, while it goes on counting: nothing is lost and
     nothing counted twice, as long as each is taken once in ``gap`` cycles.

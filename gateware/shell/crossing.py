@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clock domain crossings of a core: a FIFO, and counts of events (docs/contracts.md, section 3)."""
+"""Clock domain crossings of a core: a FIFO, and counts of events (docs/how/contracts.md, section 3)."""
 from amaranth import Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer

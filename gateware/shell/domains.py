@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clock domain of an engine, and the reset that holds both (docs/contracts.md, section 3)."""
+"""Clock domain of an engine, and the reset that holds both (docs/how/contracts.md, section 3)."""
 from fractions import Fraction
 
 from amaranth import ResetInserter, Signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine of an ISA, and its interface to the shell (docs/contracts.md, section 3)."""
+"""Engine of an ISA, and its interface to the shell (docs/how/contracts.md, section 3)."""
 from amaranth import unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A sixth instruction set: one folder and an entry point, and the whole house serves it."""
+"""A sixth instruction set and a board of one's own: what ``quintet new`` writes passes its tests at once, and the whole house serves it."""
+import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -9,69 +9,100 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quintet.boards.virtual.bench import Behaviour, CoreBench
-from quintet.gateware.cores import Room
-from quintet.gateware.isa.words import random_word
+from quintet.tools.cli import main
+from quintet.tools.new import package
 
-HERE = Path(__file__).resolve().parent
-SIZE = 4096
-
-
-@pytest.fixture
-def room(monkeypatch):
-    monkeypatch.syspath_prepend(HERE)
-    return Room("accumulator", "accumulator")
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
-@pytest.fixture
-def installed(tmp_path):
-    """Environment in which a package brings the ISA by its entry point."""
-    info = tmp_path / "site" / "accumulator-1.0.dist-info"
+def installed(folder, name):
+    """Environment in which the package of ``quintet new`` is installed: its modules, and its entry point."""
+    info = folder.parent / f"{name}-site" / f"{name}-0.1.0.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: accumulator\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[quintet.cores]\naccumulator = accumulator\n")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(info.parent)])}
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
+    (group, entries), = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["entry-points"].items()
+    (info / "entry_points.txt").write_text(f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in entries.items()))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder / "src"), str(info.parent)])}
 
 
-def quintet(environment, *arguments):
-    done = subprocess.run([sys.executable, "-m", "quintet.tools.cli", *map(str, arguments)], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def made(kind, name, folder):
+    assert main(["new", kind, name, "-o", str(folder / name)]) == 0
+    return folder / name
+
+
+def python(environment, *arguments, cwd=None):
+    done = subprocess.run([sys.executable, *map(str, arguments)], env=environment, capture_output=True, text=True, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_job_on_the_model_and_the_virtual_board(installed, tmp_path):
-    for file in (HERE / "accumulator").glob("polynomial.*"):
-        (tmp_path / file.name).write_text(file.read_text())
-    np.save(tmp_path / "words.npy", np.array([12, 3, 5, -7], np.int16))
-    assert "Accumulator" in quintet(installed, "cores") and "accumulator" in quintet(installed, "boards")
-    quintet(installed, "run", tmp_path / "polynomial.toml", "--on", "model")
-    assert np.load(tmp_path / "y.npy").tolist() == [3 * 12 ** 2 + 5 * 12 - 7]
-    assert "equal" in quintet(installed, "verify", tmp_path / "polynomial.toml", "--on", "sim:ulx3s-25f/accumulator", "--against", "model")
-    quintet(installed, "asm", "accumulator", tmp_path / "polynomial.s", "-o", tmp_path / "p.bin")
-    assert quintet(installed, "disasm", "accumulator", tmp_path / "p.bin").split()[:4] == ["ld", "1", "mul", "0"]
+def quintet(environment, *arguments):
+    return python(environment, "-m", "quintet.tools.cli", *arguments)
 
 
-def programs(room, count, seed=6):
-    """Random programs: mostly legal words, data at the edge of the window now and then, ends that are missing."""
-    rng = random.Random(seed)
-    for _ in range(count):
-        words = [random_word(room.isa.ISA, rng, legal=rng.random() < 0.97) for _ in range(rng.randrange(1, 30))]
-        words = [w & 0xF000 | w & 0x3F if 2 <= w >> 12 <= 5 else w for w in words if w >> 12 or rng.random() < 0.1] + [rng.choice((0, 0, 0, 7))] * (rng.random() < 0.8)
-        memory, code = np.frombuffer(rng.randbytes(SIZE), np.uint8).copy(), np.frombuffer(room.isa.ISA.store(words), np.uint8)
-        memory[256:256 + code.size] = code
-        yield memory, {"program_address": 256, "program_length": code.size, "data": rng.choice([512, 2048 - 64]), "window_base": 256, "window_limit": 2048}
+@pytest.mark.parametrize(("kind", "name", "tests"), [("core", "mycore", 2), ("board", "myboard", 3)])
+def test_its_tests_pass_at_once(kind, name, tests, tmp_path):
+    folder = made(kind, name, tmp_path)
+    assert f"{tests} passed" in python(os.environ, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder, cwd=folder)
+    subprocess.run([sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F", "--line-length", "200", folder], check=True)
 
 
-def test_gateware_equals_the_model(room):
-    ended = set()
-    with CoreBench(room, preset="sim", beat_bytes=2, memory_size=SIZE) as bench:
-        for k, (memory, registers) in enumerate(programs(room, 200)):
-            bench.behave(Behaviour.random(random.Random(k)), seed=k)
-            bench.load(memory)
-            found = bench.run(registers)
-            want = room.model.Model(room.params.SPACE.resolve("sim"), memory).run(registers)
-            assert (found.status, found.fault, found.values) == (want.status, want.fault, want.values), k
-            assert {name: found.counters[name] for name in want.counters} == want.counters, k
-            assert (bench.memory[:SIZE] == memory).all(), k
-            ended.add(want.fault.name if want.fault else "done")
-    assert ended >= {"done", "illegal_opcode", "bad_field", "window", "program_end"}
+def test_job_on_the_model_and_the_virtual_board(tmp_path):
+    folder = made("core", "sixth_core", tmp_path)
+    environment, programs = installed(folder, "sixth_core"), folder / "programs"
+    assert "SixthCore" in quintet(environment, "cores") and "sixth_core" in quintet(environment, "boards")
+    quintet(environment, "run", programs / "polynomial.toml", "--on", "model")
+    assert np.load(programs / "y.npy").tolist() == [3 * 12 ** 2 + 5 * 12 - 7]
+    assert "equal" in quintet(environment, "verify", programs / "polynomial.toml", "--on", "sim:ulx3s-25f/sixth_core", "--against", "model")
+    quintet(environment, "asm", "sixth_core", programs / "polynomial.s", "-o", tmp_path / "p.bin")
+    assert quintet(environment, "disasm", "sixth_core", tmp_path / "p.bin").split()[:4] == ["ld", "1", "mul", "0"]
+
+
+def test_board_is_found(tmp_path):
+    environment = installed(made("board", "myboard", tmp_path), "myboard")
+    board, = json.loads(quintet(environment, "boards", "myboard", "--json"))["boards"]
+    assert board["title"] == "Myboard" and {"opentpu", "imagine"} <= {core["core"] for core in board["cores"]}
+
+
+def test_what_is_written(tmp_path, capsys):
+    made("core", "mycore", tmp_path)
+    names = {path.relative_to(tmp_path / "mycore").as_posix() for path in (tmp_path / "mycore").rglob("*") if path.is_file()}
+    assert names == {"pyproject.toml", "README.md", "programs/polynomial.s", "programs/polynomial.toml", "programs/words.npy", "tests/test_mycore.py",
+                     *(f"src/mycore/{part}.py" for part in ("__init__", "isa", "software", "params", "model", "core"))}
+    assert not [path for path in (tmp_path / "mycore").rglob("*") if path.is_file() and b"emplate" in path.read_bytes()]
+    shown = capsys.readouterr().out
+    assert all(str(tmp_path / "mycore" / name) in shown for name in names) and "makes quintet find it" in shown
+
+
+@pytest.mark.parametrize(("kind", "name", "message"), [
+    ("core", "My", "new core 'My': expected a name of at most 32 small letters, digits and _, a letter first"),
+    ("board", "a_name_of_17_chars", "new board 'a_name_of_17_chars': expected a name of at most 16"),
+    ("core", "opu", "new core opu: quintet has a core of that name"), ("board", "icebreaker", "new board icebreaker: quintet has a board of that name"),
+    ("core", "json", "new core json: there is a Python package of that name"), ("core", "numpy", "new core numpy: there is a Python package of that name")])
+def test_names_that_are_refused(kind, name, message, tmp_path, capsys):
+    assert main(["new", kind, name, "-o", str(tmp_path / "x")]) == 2
+    assert message in capsys.readouterr().err and not (tmp_path / "x").exists()
+
+
+def test_places_that_are_refused(tmp_path, capsys, monkeypatch):
+    assert main(["new", "core", "mycore", "-o", str(tmp_path)]) == 2
+    assert f"new core mycore: {tmp_path} is there already" in capsys.readouterr().err
+    assert main(["new", "core", "mycore", "-o", str(tmp_path / "a" / "b")]) == 2
+    assert f"new core mycore: cannot make {tmp_path / 'a' / 'b'}: No such file or directory" in capsys.readouterr().err
+
+    def full(path, data):
+        raise OSError(28, "No space left on device")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert main(["new", "core", "mycore", "-o", str(tmp_path / "c")]) == 2
+    assert f"cannot write {tmp_path / 'c'}: No space left on device" in capsys.readouterr().err and not (tmp_path / "c").exists()
+
+
+def test_tags_differ():
+    """A core whose name begins like another's gets letters of its own."""
+    assert b'tag="TPU_' not in package.files("core", "tpu_next")["src/tpu_next/isa.py"]
+    tags = {package._tag(name) for name in ("cherry_two", "opentpu_two", "imagine_two")}
+    from quintet.gateware.cores import open_room, room_names
+    assert len(tags) == 3 and not tags & {open_room(name).isa.ISA.tag for name in room_names()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long campaigns of gateware against its model: seeds, and totals that add up over runs (docs/campaigns.md)."""
+"""Long campaigns of gateware against its model: seeds, and totals that add up over runs (docs/how/campaigns.md)."""
 import json
 import os
 import random
@@ -17,7 +17,7 @@ __all__ = ["Campaign", "aborted", "bus_error", "campaign_test", "random_behaviou
 class Campaign:
     """A long campaign: runs seeds for QUINTET_MINUTES from QUINTET_SEED on, goes on where the last one stopped.
 
-    Totals are kept in ``campaigns/<name>.json`` below the cache folder; ``docs/campaigns.md`` says what they were.
+    Totals are kept in ``campaigns/<name>.json`` below the cache folder; ``docs/how/campaigns.md`` says what they were.
     """
     def __init__(self, name, share=1.0):
         from quintet.boards.virtual.cache import default_folder

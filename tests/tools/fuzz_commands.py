@@ -135,7 +135,8 @@ def _disasm(m):
 
 
 def _run(m):
-    return [m.job(), *m.maybe(0.8, "--on", m.target), *m.maybe(0.4, "--out", m.folder), *m.maybe(0.2, "--allow-outside")]
+    return [m.job(), *m.maybe(0.8, "--on", m.target), *m.maybe(0.4, "--out", m.folder), *m.maybe(0.2, "--allow-outside"),
+            *m.maybe(0.1, "--vcd", lambda: m.of("nodir/x.vcd", "x.fst", "")), *m.maybe(0.1, "--fst", lambda: m.of("nodir/x.fst", "x"))]
 
 
 def _verify(m):
@@ -218,12 +219,17 @@ def _measure(m):
     return m.rnd.choice((["--list"], [m.of("nonsense", "opu/nothing", "", "/"), *few]))
 
 
+def _new(m):
+    out = m.folder()
+    return [m.of("core", "board"), m.of("mine", "my_own", "opu", "icebreaker", "Json", "json", "", "a" * 40, "../up"), "-o", out], [out]
+
+
 def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
 _WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "studio": 2, "selftest": 2, "boards": 1, "cores": 1,
-            "doctor": 1, "measure": 1}
+            "doctor": 1, "measure": 1, "new": 2}
 
 
 def command(rnd):

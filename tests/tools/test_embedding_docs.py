@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/embedding.md: its example works as it stands there."""
+"""docs/guides/own-soc.md: its example works as it stands there."""
 import re
 from pathlib import Path
 
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_example():
-    source, = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/embedding.md").read_text(), re.M | re.S)
+    source, = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/guides/own-soc.md").read_text(), re.M | re.S)
     names = {"__name__": "example"}
     exec(compile(source, "embedding.md", "exec"), names)
     design = names["Accelerator"]()

@@ -10,7 +10,7 @@ import pytest
 from quintet.gateware.cores.imagine.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "cores"
 
 
 def blocks(page, language):

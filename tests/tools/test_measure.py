@@ -72,7 +72,7 @@ def test_choice():
     assert Choice().takes("x") and not Choice(only=("y",)).takes("x")
 
 
-# Small configurations: the builds are those of other tests. Figures are those of docs/performance.md where its builds are quick.
+# Small configurations: the builds are those of other tests. Figures are those of docs/performance/index.md where its builds are quick.
 
 def test_opu(quintet):
     assert figures(quintet, "opu/workloads", "--preset", "sim", "--only", "W10") == {"W10": 2305}

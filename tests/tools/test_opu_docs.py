@@ -7,7 +7,7 @@ import numpy as np
 
 from quintet.tools import Job, open_target, run_job
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "opu-kernels.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "cores" / "opu-kernels.md"
 
 
 def exact(values, weights, padding):

@@ -397,7 +397,7 @@ def test_job_of_the_defaults_says_what_it_needs(tmp_path):
 
 
 def test_example_of_the_document(tmp_path, monkeypatch):
-    text = (Path(__file__).resolve().parents[2] / "docs" / "pim-software.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[2] / "docs" / "cores" / "pim-software.md").read_text(encoding="utf-8")
     names = {}
     monkeypatch.chdir(tmp_path)
     exec(text.split("```python")[1].split("```")[0], names)

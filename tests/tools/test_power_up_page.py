@@ -7,6 +7,6 @@ from quintet.tools.pages import power_up
 
 
 def test_table_is_current():
-    text = (Path(power_up.__file__).resolve().parents[2] / "docs" / "bring-up.md").read_text()
+    text = (Path(power_up.__file__).resolve().parents[2] / "docs" / "guides" / "bring-up.md").read_text()
     assert power_up.page(text) == text, "python -m quintet.tools.pages.power_up writes it again"
     assert len(list(power_up.rows())) == len(board_names()) + 2

@@ -281,6 +281,34 @@ def test_traces_that_cannot_be_written_are_refused_before_anything_is_compiled(q
     one_line(quintet("run", small, "--on", f"sim:ulx3s-85f/opentpu?trace={small.folder}/{name}"), 2, *words)
 
 
+@pytest.mark.parametrize("words, message", [
+    (("--vcd", "a.vcd"), "--vcd a.vcd: only a virtual board writes a trace (--on sim:BOARD/ISA), not model"),
+    (("--on", "sim:icebreaker/opentpu", "--vcd", "a.fst"), "--vcd a.fst: expected a name that ends in .vcd"),
+    (("--on", "sim:icebreaker/opentpu", "--fst", "a"), "--fst a: expected a name that ends in .fst"),
+    (("--on", "sim:icebreaker/opentpu", "--fst", "a.fst", "--vcd", "a.vcd"), "--vcd and --fst: expected one of them"),
+    (("--on", "sim:icebreaker/opentpu", "--fst", "none/a.fst"), "no such folder: none"),
+    (("--on", "sim:icebreaker/opentpu?trace=b.vcd", "--vcd", "a.vcd"), "trace is given twice")])
+def test_traces_that_are_refused(quintet, small, monkeypatch, words, message):
+    from quintet.boards.virtual import board
+    monkeypatch.setattr(board, "open_virtual", lambda *args, **options: pytest.fail("compiles"))
+    one_line(quintet("run", small, *words), 2, message)
+
+
+@pytest.mark.parametrize("target, name", [("sim:icebreaker/opentpu", "a.vcd"), ("sim:icebreaker/opentpu?n=4", "a &b.fst")])
+def test_traces_that_are_asked_for(quintet, small, monkeypatch, target, name):
+    from quintet.boards.virtual import board, fst
+    from quintet.tools.errors import InputError
+    asked = []
+
+    def opened(*_, trace, **__):
+        asked.append(trace)
+        raise InputError("stop here")
+    monkeypatch.setattr(board, "open_virtual", opened)
+    monkeypatch.setattr(fst, "check_fst", lambda: None)
+    quintet("run", small, "--on", target, f"--{name[-3:]}", f"{small.folder}/{name}")
+    assert asked == [(f"{small.folder}/{name}", 0)]
+
+
 @pytest.mark.parametrize("name", ["x.npy", "x.npy/folder"])
 def test_a_cache_that_cannot_be_written(quintet, small, monkeypatch, name):
     from quintet.boards.virtual import board, compile

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The README stays true: its table, its job, its commands, its links, its length."""
+"""The README stays true: its table, its commands, its links, its length; and the first job."""
 import re
 import sys
 from pathlib import Path
@@ -22,11 +22,11 @@ def test_table_is_current():
 
 
 def test_length():
-    assert len(TEXT.splitlines()) <= 200
+    assert len(TEXT.splitlines()) <= 130
 
 
 def test_job():
-    text = re.search(r"```toml\n(.*?)```", TEXT, re.S)[1]
+    text = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "start" / "first-job.md").read_text(), re.S)[1]
     shown, run = tomllib.loads(text), tomllib.loads(JOB)
     del run["limits"]
     assert shown == run
@@ -34,13 +34,13 @@ def test_job():
 
 def test_commands():
     named = set(re.findall(r"`quintet (\w+)", TEXT)) | set(re.findall(r"^quintet (\w+)", TEXT, re.M))
-    assert named == set(COMMANDS)
-    text = (ROOT / "docs" / "command-line.md").read_text()
+    assert {"demo", "compile", "infer", "run"} <= named <= set(COMMANDS)
+    text = (ROOT / "docs" / "reference" / "command-line.md").read_text()
     assert set(re.findall(r"^\| `(\w+)", text.split("## Output")[0], re.M)) == set(COMMANDS)
 
 
 def test_links():
-    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for document in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 

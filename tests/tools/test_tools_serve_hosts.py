@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a served board owes its hosts: those that come, that go, that are too many, and that wait (docs/link.md, "Served boards")."""
+"""What a served board owes its hosts: those that come, that go, that are too many, and that wait (docs/how/link.md, "Served boards")."""
 import os
 import random
 import struct

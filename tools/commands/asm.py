@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import Exit, InputError
 from ..outputs import check_output
-from .options import add_sizes, open_named_room, sizes
+from ..options import add_sizes, open_named_room, sizes
 
 
 def arguments(parser):

@@ -17,10 +17,10 @@ def run(args, console):
     if args.board:
         _show_one(boards[0], console)
         return Exit.OK
-    console.table(("board", "title", "FPGA", "memory", ">MHz", "cores (default preset)"),
-                  [(b["name"], b["title"], b["part"], _memory(b), f"{b['clock_mhz']:g}",
-                    ", ".join(f"{c['core']} ({c['default']}{': too large' * (c['default'] in c['too_large'])})" for c in b["cores"])) for b in boards])
-    console.out("quintet boards BOARD says more of one.")
+    console.table(("board", "FPGA", "memory", ">MHz", "cores"),
+                  [(b["name"], b["fpga"], _memory(b), f"{b['clock_mhz']:g}",
+                    ", ".join(c["core"] for c in b["cores"] if c["default"] not in c["too_large"])) for b in boards])
+    console.out("Cores: those whose default preset fits. quintet boards BOARD lists the presets.")
     return Exit.OK
 
 
@@ -53,12 +53,9 @@ def _memory(board):
 def _show_one(board, console):
     link = board["link"]
     link = f"usb, {link['vendor']:04x}:{link['product']:04x}" if link["kind"] == "usb" else f"{link['kind']}, {link['baud']}"
-    for name, value in (("board", f"{board['name']}: {board['title']}"), ("FPGA", f"{board['part']} ({board['family']})"),
-                        ("memory", _memory(board)), ("main clock", f"{board['clock_mhz']:g} MHz, from "
-                                                     f"{board['oscillator_mhz']:g} MHz"),
-                        ("link", link), ("links", ", ".join(board["links"])), ("programmers", ", ".join(board["programmers"]))):
-        console.out(f"{name:12} {value}")
-    for note in board["notes"]:
-        console.out(f"{'note':12} {note}")
+    console.table(("board", board["name"]), [
+        ("title", board["title"]), ("FPGA", f"{board['part']} ({board['family']})"), ("memory", _memory(board)),
+        ("main clock", f"{board['clock_mhz']:g} MHz, from {board['oscillator_mhz']:g} MHz"), ("link", link), ("links", ", ".join(board["links"])),
+        ("programmers", ", ".join(board["programmers"])), *(("note", note) for note in board["notes"])])
     console.table(("core", "preset", ""), [(c["core"], p, ", ".join(["default"] * (p == c["default"]) + ["too large"] * (p in c["too_large"])))
                                            for c in board["cores"] for p in c["presets"]])

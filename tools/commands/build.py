@@ -6,7 +6,7 @@ The folder then holds the bitstream, report.json, and the logs of the tools.
 """
 from ..errors import Exit, InputError
 from ..outputs import check_folder
-from .options import add_sizes, sizes
+from ..options import add_sizes, sizes
 
 
 def arguments(parser):

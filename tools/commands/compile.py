@@ -6,7 +6,7 @@ that the core cannot run is refused with every node at fault. Needs the extra "c
 """
 from ..errors import InputError
 from ..outputs import check_folder
-from .options import add_sizes, sizes
+from ..options import add_sizes, sizes
 
 
 def arguments(parser):

@@ -15,10 +15,10 @@ def run(args, console):
     if args.core:
         _show_one(cores[0], console)
     else:
-        console.table(("core", "title", "gateware", "presets", "parameters"),
-                      [(c["name"], c["title"], "yes" if c["gateware"] else "model only", ", ".join(p["name"] + ("*" if p["default"] else "") for p in c["presets"]),
-                        ", ".join(p["name"] for p in c["parameters"])) for c in cores])
-        console.out("* default. quintet cores CORE says what each parameter means.")
+        console.table(("core", "title", "what", "presets"),
+                      [(c["name"], c["title"], c["doc"] + ("" if c["gateware"] else " (golden model only)"),
+                        ", ".join(p["name"] + ("*" if p["default"] else "") for p in c["presets"])) for c in cores])
+        console.out("* default. quintet cores CORE lists its parameters.")
     return Exit.OK
 
 
@@ -26,7 +26,7 @@ def describe(room):
     """One core as an object: identity, parameters with legal values, presets with every size."""
     isa, space = room.isa.ISA, room.params.SPACE
     return {
-        "name": isa.name, "title": isa.title, "tag": isa.tag, "version": ".".join(map(str, isa.version)),
+        "name": isa.name, "title": isa.title, "doc": isa.doc, "tag": isa.tag, "version": ".".join(map(str, isa.version)),
         "program_align": isa.program_align, "forms": list(room.software.SOFTWARE.forms), "gateware": room.has_core,
         "parameters": [{"name": p.name, "kind": p.kind.__name__, "legal": p.expected, "default": p.default, "job": p.job,
                         "doc": p.doc} for p in space.parameters.values()],
@@ -40,12 +40,12 @@ def describe(room):
 
 def _show_one(core, console):
     console.out(f"{core['name']}: {core['title']} (tag {core['tag']}, version {core['version']})")
-    console.table(("parameter", "legal", "default", "a job needs it", "meaning"),
-                  [(p["name"], p["legal"], _text(p["default"]), p["job"].replace("_", " "), p["doc"]) for p in core["parameters"]])
-    names = [p["name"] for p in core["parameters"]]
-    console.table(("preset", *names),
-                  [(p["name"] + ("*" if p["default"] else ""), *(_text(p["params"][n]) for n in names))
-                   for p in core["presets"]])
+    console.table(("parameter", "default", "legal", "a job needs it", "meaning"),
+                  [(p["name"], _text(p["default"]), p["legal"], p["job"].replace("_", " "), p["doc"]) for p in core["parameters"]])
+    default = next(p["params"] for p in core["presets"] if p["default"])
+    console.table(("preset", "what", "sizes, beside those of the default preset"), [
+        (p["name"] + ("*" if p["default"] else ""), p["doc"],
+         " ".join(f"{name}={_text(value)}" for name, value in p["params"].items() if p["default"] or value != default[name])) for p in core["presets"]])
 
 
 def _text(value):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import Exit, InputError
 from ..outputs import check_output, write_output
-from .options import add_sizes, sizes
+from ..options import add_sizes, sizes
 
 
 def arguments(parser):

@@ -28,7 +28,7 @@ def run(args, console):
 
     from ... import boards, gateware
     from ...gateware.cores import open_room, room_names
-    from ..build.matrix import COLUMNS, build_cell, cells, run_matrix, source_digest
+    from ..build.matrix import build_cell, cells, run_matrix, source_digest
     check_folder(args.folder)
     if not 1 <= args.seeds <= MOST_SEEDS:
         raise InputError(f"--seeds must be 1 to {MOST_SEEDS:,}, not {args.seeds}")
@@ -54,6 +54,7 @@ def run(args, console):
         todo, args.folder, source_digest(Path(gateware.__file__).parents[1]), workers=args.workers, again=args.again, build=build,
         report=lambda cell, result, left: console.note(f"{cell.key}: {result['state']}, {left} to go"))
     rows = list(results.values())
-    console.table([name.replace("_", " ") for name in COLUMNS], [[row.get(name, "") for name in COLUMNS] for row in rows])
+    console.table(("board", "core", "preset", ">seed", ">asked, MHz", ">reached", ">cells", ""),
+                  [[row.get(name, "") for name in ("board", "isa", "preset", "seed", "clock_asked_mhz", "clock_reached_mhz", "luts", "state")] for row in rows])
     console.result({"cells": rows, "folder": args.folder})
     return Exit.OK if all(row["state"] == "built" for row in rows) else Exit.NO

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measure performance figures on compiled gateware, every result compared with the golden model's."""
 from ..errors import Exit, InputError
-from .options import sizes
+from ..options import sizes
 
 
 def arguments(parser):
@@ -41,9 +41,10 @@ def run(args, console):
 def _list(found, console):
     console.result({"measures": {name: {"help": m.help, "presets": m.presets, "memories": m.memories, "only": m.names, "settings": m.settings,
                                         "sizes": m.sizes} for name, m in found.items()}})
-    console.table(("measure", "what", "--preset", "--memory", "--set"),
-                  [(name, m.help, ", ".join(m.presets), ", ".join(m.memories), ", ".join(f"{k}={v}" for k, v in m.settings.items()))
-                   for name, m in found.items()])
+    console.table(("measure", "what", "with"), [
+        (name, m.help, "\n".join(f"{option} {', '.join(values)}" for option, values in (
+            ("--preset", m.presets), ("--memory", m.memories), ("--set", [f"{k}={v}" for k, v in m.settings.items()])) if values))
+        for name, m in found.items()])
     return Exit.OK
 
 

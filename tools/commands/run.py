@@ -6,7 +6,9 @@ targets:
   sim:BOARD/ISA?preset=NAME&param=VALUE&link=wire the virtual board
   /dev/ttyUSB0, COM3, socket://host:port, auto    a board, or whatever speaks its protocol
 """
-from ..errors import Exit
+from urllib.parse import urlencode
+
+from ..errors import Exit, InputError
 from ..outputs import check_folder
 
 
@@ -14,12 +16,15 @@ def arguments(parser):
     parser.add_argument("job", help="the job, a TOML file")
     parser.add_argument("--on", metavar="TARGET", default="model", help="where to run it (default: model)")
     parser.add_argument("--out", metavar="DIR", help="folder for the results (default: that of the job)")
+    for kind, text in (("vcd", "every signal"), ("fst", "the same, compressed")):
+        parser.add_argument(f"--{kind}", metavar="FILE", help=f"of a virtual board: a trace of {text}, with save files for GTKWave and Surfer")
     parser.add_argument("--allow-outside", action="store_true", help="let the job's saves leave that folder")
 
 
 def run(args, console):
     from ..targets.names import open_target, parse_target
-    parse_target(args.on)
+    on = _traced(args)
+    parse_target(on)
     from ..jobs.job import Job
     job = Job.load(args.job)
     if args.out is not None:
@@ -28,7 +33,7 @@ def run(args, console):
     from ..jobs.runner import check_outputs, run_job, save_outputs
     check_outputs(job, args.out, args.allow_outside)
     with console.progress() as progress:
-        with open_target(args.on, progress=progress) as target:
+        with open_target(on, progress=progress) as target:
             result = run_job(job, target, progress=progress, tick=lambda seconds: progress("run"))
     for warning in result.image.warnings:
         console.note(warning)
@@ -36,6 +41,21 @@ def run(args, console):
     _show(result, console)
     console.result(run_object(result))
     return Exit.OK if result.outcome.status == "done" else Exit.FAULT
+
+
+def _traced(args):
+    """The target's name, with the trace that is asked for."""
+    given = [(kind, path) for kind in ("vcd", "fst") if (path := getattr(args, kind)) is not None]
+    if not given:
+        return args.on
+    kind, path = given[0]
+    if len(given) > 1:
+        raise InputError("--vcd and --fst: expected one of them")
+    if not args.on.startswith("sim:"):
+        raise InputError(f"--{kind} {path}: only a virtual board writes a trace (--on sim:BOARD/ISA), not {args.on}")
+    if not path.endswith(f".{kind}"):
+        raise InputError(f"--{kind} {path}: expected a name that ends in .{kind}")
+    return f"{args.on}{'&' if '?' in args.on else '?'}{urlencode({'trace': path})}"
 
 
 def _show(result, console):

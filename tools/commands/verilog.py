@@ -4,7 +4,7 @@ import re
 
 from ..errors import Exit, InputError
 from ..outputs import check_output, write_output
-from .options import add_sizes, sizes
+from ..options import add_sizes, sizes
 
 
 def arguments(parser):

@@ -37,7 +37,7 @@ def verilog(board, isa=None, preset=None, params=None, freq=None):
 
 
 def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, memory_size=1 << 25):
-    """Verilog of a core alone: Wishbone register block, memory port, interrupt (docs/contracts.md, sections 2 and 3).
+    """Verilog of a core alone: Wishbone register block, memory port, interrupt (docs/how/contracts.md, sections 2 and 3).
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs: a program, the memory to fill before it, the memory to keep after it (docs/jobs.md)."""
+"""Jobs: a program, the memory to fill before it, the memory to keep after it (docs/reference/jobs.md)."""
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Classification: which class a saved tensor gives each image, and how many of them are right (docs/jobs.md)."""
+"""Classification: which class a saved tensor gives each image, and how many of them are right (docs/reference/jobs.md)."""
 import math
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host's side of the link: calls, made of requests that are repeated until they are answered (docs/link.md)."""
+"""The host's side of the link: calls, made of requests that are repeated until they are answered (docs/how/link.md)."""
 import random
 import struct
 from numbers import Integral
@@ -28,7 +28,7 @@ MEMORY_END = 0x8000_0000
 #: Bytes of one checksum or fill request: few enough that the board's answer never takes long, on a simulated board too.
 UNSEEN = 8192
 
-#: Of the control block (docs/contracts.md, section 3): registers and bits for a reset of the core.
+#: Of the control block (docs/how/contracts.md, section 3): registers and bits for a reset of the core.
 CONTROL, CORE_RESET = 0x10, 4
 STATUS, BUSY = 0x14, 1
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's side of the link in Python: what a board does with the bytes it gets (docs/link.md).
+"""The board's side of the link in Python: what a board does with the bytes it gets (docs/how/link.md).
 
 For tests of the host without gateware, and of the gateware against the protocol.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames and their contents, as the host builds and reads them (docs/link.md)."""
+"""Frames and their contents, as the host builds and reads them (docs/how/link.md)."""
 import struct
 import zlib
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Notices: frames between a host and what serves a board to it (docs/link.md, "Served boards").
+"""Notices: frames between a host and what serves a board to it (docs/how/link.md, "Served boards").
 
 Their first byte has bit 7 set and is no answer's, so that boards and hosts that know none drop them.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host's end of what serves a board: says hello, keeps the board's time, hears a refusal (docs/link.md, "Served boards")."""
+"""The host's end of what serves a board: says hello, keeps the board's time, hears a refusal (docs/how/link.md, "Served boards")."""
 import struct
 
 from .errors import LinkError, RefusedError

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Documents' tables of builds: ``python -m quintet.tools.pages.measured DIR...`` takes over the cells of those folders of `quintet matrix`;
-then, and without any, it writes the tables of ``docs/matrix.md`` and the README.
+then, and without any, it writes the tables of ``docs/performance/matrix.md`` and the README.
 """
 import json
 import sys
@@ -33,7 +33,7 @@ def rows(cells):
 
 
 def page(text, cells):
-    """``text`` of docs/matrix.md with a current table."""
+    """``text`` of docs/performance/matrix.md with a current table."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows(cells)) + "\n" + END + rest.split(END)[1]
 
@@ -43,7 +43,7 @@ def main(folders):
     for folder in folders:
         cells = take_over(cells, folder)
     PATH.write_text(json.dumps({"cells": cells}, indent=1) + "\n")
-    table = PATH.with_suffix(".md")
+    table = PATH.parent / "performance" / "matrix.md"
     table.write_text(page(table.read_text(), cells))
     overview.write()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table of operators in ``docs/compile.md``, by the back ends' own verdicts: ``python -m quintet.tools.pages.operators`` writes it."""
+"""The table of operators in ``docs/guides/own-model.md``, by the back ends' own verdicts: ``python -m quintet.tools.pages.operators`` writes it."""
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +90,7 @@ def page(text):
 
 
 def write():
-    path = Path(__file__).resolve().parents[2] / "docs" / "compile.md"
+    path = Path(__file__).resolve().parents[2] / "docs" / "guides" / "own-model.md"
     path.write_text(page(path.read_text()))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table of docs/bring-up.md, what each board is loaded by and talks through: ``python -m quintet.tools.pages.power_up`` writes it."""
+"""The table of docs/guides/bring-up.md, what each board is loaded by and talks through: ``python -m quintet.tools.pages.power_up`` writes it."""
 from pathlib import Path
 
 from ...boards import board_names, open_board
@@ -36,11 +36,11 @@ def _led(led):
 
 
 def page(text):
-    """``text`` of docs/bring-up.md with a current table."""
+    """``text`` of docs/guides/bring-up.md with a current table."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 
 
 if __name__ == "__main__":
-    path = Path(__file__).resolve().parents[2] / "docs" / "bring-up.md"
+    path = Path(__file__).resolve().parents[2] / "docs" / "guides" / "bring-up.md"
     path.write_text(page(path.read_text()))

@@ -86,7 +86,7 @@ def _text(software):
     signs = " ".join(f"`{sign}`" for sign in syntax.comments)
     case = "in either case" if syntax.fold else "as written here"
     yield (f"One instruction a line; {signs} starts a comment; mnemonics {case}. Constants, expressions, `.include`, "
-           "`.rept` and `.word` as in [the assembler](../assembler.md).\n")
+           "`.rept` and `.word` as in [the assembler](../how/assembler.md).\n")
     if syntax.macros:
         yield _table(("macro", "meaning"), [(f"`{m.usage}`", m.doc) for m in syntax.macros])
     if software.directives:
@@ -100,7 +100,7 @@ def _registers(isa):
         count = f"[{r.count}]" if r.count > 1 else ""
         reset = f"0x{r.reset:08x}" + (f" + k * 0x{r.reset_step:x}" if r.reset_step else "")
         return f"0x{r.offset:03x}", f"`{r.name}{count}`", r.access + "1c" * r.clears, reset, r.doc + only
-    yield "The first 256 bytes are [common to all cores](../control-block.md). Its own:\n"
+    yield "The first 256 bytes are [common to all cores](../how/control-block.md). Its own:\n"
     yield _table(("offset", "name", "access", "reset", "meaning"), [row(r) for r in isa.registers])
     yield "## Counters\n"
     yield _table(("offset", "name", "meaning"), [
@@ -168,7 +168,7 @@ _RUN = """\
 
 
 def control_block_page():
-    """The Markdown text of ``docs/control-block.md``."""
+    """The Markdown text of ``docs/how/control-block.md``."""
     from quintet.gateware.bus.registers import SOC_REGISTERS
     pieces = [MARKER, _BLOCK, "## Registers\n"]
     pieces.append(_table(("offset", "name", "access", "meaning"), [
@@ -195,7 +195,7 @@ def _pages(names, folder):
     for name in names or room_names():
         yield folder / "reference" / f"{name}.md", reference_page(open_room(name))
     if not names:
-        yield folder / "control-block.md", control_block_page()
+        yield folder / "how" / "control-block.md", control_block_page()
 
 
 def main(argv=None):

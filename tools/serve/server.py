@@ -34,7 +34,7 @@ def serve(board, endpoint, stopped=lambda: False, *, framed=True):
     board : VirtualBoard
     endpoint : PtyEndpoint or SocketEndpoint
     framed : bool
-        The board speaks the protocol of docs/link.md (and not UARTBone).
+        The board speaks the protocol of docs/how/link.md (and not UARTBone).
 
     Raises
     ------

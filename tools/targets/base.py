@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every target offers (docs/contracts.md, section 6)."""
+"""What every target offers (docs/how/contracts.md, section 6)."""
 import time
 import zlib
 from abc import ABC, abstractmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the info ROM of a board (docs/contracts.md, section 4)."""
+"""Reads the info ROM of a board (docs/how/contracts.md, section 4)."""
 from ...gateware.info import InfoError, parse_header, parse_info
 from .base import TargetInfo
 

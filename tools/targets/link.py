@@ -25,7 +25,7 @@ RESET_SECONDS = 2.0
 
 
 class LinkTarget(Target):
-    """A board that speaks the link protocol (docs/link.md).
+    """A board that speaks the link protocol (docs/how/link.md).
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def _parse_sim(text):
 
 
 def open_target(name, progress=None):
-    """Open the target ``name`` (docs/command-line.md, "Targets").
+    """Open the target ``name`` (docs/reference/command-line.md, "Targets").
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ TIMEOUT, RETRY = 0.25, 0.1
 
 
 class SimTarget(LinkTarget):
-    """A virtual board (docs/virtual-board.md): what :class:`LinkTarget` does, with a board of our own behind it.
+    """A virtual board (docs/how/virtual-board.md): what :class:`LinkTarget` does, with a board of our own behind it.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@
 // When the chip's clock really rises after its lines have changed, and when its data are back at the FPGA, `rises` and `returns` say
 // (ClockPath of phase.py). Lines that change within the set-up or hold time break a rule. dq() is what stands on the bus at the FPGA's inputs
 // from this call to the next: a READ given to call n of edge() reaches it with the call n + CL - 1 + d, where d is the one number of
-// cycles for which the data are in time, the controller's `capture` (docs/memory.md). If there is none, dq() never shows any data.
+// cycles for which the data are in time, the controller's `capture` (docs/how/memory.md). If there is none, dq() never shows any data.
 //
 // Bytes lie in data() in the order of the controller's addresses: row, bank, column, byte.
 #pragma once

@@ -46,7 +46,7 @@ class SDRAMController(wiring.Component):
     from the cycle that the request is taken in to that of the first beat.
 
     Clock of the chip: the board drives it, with the frequency of ``sync``. Commands and data leave the I/O registers of
-    :class:`~.phy.SDRAMPhy` at a rising edge of ``sync``; docs/memory.md says which phase the chip's clock takes, and which
+    :class:`~.phy.SDRAMPhy` at a rising edge of ``sync``; docs/how/memory.md says which phase the chip's clock takes, and which
     ``capture`` belongs to it.
 
     Parameters

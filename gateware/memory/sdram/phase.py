@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Phase of an SDR SDRAM's clock: what it leaves of the set-up and hold times on both sides (docs/memory.md, "Clock and phase")."""
+"""Phase of an SDR SDRAM's clock: what it leaves of the set-up and hold times on both sides (docs/how/memory.md, "Clock and phase")."""
 from dataclasses import asdict, dataclass
 
 from .parts import find_part

@@ -22,7 +22,7 @@ def here(tmp_path, monkeypatch):
 
 def test_the_chain_of_the_page(here):
     """The commands as they are printed, on a virtual board."""
-    page = (ROOT / "docs" / "opentpu-software.md").read_text()
+    page = (ROOT / "docs" / "cores" / "opentpu-software.md").read_text()
     blocks = [block for block in page.split("```")[1::2] if "opentpu.runtpu" in block]
     assert len(blocks) == 1
     (here / "firmware").symlink_to(ROOT / "firmware")

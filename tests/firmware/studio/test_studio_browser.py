@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The studio in a real Chromium: digits drawn with a mouse, recognised by five machines. Skipped where there is no Chromium."""
-import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -15,27 +10,10 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("onnx")
 
 from tests.firmware.studio.browser import CHROMIUM, Page, browser
+from tests.firmware.studio.served import Served
 from tests.firmware.studio.strokes import STROKES
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None or shutil.which("chromedriver") is None, reason="no Chromium with its driver")
-
-
-class Served:
-    """``quintet studio`` in a process of its own."""
-    def __init__(self, *args):
-        self.process = subprocess.Popen([sys.executable, "-m", "quintet.tools.cli", "studio", "--no-browser", "--json", *args], stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, "PYTHONUNBUFFERED": "1"})
-        text = ""
-        while not text.endswith("}\n"):
-            text += self.process.stdout.readline()
-        self.address = json.loads(text)["address"]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(60)
 
 
 def recognised(page, most=20):

@@ -80,6 +80,6 @@ def test_reset_comes_once_and_late():
 
 def test_soc_registers_are_documented():
     from pathlib import Path
-    text = (Path(__file__).parents[3] / "docs" / "contracts.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "how" / "contracts.md").read_text()
     for name, (offset, access, meaning) in SOC_REGISTERS.items():
         assert f"| 0x8001_{offset:04x} | `{name}` | {access} | {meaning} |" in text

@@ -89,7 +89,7 @@ def test_faults(seed, rate):
 
 @pytest.mark.long
 def test_many_faults():
-    """Towards a million frames, summed over runs (docs/campaigns.md)."""
+    """Towards a million frames, summed over runs (docs/how/campaigns.md)."""
     totals = Campaign("link-bytes", share=0.5)
     frames = faults = 0
     for seed in totals.seeds("bridge"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Margins of the SDRAM's clock: the formula of docs/memory.md, the chip model's judgement of it, and the numbers it stands on."""
+"""Margins of the SDRAM's clock: the formula of docs/how/memory.md, the chip model's judgement of it, and the numbers it stands on."""
 import json
 from dataclasses import asdict, replace
 from importlib import util

@@ -17,7 +17,7 @@ from quintet.gateware.microcode.program import Microprogram
 from quintet.gateware.microcode.registers import RegisterFile
 from quintet.gateware.microcode.statement import MicrocodeError
 
-GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "microcode.md").read_text()
+GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "how" / "microcode.md").read_text()
 _OPERANDS = {
     "": (Register("rs", indexed={"x": 1}),), ">": (Register("rd", written=True), {"write": 1}),
     "*": (Number("rd", "Repetition", range(1, 8), {"*": 0}),), "?": (Choice("cond", {"ALWAYS": 1, "BUSY": 2}), Label("target")),

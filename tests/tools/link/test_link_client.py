@@ -240,7 +240,7 @@ def test_cobs(size):
 
 
 def test_longest_write():
-    """docs/link.md, "Request": 1,005 bytes whatever they are, 1,009 if zeros happen to lie well, never more."""
+    """docs/how/link.md, "Request": 1,005 bytes whatever they are, 1,009 if zeros happen to lie well, never more."""
     def taken(data):
         board = DeviceModel([WordMemory(4096), WordMemory(64, INFO_ADDRESS)])
         session = Decoder().feed(board.feed(Request(Operation.IDENTIFY, length=64).encode(b"\1\0", 0)))[0][1:3]

@@ -101,7 +101,7 @@ def test_requests_carry_many_runs():
 @pytest.mark.parametrize("run, stride, count", [(3, 64, 1024), (1, 16, 1000), (5, 8, 500), (16, 33, 100), (64, 100, 64), (256, 300, 20),
                                                 (300, 512, 20)])
 def test_bytes_on_the_line(run, stride, count):
-    """docs/link.md, "Measured": an input takes at most 1.1 times its bytes and 64 to the board, and so does an output back."""
+    """docs/how/link.md, "Measured": an input takes at most 1.1 times its bytes and 64 to the board, and so does an output back."""
     board = Board()
     link = client(board)
     link.identify()

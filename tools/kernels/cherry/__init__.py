@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels for Cherry: operations on matrices in the scratchpad, as programs of one step each (docs/cherry-kernels.md).
+"""Kernels for Cherry: operations on matrices in the scratchpad, as programs of one step each (docs/cores/cherry-kernels.md).
 
 * :class:`Module` places matrices in main memory and the scratchpad and collects the steps;
 * :class:`Stored` is a matrix that stays in main memory, of any size;

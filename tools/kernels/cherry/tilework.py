@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loop nests over views: chains of instructions on tiles, sums of products, reduces of windows (docs/cherry-kernels.md).
+"""Loop nests over views: chains of instructions on tiles, sums of products, reduces of windows (docs/cores/cherry-kernels.md).
 
 A result is cut into regions of whole tiles and of the narrower ones at its edges; of each region one axis runs side by side in the contexts.
 Loads take no more than the elements that count, the rest of a tile is 0: what lies around a view is never read and never written.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels for IMAGine: matrix-vector products of any size as programs (docs/imagine-kernels.md).
+"""Kernels for IMAGine: matrix-vector products of any size as programs (docs/cores/imagine-kernels.md).
 
 * :class:`Layer` is y = sum of W_k x_k + b in fixed point, :meth:`Layer.reference` what it must give, in integers;
 * :class:`Resident` keeps the weights of layers in the array: a loader once, then a small program an inference;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of programs (docs/jobs.md)."""
+"""Jobs of programs (docs/reference/jobs.md)."""
 from dataclasses import replace
 from pathlib import Path
 

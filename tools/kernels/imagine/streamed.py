@@ -88,7 +88,7 @@ class Streamed:
 
     def unpack(self):
         """How what a job saved (values and marks, [shift-outs, R, 2]) becomes results [batch, m]: ``shape``, ``order`` and ``classes``
-        of a save (docs/jobs.md), or ``None`` where vectors and rows of tiles follow one another irregularly."""
+        of a save (docs/reference/jobs.md), or ``None`` where vectors and rows of tiles follow one another irregularly."""
         batch, tall, rows = len(self.batch), self.tiles.tall, self.params["rows"]
         if self._order == [(number, tile) for number in range(batch) for tile in range(tall)]:
             return {"shape": (batch, tall, rows, 2), "order": (0, 3, 1, 2), "classes": self.layer.height}

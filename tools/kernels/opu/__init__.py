@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels for the OPU: networks of convolutions as programs (docs/opu-kernels.md).
+"""Kernels for the OPU: networks of convolutions as programs (docs/cores/opu-kernels.md).
 
 * :class:`Network` takes the layers, numpy arrays with fixed-point positions;
 * :func:`compile_network` makes the program for one build: layout, tiles, order of instructions;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels for PIM: dense layers, convolutions and pooling as programs of many cores (docs/pim-software.md).
+"""Kernels for PIM: dense layers, convolutions and pooling as programs of many cores (docs/cores/pim-software.md).
 
 * :class:`Network` takes the layers, numpy arrays of whole numbers, and refuses what does not fit;
 * :func:`compile_network` shares out images among the cores, :func:`compile_columns` the columns of dense layers;

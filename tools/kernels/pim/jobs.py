@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of compiled networks (docs/jobs.md)."""
+"""Jobs of compiled networks (docs/reference/jobs.md)."""
 import gzip
 from pathlib import Path
 

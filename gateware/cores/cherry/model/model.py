@@ -50,7 +50,7 @@ class Model(machine.Model):
         self.mem = np.zeros(1 << self.params["log_mem"], np.int64)
 
     def run(self, registers, cycle_limit=None, trace=None):
-        """One run from start to end (docs/contracts.md, section 6).
+        """One run from start to end (docs/how/contracts.md, section 6).
 
         Raises
         ------

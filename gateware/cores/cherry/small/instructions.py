@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro-instructions: fields, operations, sources, sinks, registers (docs/microcode.md). Pure Python.
+"""The small engine's micro-instructions: fields, operations, sources, sinks, registers (docs/how/microcode.md). Pure Python.
 
 Operands of ``ld``, ``add``, ``sub``, ``and``, ``mul`` (and of ``st``, but for the last two): ``name``, a variable; ``name.2``, an entry of an
 array; ``name+X``, the entry that the index says; ``#n``, a number; ``$NAME``, a :class:`Source`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python assembler: the published class, its instance and functions (docs/imagine-assembler.md; section 3.4).
+"""The Python assembler: the published class, its instance and functions (docs/cores/imagine-assembler.md; section 3.4).
 
 A script written for the published assembler runs after changing its import line::
 

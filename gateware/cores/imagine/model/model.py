@@ -65,7 +65,7 @@ class Model(machine.Model):
         self.eov &= ~value
 
     def run(self, registers, cycle_limit=None, trace=None):
-        """One run; see docs/contracts.md, section 6."""
+        """One run; see docs/how/contracts.md, section 6."""
         self.take_registers(registers, trace)
         begin, length = self.reg["program_address"], self.reg["program_length"]
         here = self.memory[begin:begin + length]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Passes over NOPs: ``strip-nops`` and ``pad-nops`` of ``quintet asm opentpu`` (docs/opentpu-software.md). Pure Python.
+"""Passes over NOPs: ``strip-nops`` and ``pad-nops`` of ``quintet asm opentpu`` (docs/cores/opentpu-software.md). Pure Python.
 
 This core interlocks: NOPs mean nothing but time, so that a program without them does the same. The published hardware does not:
 its programs wait for every result by NOPs, as many as the distances of section 10.2 say.

@@ -125,7 +125,7 @@ class Model(machine.Model):
     # A run
 
     def run(self, registers, cycle_limit=None, trace=None):
-        """One run; see docs/contracts.md, section 6."""
+        """One run; see docs/how/contracts.md, section 6."""
         self.take_registers(registers, trace, cfg_norm=self.params["norm_reset"])
         params = self.params
         self._unit = _UNITS[self.mode](n=self._n, ub_rows=params["ub_rows"], acc_rows=params["acc_rows"],

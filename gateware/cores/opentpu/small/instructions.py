@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro-instructions: fields, operations, conditions, registers, hazards (docs/microcode.md). Pure Python.
+"""The small engine's micro-instructions: fields, operations, conditions, registers, hazards (docs/how/microcode.md). Pure Python.
 
 A micro-instruction is executed in two stages: its operand is read while it waits for one cycle, then ``A = f(A, R[rs])``. The carry is
 looked at by the micro-instructions behind, never by the one that makes it, so that adder and jump lie in different cycles. A jump

@@ -64,7 +64,7 @@ class Model(machine.Model):
         return buffer if self._sequence is not None and self._sequence.valid & bit else None
 
     def run(self, registers, cycle_limit=None, trace=None):
-        """One run; see docs/contracts.md, section 6; ``trace`` is called in order, while memory holds what was written."""
+        """One run; see docs/how/contracts.md, section 6; ``trace`` is called in order, while memory holds what was written."""
         self.take_registers(registers, trace)
         self._regions = Regions(self.reg)
         self._begin = self.reg["program_address"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro-instructions: fields, operations, conditions, registers, hazards (docs/microcode.md). Pure Python.
+"""The small engine's micro-instructions: fields, operations, conditions, registers, hazards (docs/how/microcode.md). Pure Python.
 
 What stands behind an operation, ``operation [register] [*count] [action]``:
 

@@ -105,7 +105,7 @@ class Model(machine.Model):
                     np.frombuffer(data, "<i4", group.cols, group.bias)
 
     def run(self, registers, cycle_limit=None, trace=None):
-        """One run; see docs/contracts.md, section 6; ``cycle_limit`` counts the instructions of all cores together."""
+        """One run; see docs/how/contracts.md, section 6; ``cycle_limit`` counts the instructions of all cores together."""
         self.take_registers(registers, trace)
         self.report, self._running = [], None
         flags = self.reg["run_flags"]

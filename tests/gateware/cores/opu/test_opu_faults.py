@@ -11,7 +11,7 @@ from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
 from tests.gateware.cores.opu.bench.directed import case_of
 
-#: Section 6 and docs/contracts.md: most cycles from the reason to the end, bursts under way apart.
+#: Section 6 and docs/how/contracts.md: most cycles from the reason to the end, bursts under way apart.
 BOUND = 1000
 BUS, ABORTED = 6, 8
 PARAMS = SPACE.resolve("sim")

@@ -20,7 +20,7 @@ from tests.gateware.cores.opu.bench import directed as opu_directed
 from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
 
-#: Logic cells of the engine alone (docs/performance.md), with some air.
+#: Logic cells of the engine alone (docs/performance/index.md), with some air.
 ENGINE_CELLS = 2450
 #: A memory in the same chip: one beat a cycle.
 NEAR = Behaviour(latency=2)

@@ -9,7 +9,7 @@ from quintet.firmware.opu.measure.workloads import BUILDS, NETWORKS, ROWS, build
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.tools.kernels.opu import estimate, run_network
 
-#: What the model of cycles says is missed; docs/performance.md has what is measured.
+#: What the model of cycles says is missed; docs/performance/index.md has what is measured.
 _MISSED = {("W5", "p64", True)}
 _MACS = {"W1x5": 5 * 14 * 14 * 64 * 64, "W1x9": 9 * 14 * 14 * 64 * 64, "W2": 14 * 14 * 64 * 64 * 9, "W3": 8 * 14 * 14 * 64 * 64 * 9, "W4": 2 * 16 * 16 * 32 * 32 * 9,
          "W6": 2 * 14 * 14 * 64 * 256, "W7": 1024 * 64 + 64 * 16, "W8": 14 * 26 * 64 * 128 * 9, "W9": 16 * 16 * 16 * 16 * 9}
@@ -49,7 +49,7 @@ def test_rows_name_what_is_there():
 @pytest.mark.parametrize("row", [r for r in ROWS if r.bound and r.what == "cycles" and r.memory == "ideal" and r.build != "up5k" and r.workload != "W10"],
                          ids=lambda r: f"{r.title}-{r.build}")
 def test_programs_are_made_for_their_bounds(row):
-    """By the model of cycles; what is measured stands in docs/performance.md."""
+    """By the model of cycles; what is measured stands in docs/performance/index.md."""
     _, compiled = program(row.workload, row.build, row.schedule)
     most = 1.01 if (row.workload, row.build, row.schedule) in _MISSED else 1
     assert estimate(compiled.words, build_params(row.build)).cycles <= most * row.bound

@@ -249,7 +249,7 @@ def test_any_text_gives_a_program_or_one_clear_line(text):
 
 
 def test_the_guide_is_right():
-    guide = Path(__file__).resolve().parents[4] / "docs" / "assembler.md"
+    guide = Path(__file__).resolve().parents[4] / "docs" / "how" / "assembler.md"
     source, code = re.findall(r"```\w*\n(.*?)```", guide.read_text(), re.DOTALL)
     assert len(assemble_text(SOFTWARE, source, params={"ub_rows": 64, "acc_rows": 64}).data) == 14 * (1 + 2 * 4 + 1)
     exec(code, {})

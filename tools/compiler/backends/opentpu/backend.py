@@ -11,7 +11,7 @@ __all__ = ["OpenTpu"]
 
 
 class OpenTpu(Backend):
-    """OpenTPU: everything is a sum of products of tiles over shifted maps, a shift and a saturation (docs/opentpu-kernels.md)."""
+    """OpenTPU: everything is a sum of products of tiles over shifted maps, a shift and a saturation (docs/cores/opentpu-kernels.md)."""
     isa = "opentpu"
 
     def verdict(self, graph, node):

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Save files of a trace, so that a viewer opens it with the signals that matter: ``FILE.gtkw`` for GTKWave, ``FILE.sucl`` for Surfer.
+
+GTKWave opens the first itself (``gtkwave run.vcd.gtkw``); Surfer runs the second beside the trace (``surfer --command-file run.vcd.sucl run.vcd``).
+"""
+import re
+from pathlib import Path
+
+__all__ = ["chosen", "declared", "write_views"]
+
+_PORT = "(req__(valid|ready)|req__payload|r__(valid|ready)|w__(valid|ready)|ack__valid)"
+#: Group -> names of its signals, with their scopes; in this order, as far as a design has them.
+_GROUPS = {
+    "run": r"top\.(clk|rst)|top\.soc\.core\.control\.(busy|engine__(start|finish|stall))",
+    "memory of the core": rf"top\.soc\.core\.memory__{_PORT}",
+    "ports of the engine": rf"top\.soc\.core\.memory__\d+__{_PORT}",
+    "link": r"top\.soc\.link\.(rx|tx|source|sink)__\w+",
+    "bus of the core": r"top\.soc\.core\.bus__(cyc|stb|we|adr|ack|err)",
+}
+
+
+def declared(vcd):
+    """Signals of a VCD, from its head: name with its scopes -> width."""
+    found, scopes = {}, []
+    with open(vcd, encoding="latin-1") as lines:
+        for line in lines:
+            words = line.split()
+            if words[:1] == ["$scope"]:
+                scopes.append(words[2])
+            elif words[:1] == ["$upscope"]:
+                scopes.pop()
+            elif words[:1] == ["$var"]:
+                found[".".join([*scopes, words[4]])] = int(words[2])
+            elif words[:1] == ["$enddefinitions"]:
+                break
+    return found
+
+
+def chosen(signals):
+    """Group -> names of ``signals`` that are shown; of a design that is no board those at its top."""
+    groups = {group: [name for name in signals if re.fullmatch(pattern, name)] for group, pattern in _GROUPS.items()}
+    groups = {group: names for group, names in groups.items() if names}
+    if len(groups) > 1:
+        return groups
+    # Without the copies that the generator makes, and parts of structures.
+    return {"top": [name for name in signals if re.fullmatch(r"\w+\.\w+", name)]}
+
+
+def write_views(vcd, shown):
+    """Writes the save files of the trace ``shown``, whose signals the VCD ``vcd`` declares (of an FST the one that it is made of)."""
+    from vcd.gtkw import GTKWSave
+    signals, shown = declared(vcd), Path(shown)
+    groups = chosen(signals)
+    with open(f"{shown}.gtkw", "w", encoding="utf-8") as file:
+        save = GTKWSave(file)
+        save.comment("made by quintet")
+        # Beside this file, wherever both are taken to.
+        save.dumpfile(shown.name, abspath=False)
+        save.timestart(0)
+        for group, names in groups.items():
+            with save.group(group):
+                for name in names:
+                    save.trace(name if signals[name] == 1 else f"{name}[{signals[name] - 1}:0]")
+    lines = [line for group, names in groups.items() for line in (f"divider_add {group}", *(f"variable_add {name}" for name in names))]
+    Path(f"{shown}.sucl").write_text("\n".join([*lines, "zoom_fit"]) + "\n", encoding="utf-8")

@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: BSD-2-Clause
-"""Programs of Accumulator: ``.s`` is assembled, ``.bin`` is loaded as it is."""
-from quintet.gateware.isa.software import Software
-
-from .isa import ISA
-
-__all__ = ["SOFTWARE"]
-
-SOFTWARE = Software(ISA)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Completion in the shell, by argcomplete: commands, options, boards, cores, presets, targets, measures (docs/start/install.md)."""
+import argparse
+
+__all__ = ["complete", "parser"]
+
+
+def _boards(**_):
+    from ..boards import board_names
+    return board_names()
+
+
+def _cores(**_):
+    from ..gateware.cores import room_names
+    return room_names()
+
+
+def _presets(parsed_args, **_):
+    from ..gateware.cores import open_room, room_names
+    named = getattr(parsed_args, "isa", None) or getattr(parsed_args, "core", None)
+    rooms = [named] if isinstance(named, str) and named in room_names() else room_names()
+    return sorted({preset for name in rooms for preset in open_room(name).params.SPACE.presets})
+
+
+def _targets(**_):
+    from ..boards import open_board
+    from ..gateware.cores import open_room
+    fits = [f"{board}/{core}" for board in _boards() for core in _cores() if open_room(core).has_core and open_board(board).presets(open_room(core))]
+    return ["model", "auto", *(f"model:{core}" for core in _cores()), *(f"sim:{pair}" for pair in fits)]
+
+
+def _builds(**_):
+    """What a plan can be made for: a board with a core, or a target."""
+    return [*(name.removeprefix("sim:") for name in _targets() if name.startswith("sim:")), *_targets()]
+
+
+def _measures(**_):
+    from .measure.catalogue import find, topics
+    return [*topics(), *find(topics())]
+
+
+#: (command, dest) or dest alone -> what its values are. Others are files, which the shell completes.
+_VALUES = {"board": _boards, "isa": _cores, "core": _cores, "preset": _presets, "on": _targets, "against": _targets, "target": _targets, "what": _measures,
+           ("compile", "target"): _builds, ("measure", "preset"): None}
+
+
+def parser(commands, make):
+    """One parser of all commands. ``commands``: names and helps; ``make(name, parser)`` adds the arguments of one."""
+    whole = argparse.ArgumentParser(prog="quintet", allow_abbrev=False)
+    whole.add_argument("--version", action="store_true")
+    rooms = whole.add_subparsers()
+    for name, text in commands.items():
+        one = rooms.add_parser(name, help=text, allow_abbrev=False)
+        make(name, one)
+        for action in one._actions:
+            values = _VALUES.get((name, action.dest), _VALUES.get(action.dest))
+            if values is not None and not action.choices:
+                action.completer = values
+    return whole
+
+
+def complete(commands, make):
+    """Answers the shell and ends, where it asks (argcomplete's variables are set) and argcomplete is installed."""
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    argcomplete.autocomplete(parser(commands, make))

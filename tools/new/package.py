@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes the package of a core or a board of one's own."""
+import importlib.util
+import io
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from ...boards import board_names
+from ...gateware.cores import open_room, room_names
+from ..errors import InputError
+
+__all__ = ["KINDS", "files", "write"]
+
+_HERE = Path(__file__).resolve().parent
+#: What can be new -> names that are taken, and the longest name (a board's stands in the info ROM).
+KINDS = {"core": (room_names, 32), "board": (board_names, 16)}
+
+_PYPROJECT = """\
+[build-system]
+requires = ["setuptools>=68"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "{name}"
+version = "0.1.0"
+description = "A {kind} for quintet"
+requires-python = ">=3.10"
+dependencies = ["quintet"]
+
+[project.entry-points."quintet.{kind}s"]
+{name} = "{name}"
+
+[tool.setuptools.packages.find]
+where = ["src"]
+
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+pythonpath = ["src"]
+"""
+
+_README = {
+    "core": """\
+# {title}
+
+A core for quintet. `pip install -e .` makes quintet find it; `pytest` compares its gateware with its golden model.
+
+    quintet cores {name}
+    quintet run programs/polynomial.toml --on model
+    quintet verify programs/polynomial.toml --on sim:ulx3s-25f/{name} --against model
+
+What to change first: `src/{name}/isa.py`, the table of instructions, then `model.py`, then `core.py`.
+""",
+    "board": """\
+# {title}
+
+A board for quintet. `pip install -e .` makes quintet find it; `pytest` checks its pins, clock and memory.
+
+    quintet boards {name}
+    quintet build {name} opentpu
+
+What to change first: `src/{name}/__init__.py`, the description of the board.
+""",
+}
+
+
+def _check(kind, name):
+    taken, longest = KINDS[kind][0](), KINDS[kind][1]
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or len(name) > longest:
+        raise InputError(f"new {kind} {name!r}: expected a name of at most {longest} small letters, digits and _, a letter first")
+    if name in taken:
+        raise InputError(f"new {kind} {name}: quintet has a {kind} of that name")
+    if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
+        raise InputError(f"new {kind} {name}: there is a Python package of that name, which would hide it")
+
+
+def _tag(name):
+    """Four letters, by which boards say what core they hold; none that another core has."""
+    taken = {open_room(other).isa.ISA.tag for other in room_names()}
+    wanted = name.replace("_", "").upper()[:4].ljust(4, "X")
+    return next(tag for tag in (wanted, *(f"{wanted[:3]}{digit}" for digit in range(10)), *(f"{wanted[:2]}{number:02}" for number in range(100))) if tag not in taken)
+
+
+def files(kind, name):
+    """Path below the package's folder -> bytes.
+
+    Raises
+    ------
+    InputError
+        ``name`` cannot be a package's, or is taken.
+    """
+    _check(kind, name)
+    title = "".join(word.capitalize() for word in name.split("_"))
+
+    def named(text):
+        return text.replace("TMPL", _tag(name)).replace("Template", title).replace("template", name)
+
+    found = {"pyproject.toml": _PYPROJECT.format(kind=kind, name=name), "README.md": _README[kind].format(name=name, title=title)}
+    for path in sorted((_HERE / kind).iterdir()):
+        if path.is_file():
+            place = f"tests/test_{name}.py" if path.name == "check.py" else f"src/{name}/{path.name}" if path.suffix == ".py" else f"programs/{path.name}"
+            found[place] = named(path.read_text(encoding="utf-8"))
+    found = {place: text.encode() for place, text in found.items()}
+    if kind == "core":
+        words = io.BytesIO()
+        np.save(words, np.array([12, 3, 5, -7], np.int16))
+        found["programs/words.npy"] = words.getvalue()
+    return found
+
+
+def write(kind, name, folder):
+    """Writes the package as ``folder``, which must not be there; all of it or nothing.
+
+    Returns
+    -------
+    list of str
+        Its files.
+    """
+    made = files(kind, name)
+    folder = Path(folder)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise InputError(f"new {kind} {name}: {folder} is there already") from None
+    except OSError as error:
+        raise InputError(f"new {kind} {name}: cannot make {folder}: {error.strerror or error}") from None
+    try:
+        for place, data in made.items():
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            (folder / place).write_bytes(data)
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise InputError(f"new {kind} {name}: cannot write {folder}: {error.strerror or error}") from None
+        raise
+    return sorted(made)
