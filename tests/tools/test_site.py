@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.tools.pages.site import DOCS, without_sources
+from quintet.tools.pages.site import DOCS, without_references, without_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Pages that a stranger reads; the others are specifications, references, and what they lead to.
@@ -52,7 +52,7 @@ def site(tmp_path_factory):
     if not all(importlib.util.find_spec(name) for name in ("mkdocs", "material", "mkdocstrings")):
         pytest.skip("MkDocs is not installed: pip install -e '.[docs]'")
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)], cwd=ROOT, capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)], cwd=ROOT, capture_output=True, text=True,
                           env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
     return folder.resolve()
@@ -76,6 +76,11 @@ def test_broken_links_are_seen(tmp_path):
 def test_links_to_sources_keep_their_words():
     text = "[carry.v](../../tools/build/ecp5/carry.v), [rules](../../CONTRIBUTING.md#x), [isa](../isa/), [PIM](pim.md#y), [web](https://a.example), [here](#z)"
     assert without_sources(text, DOCS / "performance") == "`carry.v`, rules, isa, [PIM](pim.md#y), [web](https://a.example), [here](#z)"
+
+
+def test_brackets_are_no_references():
+    text = "x[i][j], `y[i][j]`\n```\nz[i][j]\n```\n[a](b) [c] [d]"
+    assert without_references(text) == "x[i]\\[j], `y[i][j]`\n```\nz[i][j]\n```\n[a](b) [c] \\[d]"
 
 
 @pytest.mark.parametrize("document", READ, ids=lambda path: str(path.relative_to(DOCS)))

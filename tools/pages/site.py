@@ -4,7 +4,7 @@ link keeps its words alone."""
 import re
 from pathlib import Path
 
-__all__ = ["on_page_markdown", "on_startup", "without_sources"]
+__all__ = ["on_page_markdown", "on_startup", "without_references", "without_sources"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -22,6 +22,13 @@ def without_sources(text, folder):
     return _LINK.sub(kept, text)
 
 
+def without_references(text):
+    """``text`` in which neighbouring brackets, as of ``x[i][j]`` or ``NAME [a] [b]``, are no references: documents have none of that kind. Code
+    stays as it is."""
+    pieces = re.split(r"(^```.*?^```|`[^`\n]*`)", text, flags=re.S | re.M)
+    return "".join(piece if number % 2 else re.sub(r"\](\s?)\[", r"]\1\\[", piece) for number, piece in enumerate(pieces))
+
+
 def on_startup(**_):
     PACKAGE.mkdir(parents=True, exist_ok=True)
     for name, place in {"__init__.py": "tools/package/__init__.py", **{room: room for room in ("boards", "firmware", "gateware", "tools")}}.items():
@@ -30,4 +37,4 @@ def on_startup(**_):
 
 
 def on_page_markdown(markdown, page, **_):
-    return without_sources(markdown, (DOCS / page.file.src_uri).parent)
+    return without_references(without_sources(markdown, (DOCS / page.file.src_uri).parent))
