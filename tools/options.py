@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Options that several commands share."""
-from ..errors import InputError
+from .errors import InputError
 
 __all__ = ["add_sizes", "open_named_room", "sizes"]
 
@@ -25,5 +25,5 @@ def sizes(args):
 
 
 def open_named_room(name):
-    from ...gateware.cores import open_room
+    from ..gateware.cores import open_room
     return open_room(name)

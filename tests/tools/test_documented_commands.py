@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from quintet.tools.cli import _parse, _Usage
-from quintet.tools.options import sizes
 from quintet.tools.errors import InputError
 from quintet.tools.measure.catalogue import find
 from quintet.tools.measure.choice import Choice
+from quintet.tools.options import sizes
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -6,8 +6,8 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 from ..errors import Exit, InputError
-from ..outputs import check_output
 from ..options import add_sizes, open_named_room, sizes
+from ..outputs import check_output
 
 
 def arguments(parser):

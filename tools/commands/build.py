@@ -5,8 +5,8 @@ longer than a period of the first.
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
 from ..errors import Exit, InputError
-from ..outputs import check_folder
 from ..options import add_sizes, sizes
+from ..outputs import check_folder
 
 
 def arguments(parser):

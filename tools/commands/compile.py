@@ -5,8 +5,8 @@ The plan is a folder: programs, weights, where everything lies. quintet infer ru
 that the core cannot run is refused with every node at fault. Needs the extra "compile" (pip install quintet[compile]).
 """
 from ..errors import InputError
-from ..outputs import check_folder
 from ..options import add_sizes, sizes
+from ..outputs import check_folder
 
 
 def arguments(parser):

@@ -6,8 +6,8 @@ With a bitstream built with --link uartbone, LiteX's own tools (litex_server, li
 from pathlib import Path
 
 from ..errors import Exit, InputError
-from ..outputs import check_output, write_output
 from ..options import add_sizes, sizes
+from ..outputs import check_output, write_output
 
 
 def arguments(parser):

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from ..errors import Exit
-from ..outputs import check_output, write_output
 from ..options import add_sizes, open_named_room, sizes
+from ..outputs import check_output, write_output
 
 
 def arguments(parser):

@@ -3,8 +3,8 @@
 import re
 
 from ..errors import Exit, InputError
-from ..outputs import check_output, write_output
 from ..options import add_sizes, sizes
+from ..outputs import check_output, write_output
 
 
 def arguments(parser):
