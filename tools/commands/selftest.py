@@ -17,13 +17,19 @@ def arguments(parser):
 
 
 def run(args, console):
+    from ..link.errors import LinkError
     from ..selftest import SelfTest
-    from ..targets import open_target
+    from ..selftest.ladder import explain_silence
+    from ..targets.names import open_target, parse_target
+    parsed = parse_target(args.target)
     if args.report is not None:
         check_output(args.report, "--report")
     looks = None if args.yes or not sys.stdin.isatty() else lambda question: input(f"{question} [y/n] ").strip().lower().startswith("y")
     with console.progress() as progress:
-        target = open_target(args.target, progress)
+        try:
+            target = open_target(args.target, progress)
+        except LinkError as error:
+            raise explain_silence(parsed, error) from None
     with target:
         test = SelfTest(target, lambda finding: console.out(_line(finding)), looks)
         test.run()

@@ -16,9 +16,13 @@ from quintet.tools.errors import Exit, TargetError
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import BoardError, LinkError
 from quintet.tools.selftest import Finding, SelfTest
+from quintet.tools.selftest.ladder import explain_silence, ladder
 from quintet.tools.selftest.networks import networks
 from quintet.tools.targets import open_target
+from quintet.tools.targets.link import LinkTarget
+from quintet.tools.targets.names import parse_target
 from quintet.tools.targets.sim import RETRY, TIMEOUT, SimTarget
+from tests.tools.tools_fake_board import FakeBoard
 
 
 def target_of(board, pipe=None):
@@ -199,6 +203,30 @@ def test_checksum_that_differs():
 def test_golden_model_is_no_board():
     with pytest.raises(TargetError, match="a golden model has nothing to test; expected a board"):
         SelfTest(open_target("model:opu"))
+
+
+# A port that is silent
+
+def answers_at(rate, built):
+    def opener(name):
+        if f"baud={rate}&" not in name:
+            raise LinkError("silent")
+        target = LinkTarget(client=FakeBoard(), name=name)
+        target.info = replace(target.info, link={"baud": built})
+        return target
+    return opener
+
+
+def silence(rate=0, built=0, port="/dev/ttyX"):
+    return str(explain_silence(parse_target(port), LinkError("no answer"), answers_at(rate, built)))
+
+
+def test_silence_is_explained():
+    assert (1_500_000, 0.5) in ladder(3_000_000) and (115_200, None) in ladder(3_000_000)
+    assert silence(115_200, 115_200) == "/dev/ttyX is silent at 3,000,000 baud; the board was built for 115,200: name the target /dev/ttyX?baud=115200"
+    assert "answers at 1,500,000: its clock is 0.500 of what was built: a wrong PLL ratio or oscillator" in silence(1_500_000, 3_000_000)
+    assert "no answer; silent at " in silence() and "other rates too: check that the bitstream is loaded" in silence()
+    assert silence(port="auto") == silence(port="sim:icebreaker/opentpu") == "no answer"
 
 
 # The command
