@@ -217,7 +217,7 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
 
 @pytest.mark.parametrize(("answer", "reason", "step", "options"), [
     ("no", "a build with ext_norm", lambda b: b.conv(4, (3, 3)), {"preset": "sim-plain"}),
-    ("no", "it wants ext_pool, or a relu in front", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(0, 1, 0, 0)), {"preset": "sim"}),
+    ("host", "it wants ext_pool, or a relu in front", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(0, 1, 0, 0)), {"preset": "sim"}),
     ("host", "dilation (2, 1) of a window, 1 is taken", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), dilation=(2, 1)), {}),
     ("host", "window (16, 1), up to 15 x 15 are taken", lambda b: b.add(g.MaxPool, window=(16, 1), stride=(1, 1)), {"shape": (20, 2, 2)}),
     ("host", "padding (2, 0, 0, 0) as wide as the window", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(2, 0, 0, 0)), {}),

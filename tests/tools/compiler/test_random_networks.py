@@ -103,3 +103,16 @@ def test_constants_are_joined_to_what_flows(isa):
     seen = {}
     check(made.finish(), isa, seen)
     assert seen == {"equal": 1}
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_leaky_relus_of_any_slope_behind_a_layer(isa):
+    made = Builder("leaky", (5, 5, 3), 1)
+    made.conv(4, (3, 3))
+    made.graph.nodes[-1].activation = g.Activation(name="", inputs=[], output="", function="leaky", alpha=0.1)
+    made.dense(6)
+    made.graph.nodes[-1].activation = g.Activation(name="", inputs=[], output="", function="leaky", alpha=0.3)
+    made.dense(3)
+    seen = {}
+    check(made.finish(), isa, seen)
+    assert seen == {"equal": 1}
