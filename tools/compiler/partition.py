@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A network cut into segments: on the machine, or on the host. What neither may run is refused, every node at once."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...gateware.cores import RoomError, open_room
 from ..errors import InputError
 from .backends import backend_class, backend_names
 from .backends.base import HOST, NO
-from .graph import Graph, Reduce, Reshape, Softmax, Transpose
+from .graph import Graph, Reduce, Reshape, Softmax, Tensor, Transpose
 
-__all__ = ["PartitionError", "Refusal", "Segment", "partition", "verdicts"]
+__all__ = ["PartitionError", "Refusal", "Segment", "partition", "separated", "verdicts"]
 
 _LAYOUT = (Reshape, Transpose)
 
@@ -58,6 +58,21 @@ class Segment:
     """
     on_host: bool
     graph: Graph
+
+
+def separated(graph, backend):
+    """The graph with an activation behind its node, where the machine runs the node but for that."""
+    result = Graph(graph.name, graph.inputs, graph.outputs, [], dict(graph.tensors))
+    for node in graph.nodes:
+        activation = getattr(node, "activation", None)
+        if activation is None or backend.verdict(graph, node).runs or not backend.verdict(graph, replace(node, activation=None)).runs:
+            result.nodes.append(node)
+            continue
+        before = f"{node.output}:linear"
+        result.tensors[before] = Tensor(before, graph.shape(node.output))
+        result.nodes += [replace(node, output=before, activation=None),
+                         replace(activation, name=f"{node.name}:{activation.function}", inputs=[before], output=node.output, origin=node.origin)]
+    return result
 
 
 def verdicts(graph, backend):

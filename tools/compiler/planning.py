@@ -7,7 +7,7 @@ import numpy as np
 from .backends import backend_class
 from .backends.base import LoweringError
 from .evaluate import run_graph
-from .partition import partition
+from .partition import partition, separated
 from .passes import simplify
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
@@ -50,7 +50,7 @@ def outline(graph, build, options=None):
         The machine cannot do some nodes; the message lists every one.
     """
     backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
-    graph, host_steps = simplify(graph), (options or Options()).host_steps or backend.host_free
+    graph, host_steps = separated(simplify(graph), backend), (options or Options()).host_steps or backend.host_free
     if backend.host_free:
         partition(graph, backend, host_steps=True)      # refuses what neither may do
         graph = backend.prepare(graph)

@@ -60,6 +60,17 @@ def _torch_networks(torch):
             weights = torch.softmax(self.q(x) @ self.k(x).transpose(1, 2) / 8 ** 0.5, -1)
             return self.norm(x + weights @ self.v(x))
 
+    class Tokens(nn.Module):
+        """A vision transformer of one layer."""
+        def __init__(self):
+            super().__init__()
+            self.pieces, self.layer, self.out = nn.Conv2d(3, 8, 4, 4), nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=True), nn.Linear(8, 3)
+            self.token, self.place = nn.Parameter(torch.randn(1, 1, 8)), nn.Parameter(torch.randn(1, 10, 8))
+
+        def forward(self, x):
+            x = self.pieces(x).flatten(2).transpose(1, 2)
+            return self.out(self.layer(torch.cat([self.token.expand(x.shape[0], -1, -1), x], 1) + self.place)[:, 0])
+
     def conv(*sizes, **options):
         return nn.Conv2d(*sizes, bias=False, **options)
 
@@ -73,6 +84,9 @@ def _torch_networks(torch):
                                            conv(16, 8, 1)), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(8 * 16, 5)), (3, 16, 16)),
         "sequence": (nn.Sequential(nn.Conv1d(4, 8, 3, padding=1), nn.BatchNorm1d(8), nn.ReLU(), nn.MaxPool1d(2), nn.Conv1d(8, 8, 3, dilation=2), nn.AdaptiveAvgPool1d(1),
                                    nn.Flatten(), nn.Linear(8, 3)), (4, 20)),
+        "slopes": (nn.Sequential(*normed(conv(3, 8, 3, padding=1), nn.LeakyReLU(0.1), conv(8, 8, 3, padding=1)), nn.PReLU(), nn.MaxPool2d(3, 2, 1), nn.Flatten(),
+                                 nn.Linear(8 * 16, 5)), (3, 8, 8)),
+        "tokens": (Tokens(), (3, 12, 12)),
         "lstm": (Recurrent(nn.LSTM, 6), (7, 5)),
         "lstm both ways": (Recurrent(nn.LSTM, 12, bidirectional=True), (7, 5)),
         "gru": (Recurrent(nn.GRU, 6), (7, 5)),
@@ -164,7 +178,7 @@ def _sklearn(name, folder):
 #: Name of a network -> callable(folder) that gives its Exported, or skips where the exporter is not installed.
 NETWORKS = {
     **{f"PyTorch{' dynamo' * dynamo}: {name}": partial(_torch, name, dynamo=dynamo)
-       for name in ("convolutions", "residual", "depthwise", "sequence", "lstm", "lstm both ways", "gru", "attention", "transformer") for dynamo in (False, True)},
+       for name in ("convolutions", "residual", "depthwise", "sequence", "slopes", "tokens", "lstm", "lstm both ways", "gru", "attention", "transformer") for dynamo in (False, True)},
     **{f"Keras: {name}": partial(_keras, name) for name in ("convolutions", "residual", "padded", "lstm", "lstm both ways")},
     **{f"scikit-learn: {name}": partial(_sklearn, name) for name in ("perceptron 2", "perceptron 3", "logistic 2", "logistic 3", "linear 2", "perceptron regressor 2")},
 }

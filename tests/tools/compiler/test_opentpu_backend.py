@@ -217,7 +217,7 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
 
 @pytest.mark.parametrize(("answer", "reason", "step", "options"), [
     ("no", "a build with ext_norm", lambda b: b.conv(4, (3, 3)), {"preset": "sim-plain"}),
-    ("no", "it wants ext_pool, or a relu in front", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(0, 1, 0, 0)), {"preset": "sim"}),
+    ("host", "it wants ext_pool, or a relu in front", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(0, 1, 0, 0)), {"preset": "sim"}),
     ("host", "dilation (2, 1) of a window, 1 is taken", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), dilation=(2, 1)), {}),
     ("host", "window (16, 1), up to 15 x 15 are taken", lambda b: b.add(g.MaxPool, window=(16, 1), stride=(1, 1)), {"shape": (20, 2, 2)}),
     ("host", "padding (2, 0, 0, 0) as wide as the window", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(2, 0, 0, 0)), {}),
@@ -311,3 +311,14 @@ def test_a_virtual_board_gives_the_same_in_the_cycles_that_were_estimated():
         for tensor, placed in lowered.outputs.items():
             assert np.array_equal(placed.layout.read(memory[:lowered.memory]), wanted[tensor]), name
         assert abs(sum(layer.cycles for layer in lowered.layers) / outcome.counters["cycles"] - 1) < 0.03, name
+
+
+@pytest.mark.parametrize("padding", [(0, 0, 1, 0), (0, 0, 0, 1), (0, 0, 1, 1)])
+@pytest.mark.parametrize("shape", [(3, 2, 1), (2, 3, 1), (4, 4, 1)])
+def test_zeros_between_lines_are_no_padding_of_a_maximum(shape, padding):
+    """The map's lines lie as far apart as the padded ones."""
+    b = Builder("pool", shape)
+    b.conv(1, (2, 1))
+    b.add(g.MaxPool, window=(2, 1) if padding[3] == 0 else (1, 2) if padding[2] == 0 else (2, 2), stride=(1, 1), padding=padding)
+    graph = b.finish()
+    assert all(check(graph, backend_of("sim-ext"), seed) for seed in range(6))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random networks on every core: refused with every reason, or equal to the reference, every tensor of every layer."""
 import os
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -71,8 +72,10 @@ def test_random_networks(isa):
 @pytest.mark.long
 @pytest.mark.parametrize("isa", backend_names())
 def test_many_random_networks(isa):
-    begin = int(os.environ.get("QUINTET_SEED", 1))
-    print(isa, campaign(isa, 4000, begin))
+    begin, seen = int(os.environ.get("QUINTET_SEED", 1)), Counter()
+    for piece in range(16):
+        seen.update(campaign(isa, 250, 100 * begin + piece))
+    print(isa, dict(seen))
 
 
 def test_first_state_of_a_recurrent_layer_is_every_inputs():
@@ -99,6 +102,19 @@ def test_constants_are_joined_to_what_flows(isa):
     made = Builder("token", (4, 8), 1)
     made.dense(8, steps=True)
     made.add(g.Concat, made.constant(np.ones((1, 8))), made.here, axis=0)
+    made.dense(3)
+    seen = {}
+    check(made.finish(), isa, seen)
+    assert seen == {"equal": 1}
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_leaky_relus_of_any_slope_behind_a_layer(isa):
+    made = Builder("leaky", (5, 5, 3), 1)
+    made.conv(4, (3, 3))
+    made.graph.nodes[-1].activation = g.Activation(name="", inputs=[], output="", function="leaky", alpha=0.1)
+    made.dense(6)
+    made.graph.nodes[-1].activation = g.Activation(name="", inputs=[], output="", function="leaky", alpha=0.3)
     made.dense(3)
     seen = {}
     check(made.finish(), isa, seen)

@@ -47,16 +47,16 @@ def chunks(step, planes, params, most=None):
 
 
 def pool_extent(step, source, target):
-    """(places in front, vectors from line to line) of the windows' map in the accumulators."""
+    """(places in front, places behind, vectors from line to line) of the windows' map in the accumulators."""
     before = step.before[1]
     behind = max(0, (target.across - 1) * step.stride[1] + step.window[1] - before - source.across)
-    return before, (before + source.across + behind if before or behind else source.pitch)
+    return before, behind, (before + source.across + behind if before or behind else source.pitch)
 
 
 def pool_lines(step, planes, params):
     """Lines of a pooling's result whose windows the accumulators hold, 0 where they do not hold one's."""
     source, target = planes[step.sources[0]], planes[step.target]
-    _, pitch = pool_extent(step, source, target)
+    *_, pitch = pool_extent(step, source, target)
     held = (params["acc_rows"] - target.gap) // pitch
     return max(0, (held - step.window[0]) // step.stride[0] + 1)
 

@@ -23,7 +23,9 @@ class Pooling:
     def _pool_step(self, number, step):
         plan = self.plan
         source, target = plan.planes[step.sources[0]], plan.planes[step.target]
-        before, pitch = pool_extent(step, source, target)
+        before, behind, pitch = pool_extent(step, source, target)
+        # The vectors between the source's lines are zeros, which is no padding of a maximum.
+        beside = before or behind
         unit, least = self.tiles.number(scale_tile(source.n)), np.zeros((source.n, source.n), np.int8)
         least[0] = _LEAST
         zeros = self.params["acc_rows"] - max(target.gap, target.lead)
@@ -35,9 +37,9 @@ class Pooling:
             high = (chunk.end - 1) * step.stride[0] - step.before[0] + step.window[0]
             inside = range(max(low, 0), min(high, source.down))
             for block in range(target.blocks):
-                if before or pitch != source.pitch or len(inside) < high - low:
+                if beside or len(inside) < high - low:
                     self._constant(self.tiles.number(least), 0, (high - low) * pitch, True)
-                if pitch == source.pitch and not before:
+                if not beside:
                     count = (len(inside) - 1) * pitch + source.across
                     for at, rows in reversed(split(count)):
                         self._mmc(view(block, inside[0], 0) + at, (inside[0] - low) * pitch + at, rows, unit, True)

@@ -58,7 +58,7 @@ def _max_pool(graph, node, params):
     if params["ext_pool"]:
         return Verdict(NATIVE)
     if any(node.padding) and not nonnegative(graph, node.inputs[0]):
-        return Verdict(NO, f"padding {node.padding} of numbers that may be negative; it wants ext_pool, or a relu in front")
+        return Verdict(HOST, f"padding {node.padding} of numbers that may be negative; it wants ext_pool, or a relu in front")
     return Verdict(DECOMPOSED, "a + relu(b - a) a position of the window; ext_pool does it in one instruction")
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...graph import Affine, Binary, Conv, Dense, Graph
+from ...graph import Activation, Affine, Binary, Conv, Dense, Graph, Tensor
 from .verdicts import constant_of
 
 __all__ = ["prepare"]
@@ -12,7 +12,26 @@ __all__ = ["prepare"]
 
 def prepare(graph):
     """A new graph; tensors keep their names."""
-    return Graph(graph.name, list(graph.inputs), list(graph.outputs), [_node(graph, node) for node in graph.nodes], dict(graph.tensors))
+    result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
+    for node in graph.nodes:
+        result.nodes += _leaky(result, node) if _sloped(node) else [_node(result, node)]
+    return result
+
+
+def _sloped(node):
+    """Whether it is a leaky relu of another slope than the machine's own."""
+    return isinstance(node, Activation) and node.function == "leaky" and node.alpha != 0.125
+
+
+def _leaky(graph, node):
+    """alpha x + relu((1 - alpha) x)."""
+    source, parts = node.inputs[0], []
+    for part, scale, activation in (("positive", 1 - node.alpha, Activation(name=f"{node.name}:relu", inputs=[], output="", function="relu")), ("sloped", node.alpha, None)):
+        name = f"{node.output}:{part}"
+        graph.tensors[name] = Tensor(name, graph.shape(node.output))
+        one = Affine(name=f"{node.name}:{part}", inputs=[source], output=name, origin=node.origin, scale=np.ones(1), shift=np.zeros(1), activation=activation)
+        parts.append(_each_channel(graph, one, source, scale, 0.0))
+    return [*parts, Binary(name=node.name, inputs=[parts[1].output, parts[0].output], output=node.output, origin=node.origin, function="add")]
 
 
 def _node(graph, node):

@@ -46,7 +46,7 @@ def verdict(graph, node):
              if graph.tensors[name].data is None and max((shape := map_shape(graph.shape(name)))[:2]) > _MOST_SIDE]
     given = _judge(node, graph)
     if sides and given.runs:
-        return Verdict(NO, "; ".join(sides))
+        return Verdict(HOST, "; ".join(sides))
     return given
 
 
@@ -71,7 +71,7 @@ def _activation(node):
 
 
 def _answer(reasons, yes=_YES):
-    return Verdict(NO, "; ".join(reasons)) if reasons else yes
+    return Verdict(HOST, "; ".join(reasons)) if reasons else yes
 
 
 @singledispatch
@@ -102,6 +102,8 @@ def _(node: Activation, graph):
         return Verdict(DECOMPOSED, "as a convolution with minus one")
     if node.function == "abs":
         return Verdict(DECOMPOSED, "as relu(x) + relu(-x)")
+    if node.function == "leaky" and node.alpha != 0.125 and 0 <= node.alpha <= 1:
+        return Verdict(DECOMPOSED, "as alpha x + relu((1 - alpha) x)")
     if node.function in ("relu", "leaky", "clip"):
         return _answer(_activation(node), Verdict(DECOMPOSED, "as a convolution with one"))
     return Verdict(HOST, _activation(node)[0])
