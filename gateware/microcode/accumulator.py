@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The accumulator machine, as its programs see it: operations, operands, registers (docs/microcode.md). Pure Python.
 
-Operands of ``ld``, ``add``, ``sub``, ``and``, ``mul`` (and of ``st``, but for the last two): ``name``, a variable; ``name.2``, an entry of an
+Operands of ``ld``, ``add``, ``sub``, ``and``, ``adc``, ``mul``, ``idx`` (and of ``st``, but for the last two): ``name``, a variable; ``name.2``, an entry of an
 array; ``name+X``, the entry that the index says; ``#n``, a number; ``$NAME``, a source of the core's.
 """
 import enum
@@ -46,6 +46,10 @@ class Op(enum.IntEnum):
     JTAB = 22           #: jump to label + A
     WAIT = 23           #: idle until a run starts; no call is open then
     MUL = 24            #: A = upper half of A * R, without signs; the source LOW: the lower half; C: its highest bit
+    IDX = 25            #: X = R
+    JNEG = 26           #: A's highest bit is set
+    JPOS = 27
+    ADC = 28            #: A = A + R + C; C
 
 
 class Mode(enum.IntEnum):
@@ -55,7 +59,7 @@ class Mode(enum.IntEnum):
 
 _INDEXED = {"x": Mode.INDEXED << _NUMBER_BITS}
 _SHIFT = {"": (Number("x", "Shift", range(1, 32), {"X": 1 << OPERAND_BITS - 1}),)}
-_JUMPS = (Op.JMP, Op.JZ, Op.JNZ, Op.JC, Op.JNC, Op.JABORT, Op.CALL, Op.JTAB)
+_JUMPS = (Op.JMP, Op.JZ, Op.JNZ, Op.JC, Op.JNC, Op.JNEG, Op.JPOS, Op.JABORT, Op.CALL, Op.JTAB)
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def accumulator_machine(*, sources, sinks, counts, arrays, returns, variables, s
     # A product changes LOW while it reads the operand.
     factors = {"": (plain,), "$": (Choice("x", {name: number for name, number in given.items() if name != "LOW"}),)}
     operands = {
-        **dict.fromkeys((Op.LD, Op.ADD, Op.SUB, Op.AND), {"": (plain,), "$": (Choice("x", given),)}), Op.MUL: factors, Op.ST: {"": (Register("x", indexed=_INDEXED, written=True),)},
+        **dict.fromkeys((Op.LD, Op.ADD, Op.SUB, Op.AND, Op.ADC, Op.IDX), {"": (plain,), "$": (Choice("x", given),)}), Op.MUL: factors, Op.ST: {"": (Register("x", indexed=_INDEXED, written=True),)},
         **dict.fromkeys((Op.SHL, Op.SHR), _SHIFT), Op.OUT: {"": (Choice("x", sinks),)}, Op.CNT: {"": (Choice("x", counts, several=True),)},
         Op.CLS: {"": (Choice("x", {name: number for name, number in vars(StallClass).items() if name.isupper()}),)},
         **dict.fromkeys(_JUMPS, {"": (Label("x"),)})}

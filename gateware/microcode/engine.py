@@ -121,6 +121,9 @@ class MicroMachine(wiring.Component):
                      self.counts.eq(x & at(Op.CNT).replicate(len(self.counts)))]
         with m.If(self.sinks[_X]):
             m.d.sync += index.eq(a)
+        if Op.IDX in self._used:
+            with m.If(at(Op.IDX)):
+                m.d.sync += index.eq(operand)
         with m.If(self.sinks[_P]):
             m.d.sync += self.p.eq(a)
         with m.If(at(Op.CLS)):
@@ -138,6 +141,10 @@ class MicroMachine(wiring.Component):
                 m.d.comb += jumps.eq(carry)
             with m.Case(Op.JNC):
                 m.d.comb += jumps.eq(~carry)
+            for sign, jump in enumerate((Op.JPOS, Op.JNEG)):
+                if jump in self._used:
+                    with m.Case(jump):
+                        m.d.comb += jumps.eq(a[-1] == sign)
             with m.Case(Op.JABORT):
                 m.d.comb += jumps.eq(self.abort)
             with m.Case(Op.JMP, Op.CALL, Op.RET, Op.JTAB):
@@ -162,7 +169,8 @@ class MicroMachine(wiring.Component):
         """Accumulator: loads, sums, shifts, products."""
         a, carry = self._a, self._carry
         total, minus, left = Signal(33), op == Op.SUB, Signal(5)
-        m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + minus)
+        more = minus | (carry & (op == Op.ADC)) if Op.ADC in self._used else minus
+        m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + more)
         # A product: the multiplier, whose lowest bit says whether the operand is added, in a cycle of its own, before a bit leaves A.
         multiplier, summed, adds = self._low, Signal(), Signal()
         low = Const("LOW" in self._machine.sources.__members__)
@@ -172,7 +180,7 @@ class MicroMachine(wiring.Component):
             with m.Switch(op):
                 with m.Case(Op.LD):
                     m.d.sync += a.eq(operand)
-                with m.Case(Op.ADD, Op.SUB):
+                with m.Case(*(o for o in (Op.ADD, Op.SUB, Op.ADC) if o in self._used)):
                     m.d.sync += Cat(a, carry).eq(total)
                 with m.Case(Op.AND):
                     m.d.sync += a.eq(a & operand)

@@ -9,9 +9,9 @@ _ONES = 0xFFFF_FFFF
 _X = (1 << OPERAND_BITS) - 1
 # Members of an enumeration are slow to compare.
 (_LD, _ADD, _SUB, _AND, _ST, _SHL, _SHR, _OUT, _READ, _REQUEST, _SEND, _RUN, _CNT, _CLS, _JMP, _JZ, _JNZ, _JC, _JNC, _JABORT, _CALL, _RET,
- _JTAB, _WAIT, _MUL) = map(int, Op)
+ _JTAB, _WAIT, _MUL, _IDX, _JNEG, _JPOS, _ADC) = map(int, Op)
 _PLACE, _INDEXED, _SOURCE, _NUMBER = map(int, Mode)
-_READS = frozenset((_LD, _ADD, _SUB, _AND, _MUL))
+_READS = frozenset((_LD, _ADD, _SUB, _AND, _MUL, _IDX, _ADC))
 
 
 class MicrocodeLimit(RuntimeError):
@@ -119,6 +119,11 @@ class MachineModel:
                 self.a, self.carry = total & _ONES, total >> 32
             elif op == _AND:
                 self.a = a & r
+            elif op == _ADC:
+                total = a + r + self.carry
+                self.a, self.carry = total & _ONES, total >> 32
+            elif op == _IDX:
+                self.index = r & 255
             else:
                 cycles += 31 + a.bit_count()
                 product = a * r
@@ -137,6 +142,9 @@ class MachineModel:
                 self.at = x
         elif op in (_JC, _JNC):
             if self.carry == (op == _JC):
+                self.at = x
+        elif op in (_JNEG, _JPOS):
+            if a >> 31 == (op == _JNEG):
                 self.at = x
         elif op == _JMP:
             self.at = x

@@ -17,7 +17,7 @@ BUILDS = {
     "wide": ("85f", {"cores": 1, "arrays": 4, "lmem_bytes": 4096, "bias_words": 64, "prefetch_words": 64}, 4, "shell"),
     # Small chips.
     "up5k": ("up5k", {"arrays": 4, "lmem_bytes": 2048}, 2, "shell"),
-    "hx8k": ("hx8k", {}, 2, "bare"),
+    "hx8k": ("hx8k", {}, 1, "bare"),
 }
 
 open_build = bench_opener("pim", BUILDS, MEMORY)

@@ -50,15 +50,15 @@ def random_program(rnd, statements=60):
     for k in range(statements):
         kind = rnd.randrange(12)
         if kind < 4:
-            lines.append(f"{rnd.choice(('ld', 'add', 'sub', 'and'))} {operand()}" if kind else f"mul {operand().replace('$LOW', '$GIVEN')}")
+            lines.append(f"{rnd.choice(('ld', 'add', 'adc', 'sub', 'and'))} {operand()}" if kind else f"mul {operand().replace('$LOW', '$GIVEN')}")
         elif kind == 4:
             lines.append(f"st {rnd.choice((*names, 'LIST+X', f'LIST.{rnd.randrange(16)}'))}")
         elif kind == 5:
             lines.append(f"{rnd.choice(('shl', 'shr'))} {rnd.choice(('X', rnd.randrange(1, 32)))}")
         elif kind == 6:
-            lines.append("and #15; out X" if rnd.random() < 0.7 else "out P")
+            lines.append(rnd.choice(("and #15; out X", f"idx #{rnd.randrange(16)}")) if rnd.random() < 0.7 else "out P")
         elif kind == 7:
-            lines += [f"{rnd.choice(('jz', 'jnz', 'jc', 'jnc'))} over{k}", f"add {operand()}", f"over{k}:"]
+            lines += [f"{rnd.choice(('jz', 'jnz', 'jc', 'jnc', 'jneg', 'jpos'))} over{k}", f"add {operand()}", f"over{k}:"]
         elif kind == 8:
             lines += ["call twice", f"ld #{rnd.randrange(1, 9)}; st N", f"loop{k}: ld {operand()}; add N; out SEEN", f"ld N; sub #1; st N; jnz loop{k}"]
         elif kind == 9:
