@@ -11,8 +11,9 @@ from quintet.gateware.cores.pim.engine.commands import LMemRead
 from quintet.gateware.cores.pim.engine.memory.lmem import LocalMemory, local_memory
 from quintet.gateware.cores.pim.engine.memory.lmem_shared import SharedMemory
 from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench.sizes import sizes
 
-BUILDS = [("85f", {"lmem_bytes": 1024}), ("sim", {"lmem_bytes": 1024}), ("hx8k", {"lmem_bytes": 1024}), ("up5k", {"lmem_bytes": 16384}),
+BUILDS = [("85f", {"lmem_bytes": 1024}), ("sim", {"lmem_bytes": 1024}), ("tiny", {"lmem_bytes": 1024}), ("narrow", {"lmem_bytes": 16384}),
           ("sim", {"vec_bytes": 1, "max_biw": 8, "x_bits": 8, "lmem_bytes": 1024}),
           ("sim", {"vec_bytes": 1, "max_biw": 8, "x_bits": 8, "lmem_bytes": 16384})]
 NAMES = ["8 bytes", "4 bytes", "2 bytes", "SPRAM", "1 byte", "SPRAM of bytes"]
@@ -21,7 +22,7 @@ NAMES = ["8 bytes", "4 bytes", "2 bytes", "SPRAM", "1 byte", "SPRAM of bytes"]
 @pytest.mark.parametrize(("preset", "overrides"), BUILDS, ids=NAMES)
 def test_what_was_written_is_read(preset, overrides):
     """Each of three writers has a third of the bytes; readers read what no writer has under way, neighbours as they please."""
-    params = SPACE.resolve(preset, overrides)
+    params = sizes(preset, overrides)
     dut = local_memory(params=params)
     word, size = params["vec_bytes"], params["lmem_bytes"]
     fixed = isinstance(dut, LocalMemory)
@@ -138,8 +139,8 @@ def test_sizes_of_the_chips():
     """A block RAM a lane on an ECP5 with 16 KiB; one SPRAM on an UP5K."""
     text = rtlil.convert(local_memory(params=SPACE.resolve("85f"), family="ecp5"))
     assert text.count("cell \\DP16KD ") == 8 and text.count('parameter \\REGMODE_B "OUTREG"') == 8
-    assert rtlil.convert(local_memory(params=SPACE.resolve("up5k"), family="ice40")).count("cell \\SB_SPRAM256KA ") == 1
-    assert rtlil.convert(local_memory(params=SPACE.resolve("hx8k"), family="ice40")).count("cell \\SB_RAM40_4K ") == 4
+    assert rtlil.convert(local_memory(params=sizes("narrow"), family="ice40")).count("cell \\SB_SPRAM256KA ") == 1
+    assert rtlil.convert(local_memory(params=sizes("tiny"), family="ice40")).count("cell \\SB_RAM40_4K ") == 4
 
 
 @pytest.mark.parametrize(("make", "message"), [

@@ -12,7 +12,7 @@ from quintet.gateware.cores.pim.engine.load.groups import GroupStore
 from quintet.gateware.cores.pim.engine.matrix.unit import MatrixUnit
 from quintet.gateware.cores.pim.engine.memory.lmem import MATRIX, TRANSFER, VECTOR, local_memory
 from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
-from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench.sizes import sizes
 
 
 def signed(value, bits):
@@ -129,7 +129,7 @@ class UnitBench:
     ``spoilt``: sources of ``mvmul`` in whole words: pairs (command, bytes that come in their place once it has read them).
     """
     def __init__(self, preset="sim", family=None, parts=("matrix", "vector"), **overrides):
-        self.params = SPACE.resolve(preset, overrides)
+        self.params = sizes(preset, overrides)
         self.dut = Units(self.params, family, parts)
 
     def run(self, groups, memory, commands, *, rng=None, traffic=0, spoilt=(), limit=200_000):
