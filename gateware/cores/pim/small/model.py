@@ -127,7 +127,7 @@ class SmallModel:
     def _shift(self, count, rounds):
         one, other = self._acc
         self._acc = [other, (one >> count) + (one >> count - 1 & 1 if rounds and count else 0)]
-        return count + 1
+        return (count >> 3) + (count & 7) + 1
 
     def lmem(self):
         """Local memory."""

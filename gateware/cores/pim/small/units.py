@@ -17,7 +17,7 @@ ACC_BITS = 40
 class Units(wiring.Component):
     """What ``run`` of the microprogram asks for, one operation at a time.
 
-    An element takes 4 cycles behind the first, ``n`` rows 2n + 4, a shift by n n + 1. Products: inputs come byte by byte, two cycles a row, the
+    An element takes 4 cycles behind the first, n rows 2n + 4, a shift by 8n + k n + k + 1. Products: inputs come byte by byte, two cycles a row, the
     weights of two columns at once; multiplier and adder take one column after the other, and the two accumulators turn.
 
     Members
@@ -39,8 +39,8 @@ class Units(wiring.Component):
         m.submodules.store = store = self._store
         stores, products, shifts, more = (self.operation[bit.bit_length() - 1] for bit in (STORE, MAC, SHIFT, TWO))
         at, row, left, step, upper = Signal(REGION_BITS + 2), Signal(REGION_BITS), Signal(9), Signal(2), Signal()
-        moves, captured, shifted, turned = Signal(), Signal(), Signal(), Signal()
-        busy = self._multiply(m, captured, shifted, turned)
+        moves, captured, shifted, eight, turned = Signal(), Signal(), Signal(), Signal(), Signal()
+        busy = self._multiply(m, captured, shifted, eight, turned)
         m.d.comb += [store.address.eq(at), store.data.eq(self.value), store.row.eq(row)]
         with m.If(self.take_row):
             m.d.sync += row.eq(self.a)
@@ -77,8 +77,8 @@ class Units(wiring.Component):
                 with m.If(self.finished):
                     m.next = "IDLE"
             with m.State("SHIFT"):
-                m.d.sync += left.eq(left - 1)
-                m.d.comb += [turned.eq(left[:6] == 0), shifted.eq(~turned), self.finished.eq(turned)]
+                m.d.comb += [eight.eq(left[3:6].any()), turned.eq(left[:6] == 0), shifted.eq(~turned), self.finished.eq(turned)]
+                m.d.sync += left.eq(Mux(eight, Cat(left[:3], left[3:6] - 1), left[:3] - 1))
                 with m.If(turned):
                     m.next = "IDLE"
 
@@ -89,7 +89,7 @@ class Units(wiring.Component):
             m.d.sync += self.value.eq(Cat(self.value[8:], Mux(step < self.operation[:3], store.read, self.value[-1].replicate(8))))
         return m
 
-    def _multiply(self, m, captured, shifted, turned):
+    def _multiply(self, m, captured, shifted, eight, turned):
         """Multiplier and accumulators; returns whether products are still on their way, but for one that is added now."""
         store = self._store
         m.submodules.multiplier = multiplier = self._multiplier
@@ -116,7 +116,7 @@ class Units(wiring.Component):
         with m.If(self.take_acc | added | turned):
             m.d.sync += [other.eq(one + multiplier.p[0] + (turned & rounds & last)), one.eq(Mux(self.take_acc, self.a.as_signed(), other))]
         with m.If(shifted):
-            m.d.sync += one.eq(one >> 1)
-        m.d.sync += last.eq(shifted & one[0])
+            m.d.sync += one.eq(Mux(eight, one >> 8, one >> 1))
+        m.d.sync += last.eq(shifted & Mux(eight, one[7], one[0]))
         m.d.comb += self.acc.eq(other)
         return first | second | on_the_way[:-1].any()
