@@ -4,7 +4,7 @@ import enum
 
 from ....microcode.accumulator import accumulator_machine
 
-__all__ = ["ARRAYS_AT", "BIAS_AT", "GROUPS_MOST", "MAC", "MACHINE", "REGION_BITS", "SCRATCH_AT", "SHIFT", "STORE", "TABLE_AT", "TWO", "Count", "Flag", "Sink", "Source"]
+__all__ = ["ARRAYS_AT", "BIAS_AT", "GROUPS_MOST", "MAC", "MACHINE", "REGION_BITS", "scratch_at", "SHIFT", "STORE", "TABLE_AT", "TWO", "Count", "Flag", "Sink", "Source"]
 
 
 class Source(enum.IntEnum):
@@ -37,7 +37,7 @@ REGION_BITS = 16
 ARRAYS_AT, BIAS_AT, TABLE_AT = (k << REGION_BITS for k in (1, 2, 3))
 
 
-def SCRATCH_AT(params):
+def scratch_at(params):
     """Place of a word that nothing else uses."""
     return BIAS_AT + 4 * params["bias_words"]
 

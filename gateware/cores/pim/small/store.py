@@ -8,7 +8,7 @@ from ....primitives.bram import BlockRAM
 from ....primitives.spram import SPRAM
 from ..params import weight_bytes
 from ..tables import TANH
-from .instructions import ARRAYS_AT, BIAS_AT, REGION_BITS, SCRATCH_AT, TABLE_AT
+from .instructions import ARRAYS_AT, BIAS_AT, REGION_BITS, TABLE_AT, scratch_at
 
 __all__ = ["Store", "spram_blocks"]
 
@@ -57,7 +57,7 @@ class Store(wiring.Component):
         else:
             half = weight_bytes(params) // 2
             m.d.comb += self.weights.eq(Cat(self._bytes(m, f"weights_{k}", half, address[1:], self.row[1:], there & (address[0] == k)) for k in range(2)))
-        biases = self._bytes(m, "biases", SCRATCH_AT(params) - BIAS_AT + 4, address, address, self.write & (region == BIAS_AT >> REGION_BITS))
+        biases = self._bytes(m, "biases", scratch_at(params) - BIAS_AT + 4, address, address, self.write & (region == BIAS_AT >> REGION_BITS))
         m.d.comb += self.read.eq(Mux(was[1], biases, lmem))
         if params["act_unit"]:
             table = [value >> 8 * k & 255 for value in TANH[:-1] for k in range(2)]

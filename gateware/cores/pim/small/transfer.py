@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Microprogram of the small engine: ranges of memory, ld, st, sld, lldi and lmv (specification, sections 4.1, 4.4 and 6). Pure Python."""
-from .instructions import SCRATCH_AT, STORE
+from .instructions import STORE, scratch_at
 
 __all__ = ["transfers"]
 
 
 def transfers(params, memory_size, codes):
     """The text."""
-    lmem, scratch = params["lmem_bytes"], SCRATCH_AT(params)
+    lmem, scratch = params["lmem_bytes"], scratch_at(params)
     return f"""
 .also HI ENTRY; .also LO MOST; .also GOFF TAKEN; .also S PLACE
 op_sld: cls OPERAND
