@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 from quintet.gateware.cores.pim.engine.commands import CHUNK_BYTES
 from quintet.gateware.cores.pim.engine.load.groups import GroupStore
 from quintet.gateware.cores.pim.engine.matrix.unit import MatrixUnit
-from quintet.gateware.cores.pim.engine.memory.lmem import MATRIX, TRANSFER, VECTOR, local_memory
+from quintet.gateware.cores.pim.engine.memory.lmem import MATRIX, TRANSFER, VECTOR, LocalMemory
 from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
 from tests.gateware.cores.pim.bench.sizes import sizes
 
@@ -84,7 +84,7 @@ class Units(wiring.Component):
     """All data units of a processor; the transfer unit's faces are the test's."""
     def __init__(self, params, family=None, parts=("matrix", "vector")):
         self.params = params
-        self.lmem = local_memory(params=params, family=family)
+        self.lmem = LocalMemory(params=params, family=family)
         self.groups = GroupStore(params=params, family=family)
         self.matrix = MatrixUnit(params=params, family=family) if "matrix" in parts else None
         self.vector = VectorUnit(params=params, family=family) if "vector" in parts else None
