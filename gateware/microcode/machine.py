@@ -44,3 +44,7 @@ class MachineFormat:
     defaults: dict = field(default_factory=dict)
     hazards: tuple = ()
     filler: str = ""
+
+    def cycles(self, word):
+        """Text: the cycles that a micro-instruction takes; empty where each takes one."""
+        return ""

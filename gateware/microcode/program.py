@@ -51,16 +51,26 @@ class Microprogram:
                     raise (second if "{second}" in message else first).error("Micro-instruction " + message.format(first=first, second=second))
         self.file.check_written()
 
-    def listing(self):
-        """Text: address, word, fields other than 0, labels and statement of every micro-instruction."""
+    def place(self, address):
+        """The statement of an address, for messages: part, line and text."""
+        statement = self.code[address]
+        return f"{statement.part}, line {statement.line}, {statement}"
+
+    def listing(self, spent=None):
+        """Text: address, word, cycles, fields other than 0, labels and statement of every micro-instruction.
+
+        ``spent``: cycles by address, in the place of what each takes alone, which stands there where the machine says it.
+        """
         layout, names = self._machine.layout, {}
         for label, address in self.labels.items():
             names.setdefault(address, []).append(f"{label}:")
         fields = [layout.describe(word) for word in self.words]
-        width, digits = max(map(len, fields), default=0), (sum(layout.values()) + 3) // 4
+        cycles = [str(n) for n in spent] if spent is not None else [self._machine.cycles(word) for word in self.words]
+        width, digits, figures = (max(map(len, texts), default=0) for texts in (fields, [f"{(1 << sum(layout.values())) - 1:x}"], cycles))
         return "".join(
-            f"{address:03x}  {word:0{digits}x}  {field:{width}}  {' '.join(names.get(address, [])):11} {' '.join(statement.words)}\n"
-            for address, (word, field, statement) in enumerate(zip(self.words, fields, self.code, strict=True)))
+            f"{address:03x}  {word:0{digits}x}  {taken:>{figures}}{'  ' * bool(figures)}{field:{width}}  {' '.join(names.get(address, [])):11} "
+            f"{' '.join(statement.words)}\n"
+            for address, (word, taken, field, statement) in enumerate(zip(self.words, cycles, fields, self.code, strict=True)))
 
     def _place(self, statement):
         """Takes a statement as the next micro-instruction, or does what a directive says."""

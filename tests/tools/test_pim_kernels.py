@@ -266,7 +266,7 @@ def test_refusals():
     refuse("mode '16', expected 64, 32, packed", compile_network, network, BIG, images=4, mode="16")
     refuse("network must be a Network, not list", compile_network, [], BIG)
     refuse("results of 32 bits, this build has 16 (max_biw)", compile_network, Network((4,), [dense(rng, 4, 3, bits=32)]),
-           SPACE.resolve("up5k"))
+           SPACE.resolve("up5k", {"max_biw": 16}))
     refuse("pool: only dense layers are cut by columns", compile_columns, Network((2, 2, 1), [Pool("pool")]), BIG)
     refuse("dense300: a group of 192 x 300 does not fit what is left of the core (1 arrays of 64 x 64, 212 biases, 63 groups)",
            compile_network, Network((2000,), [dense(rng, 2000, 300)]), BIG, images=4)

@@ -2,7 +2,7 @@
 """Handwritten digits on PIM: an MLP 64-32-10 and a CNN in the manner of LeNet, on 1 or 4 cores, on the held-out images.
 
 * ``job(name)`` -> Path of a job that ships: ``"mlp1"``, ``"mlp4"``, ``"cnn1"``, ``"cnn4"``, the network and the cores, and
-  ``"mlp_up5k"``, the first images in 32 KiB.
+  ``"mlp_up5k"``, the first images in 32 KiB; ``"mlp_hx8k"``, the same on arrays of 32 x 32.
 * ``make_job(folder, params, network=..., images=..., cores=...)`` -> the same for any build.
 * ``program(params, network, images=..., cores=...)`` -> the compiled program.
 * ``evaluate(job, saved)``: predictions and accuracy; with images and labels of :mod:`quintet.firmware.digits`.
@@ -30,7 +30,7 @@ PROGRAM, GMEM = 0, 0x0100_0000
 #: arrays of 64 x 64; "mlp_up5k" fits 32 KiB of main memory, too.
 SHIPPED = {"mlp1": ("mlp", 1, "up5k", IMAGES, GMEM), "mlp4": ("mlp", 4, "85f", IMAGES, GMEM),
            "cnn1": ("cnn", 1, "25f", IMAGES, GMEM), "cnn4": ("cnn", 4, "85f", IMAGES, GMEM),
-           "mlp_up5k": ("mlp", 1, "up5k", 90, 0x3000)}
+           "mlp_up5k": ("mlp", 1, "up5k", 90, 0x3000), "mlp_hx8k": ("mlp", 1, "hx8k", 90, 0x3000)}
 
 
 @cache

@@ -15,6 +15,6 @@ MEASURES = {
     "streams": Measure("programs gone through the published format, as they are and after densify", stream_rows, _BUILDS, ("85f",), _MEMORIES,
                        tuple(STREAMS), {"cores": 4}),
     "digits": Measure("the digits on one core and on all", digits_rows, ("85f",), (), _MEMORIES, ("mlp", "cnn"), {"cores": 4, "images": 40}),
-    "area": Measure("what each unit of one core takes of a chip, by yosys alone", area_rows, ("up5k", "hx8k", "25f", "85f"), ("up5k", "hx8k"), sizes=True),
+    "area": Measure("what each unit of one core takes of a chip, by yosys alone", area_rows, ("25f", "85f"), ("25f",), sizes=True),
     "files": Measure("seconds to import, disassemble and assemble random legal instructions", file_rows, settings={"count": 5_000_000}),
 }

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What each unit of one PIM core takes of a chip after synthesis; LOAD, crossbar and counters are not in it.
 
-Synthesised with the hierarchy kept, so a unit's figures are its own; the sum is some percent more than of the flat netlist. Logic of an
-ECP5: LUTs, two for each pair of carry cells, six for 16 x 4 bits of distributed RAM; of an iCE40: its LUTs (a carry shares the cell
-of one), not packed with its flip-flops yet.
+Of an ECP5, synthesised with the hierarchy kept, so a unit's figures are its own; the sum is some percent more than of the flat netlist. Logic:
+LUTs, two for each pair of carry cells, six for 16 x 4 bits of distributed RAM.
 """
 import json
 import subprocess
@@ -17,8 +16,8 @@ from ....tools.measure import Row
 
 __all__ = ["area_rows", "figures"]
 
-FAMILIES = {"up5k": "ice40", "hx8k": "ice40"}
-WEIGHTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6, "SB_LUT4": 1}
+FAMILY = "ecp5"
+WEIGHTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 
 
 def unit_of(module):
@@ -33,16 +32,15 @@ def figures(preset, overrides):
 
     from ....gateware.cores import open_room
     from ....gateware.cores.pim.engine.processor import Processor
-    family = FAMILIES.get(preset, "ecp5")
     room = open_room("pim")
     params = room.params.SPACE.resolve(preset, overrides)
-    processor = Processor(params=params, number=0, beat_bytes=2, memory_size=1 << (15 if family == "ice40" else 25), family=family)
+    processor = Processor(params=params, number=0, beat_bytes=2, memory_size=1 << 25, family=FAMILY)
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        place, options = Path(folder), ManyCoreEngine.synth_opts.get(family, "")
-        before = ManyCoreEngine.synth_before.get(family, "")
+        place, options = Path(folder), ManyCoreEngine.synth_opts.get(FAMILY, "")
+        before = ManyCoreEngine.synth_before.get(FAMILY, "")
         (place / "top.il").write_text(rtlil.convert(processor, name="top"))
-        (place / "top.ys").write_text(f"read_rtlil top.il\n{before}\nsynth_{family} {options} -noflatten -top top\ntee -q -o top.stat stat -json\n")
+        (place / "top.ys").write_text(f"read_rtlil top.il\n{before}\nsynth_{FAMILY} {options} -noflatten -top top\ntee -q -o top.stat stat -json\n")
         # The tools of YoWASP see their working directory only.
         subprocess.run([find_tool("yosys"), "-q", "-l", "top.rpt", "top.ys"], cwd=place, check=True, stdout=subprocess.DEVNULL)
         modules = json.loads((place / "top.stat").read_text())["modules"]
@@ -50,9 +48,9 @@ def figures(preset, overrides):
         counts = found.setdefault(unit_of(name), Counter())
         for cell, number in module["num_cells_by_type"].items():
             counts["logic"] += WEIGHTS.get(cell, 0) * number
-            counts["registers"] += number * (cell == "TRELLIS_FF" or cell.startswith("SB_DFF"))
-            counts["rams"] += number * (cell in ("DP16KD", "SB_RAM40_4K", "SB_SPRAM256KA"))
-            counts["multipliers"] += number * (cell in ("MULT18X18D", "SB_MAC16"))
+            counts["registers"] += number * (cell == "TRELLIS_FF")
+            counts["rams"] += number * (cell == "DP16KD")
+            counts["multipliers"] += number * (cell == "MULT18X18D")
     return found
 
 

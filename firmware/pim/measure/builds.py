@@ -15,9 +15,10 @@ BUILDS = {
     "four": ("sim", {"cores": 4, "lanes": 8, "arrays": 8, "lmem_bytes": 2048}, 8, "bare"),
     # One core with the widest ports of the ULX3S.
     "wide": ("85f", {"cores": 1, "arrays": 4, "lmem_bytes": 4096, "bias_words": 64, "prefetch_words": 64}, 4, "shell"),
-    # Small chips.
+    # Small chips; the pipelined engine on narrow memory.
+    "narrow": ("sim", {"cores": 1, "arrays": 4, "lmem_bytes": 2048, "max_biw": 16, "vec_bytes": 2, "act_unit": 0}, 2, "shell"),
     "up5k": ("up5k", {"arrays": 4, "lmem_bytes": 2048}, 2, "shell"),
-    "hx8k": ("hx8k", {}, 2, "bare"),
+    "hx8k": ("hx8k", {}, 1, "bare"),
 }
 
 open_build = bench_opener("pim", BUILDS, MEMORY)

@@ -10,7 +10,7 @@ from ...isa.table import Field, Instruction, Isa, Macro, Part, Rule, Syntax
 from .operands import SELECTS, Select
 from .storage import STORAGES
 
-__all__ = ["EVENTS", "EVENT_MOST", "ISA", "KINDS", "LENGTH_MOST", "MACHINE", "REGISTERS_PER_CORE", "SELECTED", "TWO_SOURCES", "kind_of", "offset_bits"]
+__all__ = ["COUNTERS", "EVENTS", "EVENT_MOST", "ISA", "KINDS", "LENGTH_MOST", "MACHINE", "REGISTERS_PER_CORE", "SELECTED", "TWO_SOURCES", "kind_of", "offset_bits"]
 
 #: Registers of a core, event registers of a core, highest value of one, most elements or bytes of an instruction.
 REGISTERS_PER_CORE, EVENTS, EVENT_MOST, LENGTH_MOST = 32, 32, 1023, 2047

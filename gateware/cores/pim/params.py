@@ -18,15 +18,29 @@ def _check(values):
         raise ParameterError(f"parameter lanes must divide xb_cols = {values['xb_cols']}, not {values['lanes']}")
     if values["x_bits"] > values["max_biw"]:
         raise ParameterError(f"parameter x_bits must be at most max_biw = {values['max_biw']}, not {values['x_bits']}")
-    if values["vec_bytes"] * 8 < values["max_biw"]:
+    if values["engine"] == "small":
+        _check_small(values)
+    elif values["vec_bytes"] * 8 < values["max_biw"]:
         raise ParameterError(f"parameter vec_bytes must be at least max_biw/8 = {values['max_biw'] // 8}, not "
                              f"{values['vec_bytes']}")
+
+
+def _check_small(values):
+    most = {"cores": 1, "groups": 16, "lmem_bytes": 1 << 16}
+    for name, value in most.items():
+        if values[name] > value:
+            raise ParameterError(f"parameter {name} must be at most {value} where engine = small, not {values[name]}")
+    if weight_bytes(values) > 1 << 16:
+        raise ParameterError(f"parameters arrays*xb_rows*xb_cols must be at most 65536 where engine = small, not {weight_bytes(values)}")
 
 
 def weight_bytes(params):
     """Bytes of the arrays of one core: arrays * xb_rows * xb_cols."""
     return params["arrays"] * params["xb_rows"] * params["xb_cols"]
 
+
+#: The small engine, with all there is of elements.
+_SMALL = {"engine": "small", "cores": 1, "lanes": 1, "prefetch_words": 32}
 
 SPACE = ParameterSpace("pim", (
     Parameter("cores", int, range(1, 1025), 4, job="at_least", doc="cores built; in gateware at most 32"),
@@ -45,15 +59,15 @@ SPACE = ParameterSpace("pim", (
     Parameter("vec_bytes", int, (1, 2, 4, 8), 8, doc="bytes of an LMem port and of the vector unit, at least max_biw/8"),
     Parameter("act_unit", int, (0, 1), 1, job="at_least", doc="1: vtanh and vsigm are built"),
     Parameter("prefetch_words", int, _powers(5, 10), 512, doc="code buffer per core, in words of 64 bits"),
+    Parameter("engine", str, ("pipelined", "small"), "pipelined",
+              doc="small: one core's microprogram and one multiplier, for an iCE40; lanes, vec_bytes and prefetch_words then mean nothing"),
 ), (
     Preset("85f", {}, default=True, doc="4 cores, 128 MACs a cycle"),
     Preset("25f", {"cores": 1, "lanes": 16, "arrays": 8}, doc="1 core, 16 MACs a cycle"),
-    Preset("up5k", {"cores": 1, "lanes": 4, "lmem_bytes": 32768, "groups": 16, "bias_words": 64, "max_biw": 16,
-                    "vec_bytes": 2, "act_unit": 0, "prefetch_words": 64},
-           too_large=("up5k", "hx8k"), doc="1 core, 4 MACs a cycle; weights in two SPRAM, LMem in one"),
-    Preset("hx8k", {"cores": 1, "lanes": 2, "xb_rows": 32, "xb_cols": 32, "arrays": 1, "lmem_bytes": 2048, "groups": 4,
-                    "bias_words": 0, "max_biw": 16, "x_bits": 8, "vec_bytes": 2, "act_unit": 0, "prefetch_words": 32},
-           too_large=("hx8k",), doc="1 core, 2 MACs a cycle in logic; a demonstration"),
+    Preset("up5k", _SMALL | {"lmem_bytes": 32768, "groups": 16, "bias_words": 64}, clock_mhz=18,
+           doc="1 core, one multiplier: the small engine; weights in two SPRAM, LMem in one"),
+    Preset("hx8k", _SMALL | {"xb_rows": 32, "xb_cols": 32, "arrays": 4, "lmem_bytes": 2048, "groups": 8, "bias_words": 60},
+           doc="1 core, one multiplier in logic: the small engine; weights and LMem in block RAM"),
     Preset("sim", {"cores": 2, "lanes": 4, "arrays": 2, "lmem_bytes": 4096, "groups": 16, "bias_words": 64,
                    "vec_bytes": 4, "prefetch_words": 64}, doc="small, for tests"),
 ), _check)

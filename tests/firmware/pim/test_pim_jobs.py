@@ -37,11 +37,12 @@ def test_digits(name, preset):
     assert result.accuracy >= {"mlp": 0.98, "cnn": 0.985}[name[:3]]
 
 
-def test_job_of_the_up5k_fits_32_kib():
-    job = Job.load(digits.job("mlp_up5k"))
+@pytest.mark.parametrize("preset", ["up5k", "hx8k"])
+def test_jobs_of_the_ice40_fit_32_kib(preset):
+    job = Job.load(digits.job(f"mlp_{preset}"))
     ends = [load.at + load.size for load in job.loads] + [save.at + save.size for save in job.saves]
     assert max(ends) <= 32 << 10
-    assert np.array_equal(run("mlp_up5k", "up5k").logits, digits.logits("mlp", 90))
+    assert np.array_equal(run(f"mlp_{preset}", preset).logits, digits.logits("mlp", 90))
 
 
 def test_shipped_files_are_current(tmp_path):
@@ -52,7 +53,7 @@ def test_shipped_files_are_current(tmp_path):
 
 
 def test_refusals(tmp_path):
-    with pytest.raises(ValueError, match="no digits job 'big' ships, only mlp1, mlp4, cnn1, cnn4, mlp_up5k"):
+    with pytest.raises(ValueError, match="no digits job 'big' ships, only mlp1, mlp4, cnn1, cnn4, mlp_up5k, mlp_hx8k"):
         digits.job("big")
     with pytest.raises(ValueError, match="no network 'rnn', only mlp, cnn"):
         digits.network("rnn")

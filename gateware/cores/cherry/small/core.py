@@ -15,15 +15,15 @@ products and comparisons have units.
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 
+from ....microcode.engine import MicroMachine
 from ....primitives.bram import BlockRAM
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_feature, cap_size
 from .alu import SerialAlu
 from .dot import SerialDot
-from .instructions import Sink, Source
+from .instructions import MACHINE, Sink, Source
 from .lists import TILE_WORDS, tile_table
-from .machine import MicroMachine
 from .program import ALU, COPIES, DST, KIND, UNIFORM, microprogram
 
 __all__ = ["SmallEngine"]
@@ -38,7 +38,7 @@ class SmallEngine(Engine):
     memory : Out, one memory port
     """
     def prepare(self):
-        self.machine = MicroMachine(program=microprogram(self.params, self.memory_size), beat_bytes=self.beat_bytes)
+        self.machine = MicroMachine(machine=MACHINE, program=microprogram(self.params, self.memory_size), beat_bytes=self.beat_bytes, address_bits=18)
         return EngineControl(registers=ISA.registers, operations_bits=7, bytes_bits=6), 1
 
     def elaborate(self, platform):

@@ -27,8 +27,6 @@ from .events import Events
 from .faults import RunEnd
 from .floorplan import floorplan
 from .load.load import Load
-from .matrix.weights import weights_in_spram
-from .memory.lmem_shared import in_spram
 from .processor import CODE_PORT, DATA_PORT, Processor
 from .tree import PortTree
 
@@ -62,12 +60,6 @@ class ManyCoreEngine(Engine):
         self.processors = [Processor(params=params, number=k, family=self.family, **sizes) for k in range(params["cores"])]
         self.ports = PortTree(beat_bytes=self.beat_bytes, ports=1 + 2 * params["cores"])
         return machine_control(params), len(self.ports.memory)
-
-    @staticmethod
-    def spram_blocks(params):
-        """SPRAM blocks of an UP5K that the machine takes from main memory."""
-        weights = params["lanes"] // 2 if weights_in_spram(params, "ice40") else 0
-        return params["cores"] * (weights + in_spram(params, "ice40"))
 
     def elaborate(self, platform):
         m = Module()

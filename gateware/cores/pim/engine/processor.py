@@ -12,7 +12,7 @@ from .front.wordload import WordLoad
 from .links import CrossbarPort, EventPort, StartPort, StatePort
 from .load.groups import GroupStore
 from .matrix.unit import MatrixUnit
-from .memory.lmem import MATRIX, TRANSFER, VECTOR, local_memory
+from .memory.lmem import MATRIX, TRANSFER, VECTOR, LocalMemory
 from .transfer.unit import TransferUnit
 from .vector.unit import VectorUnit
 
@@ -48,7 +48,7 @@ class Processor(wiring.Component):
         self.prefetch = Prefetch(params=params, beat_bytes=beat_bytes, family=family)
         self.issue = Issue(params=params, number=number, memory_size=memory_size, family=family)
         self.groups = GroupStore(params=params, family=family)
-        self.local = local_memory(params=params, family=family)
+        self.local = LocalMemory(params=params, family=family)
         self.matrix = MatrixUnit(params=params, family=family)
         self.vector = VectorUnit(params=params, family=family)
         self.transfer = TransferUnit(params=params, beat_bytes=beat_bytes, memory_size=memory_size)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from quintet.gateware.cores.pim.isa import ISA, KINDS, TWO_SOURCES, kind_of, offset_bits
-from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.cores.pim.storage import STORAGES, expand, narrow
 from quintet.gateware.isa.asm import AsmError
@@ -16,6 +15,7 @@ from quintet.gateware.isa.asm.disassembler import instruction_text
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
 from quintet.gateware.shell.layouts import instruction_layout
 from quintet.tools.jobs.registers import RegisterMap
+from tests.gateware.cores.pim.bench.sizes import sizes
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "pim.md").read_text(encoding="utf-8")
 GOLDEN = [(text, int(word, 16)) for text, word in
@@ -193,7 +193,7 @@ def test_errors(text, message):
 
 
 def test_what_a_build_lacks_is_an_error():
-    small = SPACE.resolve("up5k")
+    small = sizes("narrow")
     assert error("setbw 8, 17", small) == ("x.s:1:1: elements of 17 bits do not exist in this build, expected at most 16 "
                                            "(max_biw): fault width")
     assert error("vtanh $1, $2, 3", small) == ("x.s:1:1: this build has no unit for it (act_unit): fault unsupported")

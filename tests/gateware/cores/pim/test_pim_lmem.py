@@ -8,24 +8,21 @@ from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.commands import LMemRead
-from quintet.gateware.cores.pim.engine.memory.lmem import LocalMemory, local_memory
-from quintet.gateware.cores.pim.engine.memory.lmem_shared import SharedMemory
+from quintet.gateware.cores.pim.engine.memory.lmem import LocalMemory
 from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench.sizes import sizes
 
-BUILDS = [("85f", {"lmem_bytes": 1024}), ("sim", {"lmem_bytes": 1024}), ("hx8k", {"lmem_bytes": 1024}), ("up5k", {"lmem_bytes": 16384}),
-          ("sim", {"vec_bytes": 1, "max_biw": 8, "x_bits": 8, "lmem_bytes": 1024}),
-          ("sim", {"vec_bytes": 1, "max_biw": 8, "x_bits": 8, "lmem_bytes": 16384})]
-NAMES = ["8 bytes", "4 bytes", "2 bytes", "SPRAM", "1 byte", "SPRAM of bytes"]
+BUILDS = [("85f", {"lmem_bytes": 1024}), ("sim", {"lmem_bytes": 1024}), ("tiny", {"lmem_bytes": 1024}), ("narrow", {"lmem_bytes": 4096}),
+          ("sim", {"vec_bytes": 1, "max_biw": 8, "x_bits": 8, "lmem_bytes": 1024})]
+NAMES = ["8 bytes", "4 bytes", "2 bytes", "4 KiB", "1 byte"]
 
 
 @pytest.mark.parametrize(("preset", "overrides"), BUILDS, ids=NAMES)
 def test_what_was_written_is_read(preset, overrides):
     """Each of three writers has a third of the bytes; readers read what no writer has under way, neighbours as they please."""
-    params = SPACE.resolve(preset, overrides)
-    dut = local_memory(params=params)
+    params = sizes(preset, overrides)
+    dut = LocalMemory(params=params)
     word, size = params["vec_bytes"], params["lmem_bytes"]
-    fixed = isinstance(dut, LocalMemory)
-    assert fixed != (size == 16384)
     rng = random.Random(preset)
     known = {}                              # byte -> value; absent while a write of it waits
     landing = {}                            # byte -> (cycle from which on it is read, value)
@@ -40,7 +37,7 @@ def test_what_was_written_is_read(preset, overrides):
         while ctx.get(dut.zeroing):
             await ctx.tick()
             cycles += 1
-        assert cycles == (size // word if fixed else size // 2)
+        assert cycles == size // word
         await ctx.tick()
         known.update((at, 0) for at in range(size))
         state["zeroed"] = True
@@ -94,7 +91,7 @@ def test_what_was_written_is_read(preset, overrides):
             while not ctx.get(face.valid):
                 await ctx.tick()
                 cycles += 1
-            assert not fixed or cycles == LMemRead.READ_LATENCY
+            assert cycles == LMemRead.READ_LATENCY
             got = ctx.get(face.data).to_bytes(word, "little")
             for k in range(word):
                 if expected[k] is not None and expected[k] == after[k]:
@@ -135,17 +132,14 @@ def test_vector_unit_writes_at_once_and_yields():
 
 
 def test_sizes_of_the_chips():
-    """A block RAM a lane on an ECP5 with 16 KiB; one SPRAM on an UP5K."""
-    text = rtlil.convert(local_memory(params=SPACE.resolve("85f"), family="ecp5"))
+    """A block RAM a lane on an ECP5 with 16 KiB."""
+    text = rtlil.convert(LocalMemory(params=SPACE.resolve("85f"), family="ecp5"))
     assert text.count("cell \\DP16KD ") == 8 and text.count('parameter \\REGMODE_B "OUTREG"') == 8
-    assert rtlil.convert(local_memory(params=SPACE.resolve("up5k"), family="ice40")).count("cell \\SB_SPRAM256KA ") == 1
-    assert rtlil.convert(local_memory(params=SPACE.resolve("hx8k"), family="ice40")).count("cell \\SB_RAM40_4K ") == 4
+    assert rtlil.convert(LocalMemory(params=sizes("tiny"), family="ice40")).count("cell \\SB_RAM40_4K ") == 4
 
 
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: LocalMemory(params=SPACE.resolve("sim"), family="xc7"), "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
-    (lambda: SharedMemory(params=SPACE.resolve("sim")), "A shared local memory needs 16 or 32 KiB, words of at most 2 bytes and no ECP5, "
-                                                        "not 4096 bytes, 4 bytes, family None"),
 ])
 def test_bad_arguments_are_refused(make, message):
     with pytest.raises(ValueError, match=message):

@@ -39,7 +39,7 @@ def test_grids_of_arrays_in_scattered_order(rows, cols, arrays):
 @pytest.mark.parametrize("seed", range(6))
 def test_random_commands_back_to_back(seed):
     rng = random.Random(seed)
-    bench = UnitBench(*[("sim", "sim", "85f", "up5k", "hx8k", "sim")[seed]], parts=("matrix",), **({"arrays": 4, "lmem_bytes": 4096} if seed == 2 else {}))
+    bench = UnitBench(*[("sim", "sim", "85f", "narrow", "tiny", "sim")[seed]], parts=("matrix",), **({"arrays": 4, "lmem_bytes": 4096} if seed == 2 else {}))
     p = bench.params
     groups, used = [], 0
     for number in range(min(4, p["groups"])):
@@ -90,7 +90,7 @@ def test_cycles_of_64_by_64():
     assert all(later.done - sooner.done <= 132 for sooner, later in zip(commands, commands[1:], strict=False))
 
 
-@pytest.mark.parametrize(("preset", "cols"), [("sim", 8), ("sim", 40), ("85f", 64), ("85f", 32), ("up5k", 16)])
+@pytest.mark.parametrize(("preset", "cols"), [("sim", 8), ("sim", 40), ("85f", 64), ("85f", 32), ("narrow", 16)])
 def test_a_source_may_be_overwritten_once_it_is_read(preset, cols):
     """Long before the results are there."""
     rng = random.Random(f"{preset} {cols}")

@@ -10,14 +10,15 @@ from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.tables import TANH
 from tests.gateware.cores.pim.bench import directed as pim_directed
 from tests.gateware.cores.pim.bench.compare import run_model
+from tests.gateware.cores.pim.bench.sizes import sizes
 from tests.gateware.cores.pim.oracle.slow import SlowMachine
 
-BUILDS = {"sim": SPACE.resolve("sim"), "four": SPACE.resolve("85f", {"lmem_bytes": 4096}), "hx8k": SPACE.resolve("hx8k")}
+BUILDS = {"sim": SPACE.resolve("sim"), "four": SPACE.resolve("85f", {"lmem_bytes": 4096}), "tiny": sizes("tiny")}
 
 
 #: All groups on one build, those that depend on it on others.
 RUNS = [("sim", group) for group in pim_directed.GROUPS] + [("four", g) for g in ("exchanges", "matrix", "edges")] + [
-    ("hx8k", g) for g in ("vector", "widths", "matrix")]
+    ("tiny", g) for g in ("vector", "widths", "matrix")]
 
 
 @pytest.mark.parametrize("build, group", RUNS)

@@ -8,10 +8,11 @@ import pytest
 from quintet.gateware.cores.pim.params import SPACE
 from tests.gateware.cores.pim.bench import programs as pim_programs
 from tests.gateware.cores.pim.bench.compare import run_model
+from tests.gateware.cores.pim.bench.sizes import sizes
 from tests.gateware.cores.pim.oracle.slow import SlowMachine
 
 BUILDS = {"sim": SPACE.resolve("sim"), "four": SPACE.resolve("sim", {"cores": 4, "lmem_bytes": 2048}),
-          "up5k": SPACE.resolve("up5k", {"lmem_bytes": 2048, "arrays": 4}), "hx8k": SPACE.resolve("hx8k")}
+          "narrow": sizes("narrow", {"lmem_bytes": 2048, "arrays": 4}), "tiny": sizes("tiny")}
 
 
 def check(case, seed):

@@ -6,14 +6,14 @@ from quintet.gateware.cores.pim.params import SPACE, weight_bytes
 from quintet.gateware.isa.parameters import ParameterError
 
 NAMES = ("cores", "lanes", "arrays", "xb_rows", "xb_cols", "lmem_bytes", "groups", "bias_words", "max_biw", "x_bits",
-         "vec_bytes", "act_unit", "prefetch_words")
+         "vec_bytes", "act_unit", "prefetch_words", "engine")
 #: The table of section 8.
 TABLE = {
-    "85f": (4, 32, 16, 64, 64, 16384, 64, 512, 32, 16, 8, 1, 512),
-    "25f": (1, 16, 8, 64, 64, 16384, 64, 512, 32, 16, 8, 1, 512),
-    "up5k": (1, 4, 16, 64, 64, 32768, 16, 64, 16, 16, 2, 0, 64),
-    "hx8k": (1, 2, 1, 32, 32, 2048, 4, 0, 16, 8, 2, 0, 32),
-    "sim": (2, 4, 2, 64, 64, 4096, 16, 64, 32, 16, 4, 1, 64),
+    "85f": (4, 32, 16, 64, 64, 16384, 64, 512, 32, 16, 8, 1, 512, "pipelined"),
+    "25f": (1, 16, 8, 64, 64, 16384, 64, 512, 32, 16, 8, 1, 512, "pipelined"),
+    "up5k": (1, 1, 16, 64, 64, 32768, 16, 64, 32, 16, 8, 1, 32, "small"),
+    "hx8k": (1, 1, 4, 32, 32, 2048, 8, 60, 32, 16, 8, 1, 32, "small"),
+    "sim": (2, 4, 2, 64, 64, 4096, 16, 64, 32, 16, 4, 1, 64, "pipelined"),
 }
 
 
@@ -25,7 +25,7 @@ def test_presets(name):
 
 def test_default_and_sizes():
     assert SPACE.default_preset == "85f" and SPACE.preset_for("45f") == "25f"
-    assert weight_bytes(SPACE.resolve()) == 65536 and weight_bytes(SPACE.resolve("hx8k")) == 1024
+    assert weight_bytes(SPACE.resolve()) == 65536 and weight_bytes(SPACE.resolve("hx8k")) == 4096
     assert {p.name for p in SPACE.parameters.values() if p.job == "equal"} == {"xb_rows", "xb_cols"}
     assert {p.name for p in SPACE.parameters.values() if p.job == "free"} >= {"lanes", "vec_bytes", "prefetch_words"}
 
@@ -47,6 +47,10 @@ def test_default_and_sizes():
     ({"vec_bytes": 2}, "parameter vec_bytes must be at least max_biw/8 = 4, not 2"),
     ({"vec_bytes": 16}, "parameter vec_bytes must be one of 1, 2, 4, 8, not 16"),
     ({"act_unit": 2}, "parameter act_unit must be one of 0, 1, not 2"),
+    ({"engine": "small"}, "parameter cores must be at most 1 where engine = small, not 4"),
+    ({"engine": "small", "cores": 1}, "parameter groups must be at most 16 where engine = small, not 64"),
+    ({"engine": "small", "cores": 1, "groups": 16, "lmem_bytes": 1 << 17}, "parameter lmem_bytes must be at most 65536 where engine = small, not 131072"),
+    ({"engine": "small", "cores": 1, "groups": 16, "arrays": 17}, "parameters arrays*xb_rows*xb_cols must be at most 65536 where engine = small, not 69632"),
     ({"prefetch_words": 16}, "parameter prefetch_words must be one of 32, 64, 128, 256, 512, 1024, not 16"),
 ])
 def test_what_is_refused(values, message):

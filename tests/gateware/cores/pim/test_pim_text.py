@@ -19,6 +19,7 @@ from quintet.gateware.cores.pim.software import SOFTWARE
 from quintet.gateware.isa.asm import AsmError, assemble_text, disassemble
 from quintet.gateware.isa.asm.assembler import assemble
 from tests.gateware.cores.pim.bench import programs as pim_programs
+from tests.gateware.cores.pim.bench.sizes import sizes
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "pim.md").read_text(encoding="utf-8")
 WORKED = DOCUMENT.split("### Worked job")[1].split("```")[1].strip("\n")
@@ -234,7 +235,7 @@ def test_errors_within_long_runs(bad, message, place):
     text = disassemble(SOFTWARE, Image([CoreProgram(code_of(words, 0), len(words), groups=[Group(4, 4, (0,))])]).data())
     lines = text.split("\n")
     lines[place] = bad
-    params = SPACE.resolve("up5k") if "17" in bad or "tanh" in bad else None
+    params = sizes("narrow") if "17" in bad or "tanh" in bad else None
     if params and place > quicktext.LEAST:
         message = f"this build cannot carry it out: fault {'width' if '17' in bad else 'unsupported'}"
     with pytest.raises(AsmError) as info:

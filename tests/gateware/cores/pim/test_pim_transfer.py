@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.commands import TransferOp
 from quintet.gateware.cores.pim.engine.crossbar import Crossbar
-from quintet.gateware.cores.pim.engine.memory.lmem import TRANSFER, VECTOR, local_memory
+from quintet.gateware.cores.pim.engine.memory.lmem import TRANSFER, VECTOR, LocalMemory
 from quintet.gateware.cores.pim.engine.transfer.unit import TransferUnit
 from quintet.gateware.cores.pim.params import SPACE
 from tests.support.memory_model import MemoryModel
@@ -30,7 +30,7 @@ class Machine:
         m.submodules.bar = bar = self.bar = Crossbar(params=self.params)
         for k in range(cores):
             unit = TransferUnit(params=self.params, beat_bytes=beat, memory_size=MEMORY)
-            lmem = local_memory(params=self.params)
+            lmem = LocalMemory(params=self.params)
             m.submodules[f"unit_{k}"], m.submodules[f"lmem_{k}"] = unit, lmem
             connect(m, unit.read, lmem.read[TRANSFER])
             connect(m, unit.write, lmem.write[TRANSFER])

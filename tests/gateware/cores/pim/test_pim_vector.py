@@ -23,9 +23,9 @@ def in_turn(commands):
 
 
 @pytest.mark.parametrize(("preset", "overrides"), [
-    ("sim", {}), ("sim", {"vec_bytes": 8}), ("hx8k", {}), ("up5k", {"lmem_bytes": 16384}), ("sim", {"max_biw": 16, "vec_bytes": 8}),
+    ("sim", {}), ("sim", {"vec_bytes": 8}), ("tiny", {}), ("narrow", {"lmem_bytes": 16384}), ("sim", {"max_biw": 16, "vec_bytes": 8}),
     ("sim", {"max_biw": 8, "vec_bytes": 1, "x_bits": 8}),
-], ids=["sim", "wide", "hx8k", "up5k", "16 bits", "bytes"])
+], ids=["sim", "wide", "tiny", "narrow", "16 bits", "bytes"])
 def test_random_instructions(preset, overrides):
     rng = random.Random(f"{preset} {overrides}")
     bench = make(preset, **overrides)
@@ -85,11 +85,11 @@ def touched(command):
     return {f[source] + k for source in ("src1", "src2") for k in range(f["len"] * step)}, {f["dst"] + k for k in range(f["len"] * wide)}
 
 
-@pytest.mark.parametrize(("preset", "vec_bytes"), [("sim", 4), ("sim", 8), ("hx8k", 2), ("up5k", 2)])
+@pytest.mark.parametrize(("preset", "vec_bytes"), [("sim", 4), ("sim", 8), ("tiny", 2), ("narrow", 2)])
 def test_commands_in_a_row(preset, vec_bytes):
     """Given as the scoreboard gives them: two that have nothing to do with each other may be under way. Alike ones overlap, others do not."""
     rng = random.Random(f"{preset} {vec_bytes}")
-    bench = make(preset, vec_bytes=vec_bytes, **({"lmem_bytes": 16384} if preset == "up5k" else {}))
+    bench = make(preset, vec_bytes=vec_bytes, **({"lmem_bytes": 16384} if preset == "narrow" else {}))
     within, commands = {**bench.params, "lmem_bytes": 1024}, []
     plain = [op for op in OPS if op not in ("vavg", "vmv", "vvdmul", "vtanh", "vsigm")]
     while len(commands) < 120:

@@ -6,7 +6,6 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..commands import LMemRead, address_bits, lmem_word_bytes
-from ..memory.lmem_shared import in_spram
 from ..saturation import thermometer
 
 __all__ = ["InputReader", "InputSelect", "input_element_layout"]
@@ -21,7 +20,6 @@ class InputReader(wiring.Component):
     Parameters
     ----------
     params : dict of ``SPACE.resolve``
-    family : as the primitives'
 
     Members
     -------
@@ -31,10 +29,8 @@ class InputReader(wiring.Component):
     available : Out: there is a word to take steps from; use : In: this cycle's step is the last with its word
     word : Out: the oldest word, from two cycles after ``available`` says so; drop : In, two cycles after ``use``: the next, please
     """
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params):
         self.params = params
-        # With a fixed latency a word may be promised before it is there.
-        self.early = not in_spram(params, family)
         super().__init__({
             "start": In(1), "src": In(address_bits(params)), "words": In(11), "tiles": In(10), "active": Out(1),
             "read": Out(LMemRead(params)), "available": Out(1), "use": In(1),
@@ -67,7 +63,7 @@ class InputReader(wiring.Component):
             ]
 
         promised, count = Signal(), Signal(range(DEPTH + 1))
-        m.d.comb += promised.eq(asked if self.early else self.read.valid)
+        m.d.comb += promised.eq(asked)
         m.d.sync += count.eq(count + promised - self.use)
         m.d.comb += self.available.eq(count != 0)
 
@@ -78,7 +74,7 @@ class InputReader(wiring.Component):
         m.d.comb += [
             write.en.eq(self.read.valid), write.addr.eq(put), write.data.eq(self.read.data), read.addr.eq(get),
             # The first word is wanted in the cycle in which it comes.
-            self.word.eq(Mux(self.read.valid & (put == get), self.read.data, read.data) if self.early else read.data),
+            self.word.eq(Mux(self.read.valid & (put == get), self.read.data, read.data)),
         ]
         return m
 

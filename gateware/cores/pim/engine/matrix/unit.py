@@ -56,7 +56,7 @@ class MatrixUnit(wiring.Component):
         m = Module()
         params, family = self.params, self.family
         m.submodules.weights = weights = self.weights
-        m.submodules.reader = reader = InputReader(params=params, family=family)
+        m.submodules.reader = reader = InputReader(params=params)
         m.submodules.array_ids = array_ids = ArrayIds(params=params)
         m.submodules.addends = addends = Addends(params=params)
         m.submodules.steps = steps = MatrixSteps(params=params)

@@ -11,10 +11,9 @@ from amaranth.utils import ceil_log2, exact_log2
 
 from .....arguments import check_family
 from .....primitives.bram import BlockRAM
-from .....primitives.spram import SPRAM
 from ..commands import CHUNK_BYTES, lmem_word_bytes, weights_layout
 
-__all__ = ["WeightMemory", "lane_groups", "weights_in_spram"]
+__all__ = ["WeightMemory", "lane_groups"]
 
 
 def lane_groups(params):
@@ -26,11 +25,6 @@ def lane_groups(params):
 def weight_rows(params):
     """Rows of ``lanes`` weights."""
     return params["arrays"] * params["xb_rows"] * params["xb_cols"] // params["lanes"]
-
-
-def weights_in_spram(params, family):
-    """Whether the weights lie in SPRAMs, two lanes in each: not on an ECP5, two or four lanes, more than block RAM has."""
-    return family != "ecp5" and params["lanes"] in (2, 4) and 4096 < weight_rows(params) <= SPRAM.WORDS
 
 
 class WeightMemory(wiring.Component):
@@ -96,9 +90,6 @@ class WeightMemory(wiring.Component):
             m.d.sync += held.eq(address)
             rows.append(held)
             address = held
-        if weights_in_spram(self.params, self.family):
-            self._sprams(m, rows, enable[0], row, data)
-            return m
         for g in range(self.groups):
             m.submodules[f"group_{g}"] = ram = BlockRAM(width=8 * per_group, depth=self.depth, family=self.family)
             m.d.comb += [
@@ -106,16 +97,3 @@ class WeightMemory(wiring.Component):
                 ram.write_en.eq(enable[g]), ram.write_addr.eq(row), ram.write_data.eq(parts[g]),
             ]
         return m
-
-    def _sprams(self, m, rows, write, row, data):
-        """Two lanes in each SPRAM, groups of one lane: the second lane's weight is kept for a cycle."""
-        for pair in range(self.groups // 2):
-            m.submodules[f"spram_{pair}"] = ram = SPRAM(family=self.family)
-            first, second = Signal(16, name=f"word_{pair}", reset_less=True), Signal(8, name=f"second_{pair}", reset_less=True)
-            m.d.comb += [
-                ram.enable.eq(1), ram.write.eq(write), ram.mask.eq(0xF), ram.write_data.eq(data.word_select(pair, 16)),
-                ram.address.eq(rows[2 * pair]), self.data[2 * pair].eq(first[:8]), self.data[2 * pair + 1].eq(second),
-            ]
-            with m.If(write):
-                m.d.comb += ram.address.eq(row)
-            m.d.sync += [first.eq(ram.read_data), second.eq(first[8:])]

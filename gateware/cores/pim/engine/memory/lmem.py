@@ -12,18 +12,12 @@ from amaranth.utils import exact_log2
 from .....arguments import check_family
 from .....primitives.bram import BlockRAM
 from ..commands import LMemRead, LMemWrite, address_bits, lmem_word_bytes
-from .lmem_shared import SharedMemory, in_spram
 
-__all__ = ["MATRIX", "TRANSFER", "USERS", "VECTOR", "LocalMemory", "local_memory"]
+__all__ = ["MATRIX", "TRANSFER", "USERS", "VECTOR", "LocalMemory"]
 
 #: Numbers of the users of a local memory.
 MATRIX, VECTOR, TRANSFER = range(3)
 USERS = 3
-
-
-def local_memory(*, params, family=None):
-    """The local memory of a processor: :class:`LocalMemory`, or :class:`~.lmem_shared.SharedMemory` where it lies in an SPRAM."""
-    return (SharedMemory if in_spram(params, family) else LocalMemory)(params=params, family=family)
 
 
 def grant(m, wants, leader, name):

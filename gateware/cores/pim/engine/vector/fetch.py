@@ -26,7 +26,6 @@ class VectorFetch(wiring.Component):
     plan : In, from the next cycle on
     hold : In: begin no other fetch
     reading : Out: something is still to be read
-    outstanding : Out: words are on their way, or a step is made now
     read : Out(LMemRead)
     step : Out; a, b : Out: the words, elements from bit 0 on; count : Out: elements of this step; last : Out: the command's last step
     """
@@ -36,7 +35,7 @@ class VectorFetch(wiring.Component):
         super().__init__({
             "start": In(1), "joins": In(1), "command": In(vector_layout(params)), "next_plan": In(plan_layout(params)),
             "plan": In(plan_layout(params)), "hold": In(1),
-            "reading": Out(1), "outstanding": Out(1), "read": Out(LMemRead(params)),
+            "reading": Out(1), "read": Out(LMemRead(params)),
             "step": Out(1), "a": Out(word), "b": Out(word), "count": Out(count_bits(params)), "last": Out(1),
         })
 
@@ -101,7 +100,4 @@ class VectorFetch(wiring.Component):
                 m.d.sync += word[:size // 2].eq(Mux(plan.ib == 2, word[24:24 + size // 2], word[size // 2:]) if size == 64 else
                                                 word[size // 2:])
 
-        on_the_way = Signal(3)
-        m.d.sync += on_the_way.eq(on_the_way + asked - self.read.valid)
-        m.d.comb += self.outstanding.eq(on_the_way.any() | have_first | self.step)
         return m

@@ -5,7 +5,7 @@ A *step* is ``elements`` results; a *fetch* one word of each source, with the el
 """
 from enum import IntEnum
 
-from amaranth import Cat, Const, Module, Mux, Signal, signed
+from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, enum
 from amaranth.utils import exact_log2
 
@@ -93,8 +93,8 @@ def _bytes_less_one(bits):
     return Cat(bits[5] | Mux(low, bits[3], bits[4] & ~bits[3]), bits[5] | bits[4] & (bits[3] | low))
 
 
-def plan_command(m: Module, params, command, plan, *, twice=True):
-    """Drives ``plan`` from ``command``; with ``twice`` a fetch may have two steps, one cycle after the other."""
+def plan_command(m: Module, params, command, plan):
+    """Drives ``plan`` from ``command``; a fetch may have two steps, one cycle after the other."""
     bits, word = params["max_biw"], exact_log2(lmem_word_bytes(params))
     op = command.op
 
@@ -127,7 +127,7 @@ def plan_command(m: Module, params, command, plan, *, twice=True):
         m.d.comb += step.eq(0)
     with m.Elif((multiplied | sums) & (fits > limit)):
         m.d.comb += step.eq(limit)
-    again = two & (fit(ib) == step + 1) if twice else Const(0, 1)
+    again = two & (fit(ib) == step + 1)
     m.d.comb += fetch.eq(step + again)
 
     size = ib + 1

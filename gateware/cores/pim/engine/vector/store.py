@@ -35,7 +35,6 @@ class VectorStore(wiring.Component):
     plan : In
     valid, count, last : In; result_k : In: of all lanes
     write : Out(LMemWrite); progress : Out; ends : Out: the same a cycle earlier: the last result is written now
-    busy : Out: a result waits
     """
     def __init__(self, *, params):
         self.params = params
@@ -44,7 +43,7 @@ class VectorStore(wiring.Component):
             "start": In(1), "dst": In(address_bits(params)), "tag": In(TAG_BITS), "joins": In(1), "waiting": Out(1), "plan": In(plan_layout(params)),
             "valid": In(1), "count": In(count_bits(params)), "last": In(1),
             **{f"result_{lane}": In(signed(bits)) for lane, bits in enumerate(self.results)},
-            "write": Out(LMemWrite(params)), "progress": Out(progress_layout()), "ends": Out(progress_layout()), "busy": Out(1),
+            "write": Out(LMemWrite(params)), "progress": Out(progress_layout()), "ends": Out(progress_layout()),
         })
 
     def elaborate(self, platform):
@@ -73,7 +72,7 @@ class VectorStore(wiring.Component):
             m.d.sync += [last.eq(self.last), packed.eq(choose_bytes(places, values, plan.ob)), mask.eq(pick(masks, plan.ob))]
         m.d.comb += [
             accepted.eq(request.valid & request.ready), request.valid.eq(valid), request.payload.address.eq(dst),
-            request.payload.data.eq(packed), request.payload.mask.eq(mask), self.ends.done.eq(accepted & last), self.ends.tag.eq(tag), self.busy.eq(valid),
+            request.payload.data.eq(packed), request.payload.mask.eq(mask), self.ends.done.eq(accepted & last), self.ends.tag.eq(tag),
         ]
         with m.If(accepted):
             m.d.sync += dst.eq(dst + plan.advance)

@@ -8,7 +8,6 @@ from .....arguments import check_family
 from ..commands import LMemRead, LMemWrite, VectorOp, multiply_layout, progress_layout, vector_layout
 from ..front.scoreboard import slots_of
 from ..front.serial_multiply import SerialMultiply
-from ..memory.lmem_shared import in_spram
 from ..saturation import gathered
 from .activation import Activation
 from .divider import AverageDivider
@@ -72,9 +71,8 @@ class VectorUnit(wiring.Component):
         # A command
         start, busy = Signal(), Signal()
         planned, plan = Signal(plan_layout(params)), Signal(plan_layout(params), reset_less=True)
-        one_by_one = in_spram(params, self.family)
-        plan_command(m, params, self.command.payload, planned, twice=not one_by_one)
-        follows = self._in_a_row(m, start, busy, fetch, store) if not one_by_one and len(slots_of(params)["vector"]) > 1 else 0
+        plan_command(m, params, self.command.payload, planned)
+        follows = self._in_a_row(m, start, busy, fetch, store) if len(slots_of(params)["vector"]) > 1 else 0
         m.d.comb += [
             self.command.ready.eq(~busy | follows), start.eq(self.command.valid & self.command.ready), self.busy.eq(busy | self.progress.done),
             fetch.start.eq(start), fetch.joins.eq(follows), fetch.command.eq(self.command.payload), fetch.next_plan.eq(planned), fetch.plan.eq(plan),
@@ -152,9 +150,6 @@ class VectorUnit(wiring.Component):
                 m.d.sync += result.eq(simple)       # looked at of adders only
             m.d.comb += getattr(store, f"result_{lane}").eq(result)
 
-        # Where LMem cannot take a result in every cycle, one fetch is under way at a time.
-        if one_by_one:
-            waits = waits | fetch.outstanding | Cat(valid for valid, _, _ in along).any() | store.valid | store.busy
         m.d.comb += fetch.hold.eq(waits)
         return m
 

@@ -10,9 +10,9 @@ from amaranth.sim import Simulator
 from quintet.gateware.cores.pim.engine.commands import CHUNK_BYTES
 from quintet.gateware.cores.pim.engine.load.groups import GroupStore
 from quintet.gateware.cores.pim.engine.matrix.unit import MatrixUnit
-from quintet.gateware.cores.pim.engine.memory.lmem import MATRIX, TRANSFER, VECTOR, local_memory
+from quintet.gateware.cores.pim.engine.memory.lmem import MATRIX, TRANSFER, VECTOR, LocalMemory
 from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
-from quintet.gateware.cores.pim.params import SPACE
+from tests.gateware.cores.pim.bench.sizes import sizes
 
 
 def signed(value, bits):
@@ -84,7 +84,7 @@ class Units(wiring.Component):
     """All data units of a processor; the transfer unit's faces are the test's."""
     def __init__(self, params, family=None, parts=("matrix", "vector")):
         self.params = params
-        self.lmem = local_memory(params=params, family=family)
+        self.lmem = LocalMemory(params=params, family=family)
         self.groups = GroupStore(params=params, family=family)
         self.matrix = MatrixUnit(params=params, family=family) if "matrix" in parts else None
         self.vector = VectorUnit(params=params, family=family) if "vector" in parts else None
@@ -129,7 +129,7 @@ class UnitBench:
     ``spoilt``: sources of ``mvmul`` in whole words: pairs (command, bytes that come in their place once it has read them).
     """
     def __init__(self, preset="sim", family=None, parts=("matrix", "vector"), **overrides):
-        self.params = SPACE.resolve(preset, overrides)
+        self.params = sizes(preset, overrides)
         self.dut = Units(self.params, family, parts)
 
     def run(self, groups, memory, commands, *, rng=None, traffic=0, spoilt=(), limit=200_000):

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro machine: an accumulator of 32 bits, its variables and its program in block RAM (:mod:`.program`)."""
+"""The accumulator machine: 32 bits, its registers and its program in block RAM (:mod:`.accumulator` declares, :mod:`.model` is the golden model)."""
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....memory.port import MemoryPort
-from ....shell.engine import Stall
-from .instructions import ARRAYS, RETURNS, Mode, Op, Sink, Source
+from ..memory.port import MemoryPort
+from ..shell.engine import Stall
+from .accumulator import OPERAND_BITS, Mode, Op
 
 __all__ = ["MicroMachine"]
 
 #: Words of a memory of the program: at most, and what they are a multiple of.
 _PART, _BLOCK = 1024, 256
+#: The sinks that are the machine's own.
+_X, _P = range(2)
 
 
 def _parts(words):
@@ -30,36 +32,41 @@ class MicroMachine(wiring.Component):
 
     Parameters
     ----------
-    program : :class:`~quintet.gateware.microcode.program.Microprogram`
+    machine : :class:`~.accumulator.AccumulatorFormat`, the declaration
+    program : :class:`~.program.Microprogram`; what it does not use of shifts and products is not built
     beat_bytes : int, 1, 2, 4 or 8
+    address_bits : int, bits of P
 
     Members
     -------
     start : In, one cycle, while ``ready``; ready : Out, the machine waits for it
     abort : In, level
-    show : In, ``shown`` : Out, a cycle later while ``ready``: an entry of the array ITER
-    sources : In, an array over :class:`~.instructions.Source`
-    a, p : Out; sinks : Out, a bit for each :class:`~.instructions.Sink` that takes ``a`` in this cycle
-    counts : Out, :class:`~.instructions.Count` of this cycle; stall : Out, the class
+    show : In, ``shown`` : Out, a cycle later while ``ready``: an entry of the array that the declaration says
+    sources : In, an array over the declared sources
+    a, p : Out; sinks : Out, a bit for each of the declared sinks that takes ``a`` in this cycle
+    counts : Out, the declared counts of this cycle; stall : Out, the class
     run : Out, level: the operation ``a`` is to be taken; ran : In, one cycle, it is taken; finished : In, one cycle, it is complete
     memory : Out(MemoryPort)
     """
-    def __init__(self, *, program, beat_bytes):
-        self._program, self._beat_bytes = program, beat_bytes
+    def __init__(self, *, machine, program, beat_bytes, address_bits):
+        self._machine, self._program, self._beat_bytes = machine, program, beat_bytes
+        self._used = {Op(word >> OPERAND_BITS) for word in program.words}
+        place, entries = machine.arrays[machine.shown]
+        self._shown = place
         super().__init__({
-            "start": In(1), "ready": Out(1), "abort": In(1), "show": In(3), "shown": Out(32),
-            "sources": In(data.ArrayLayout(unsigned(32), len(Source))), "a": Out(32), "p": Out(18), "sinks": Out(len(Sink)),
-            "counts": Out(7), "stall": Out(Stall, init=Stall.OTHER), "run": Out(1), "ran": In(1), "finished": In(1),
+            "start": In(1), "ready": Out(1), "abort": In(1), "show": In(range(entries)), "shown": Out(32),
+            "sources": In(data.ArrayLayout(unsigned(32), len(machine.sources))), "a": Out(32), "p": Out(address_bits),
+            "sinks": Out(len(machine.sinks)), "counts": Out(max(machine.counts).bit_length()), "stall": Out(Stall, init=Stall.OTHER), "run": Out(1), "ran": In(1), "finished": In(1),
             "memory": Out(MemoryPort(beat_bytes))})
 
     def elaborate(self, platform):
         m = Module()
-        program = self._program
+        program, returns = self._program, self._machine.returns
         # What is read in the cycle of its write is never used.
         m.submodules.places_disjoint = places = memory.Memory(shape=32, depth=256, init=program.registers)
         read, write = places.read_port(), places.write_port()
         fetch, word, onward = Signal(range(len(program.words))), Signal(16), Signal()
-        op, x = word[11:], word[:11]
+        op, x = word[OPERAND_BITS:], word[:OPERAND_BITS]
         self._valid, self._second, self._done = Signal(), Signal(), Signal()
         a, carry, index, depth = Signal(32, reset_less=True), Signal(), Signal(8), Signal(3)
         self._a, self._carry = a, carry
@@ -82,21 +89,24 @@ class MicroMachine(wiring.Component):
         m.d.comb += place.eq(x[:8] | (index & (mode == Mode.INDEXED).replicate(8)))
         with m.Switch(op):
             with m.Case(Op.WAIT):
-                m.d.comb += read.addr.eq(ARRAYS["ITER"][0] | self.show)
+                m.d.comb += read.addr.eq(self._shown | self.show)
             with m.Case(Op.RET):
-                m.d.comb += read.addr.eq(Cat((depth - 1)[:3], Const(RETURNS >> 3, 5)))
+                m.d.comb += read.addr.eq(Cat((depth - 1)[:3], Const(returns >> 3, 5)))
             with m.Default():
                 m.d.comb += read.addr.eq(place)
+        # The product's lower half, where that is read.
+        self._low = low = Signal(32, reset_less=True)
+        sources = Cat(low if source.name == "LOW" else self.sources[source] for source in self._machine.sources)
         operand = Signal(32)
         with m.Switch(mode):
             with m.Case(Mode.SOURCE):
-                m.d.comb += operand.eq(self.sources[x[:4]])
+                m.d.comb += operand.eq(sources.word_select(x[:max(1, (len(self._machine.sources) - 1).bit_length())], 32))
             with m.Case(Mode.NUMBER):
                 m.d.comb += operand.eq(x[:9])
             with m.Default():
                 m.d.comb += operand.eq(read.data)
         calls = op == Op.CALL
-        m.d.comb += [write.en.eq(at(Op.ST, Op.CALL)), write.addr.eq(Mux(calls, Cat(depth, Const(RETURNS >> 3, 5)), place)),
+        m.d.comb += [write.en.eq(at(Op.ST, Op.CALL)), write.addr.eq(Mux(calls, Cat(depth, Const(returns >> 3, 5)), place)),
                      write.data.eq(Mux(calls, following, a))]
 
         self._accumulate(m, at, op, x, index, operand)
@@ -107,10 +117,14 @@ class MicroMachine(wiring.Component):
             m.d.sync += begun.eq((begun | self.ran) & ~self.finished)
 
         # What leaves
-        m.d.comb += [self.sinks.eq((1 << x[:4]) & at(Op.OUT).replicate(len(Sink))), self.counts.eq(x[:7] & at(Op.CNT).replicate(7))]
-        with m.If(self.sinks[Sink.X]):
+        m.d.comb += [self.sinks.eq((1 << x[:4]) & at(Op.OUT).replicate(len(self.sinks))),
+                     self.counts.eq(x & at(Op.CNT).replicate(len(self.counts)))]
+        with m.If(self.sinks[_X]):
             m.d.sync += index.eq(a)
-        with m.If(self.sinks[Sink.P]):
+        if Op.IDX in self._used:
+            with m.If(at(Op.IDX)):
+                m.d.sync += index.eq(operand)
+        with m.If(self.sinks[_P]):
             m.d.sync += self.p.eq(a)
         with m.If(at(Op.CLS)):
             m.d.sync += self.stall.eq(x[:3])
@@ -127,6 +141,10 @@ class MicroMachine(wiring.Component):
                 m.d.comb += jumps.eq(carry)
             with m.Case(Op.JNC):
                 m.d.comb += jumps.eq(~carry)
+            for sign, jump in enumerate((Op.JPOS, Op.JNEG)):
+                if jump in self._used:
+                    with m.Case(jump):
+                        m.d.comb += jumps.eq(a[-1] == sign)
             with m.Case(Op.JABORT):
                 m.d.comb += jumps.eq(self.abort)
             with m.Case(Op.JMP, Op.CALL, Op.RET, Op.JTAB):
@@ -151,28 +169,31 @@ class MicroMachine(wiring.Component):
         """Accumulator: loads, sums, shifts, products."""
         a, carry = self._a, self._carry
         total, minus, left = Signal(33), op == Op.SUB, Signal(5)
-        m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + minus)
+        more = minus | (carry & (op == Op.ADC)) if Op.ADC in self._used else minus
+        m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + more)
         # A product: the multiplier, whose lowest bit says whether the operand is added, in a cycle of its own, before a bit leaves A.
-        multiplier, summed, adds = Signal(32, reset_less=True), Signal(), Signal()
+        multiplier, summed, adds = self._low, Signal(), Signal()
+        low = Const("LOW" in self._machine.sources.__members__)
         right = Cat(a[1:], carry & summed, a[0])
         m.d.comb += adds.eq(multiplier[0] & ~summed)
         with m.If(self._second):
             with m.Switch(op):
                 with m.Case(Op.LD):
                     m.d.sync += a.eq(operand)
-                with m.Case(Op.ADD, Op.SUB):
+                with m.Case(*(o for o in (Op.ADD, Op.SUB, Op.ADC) if o in self._used)):
                     m.d.sync += Cat(a, carry).eq(total)
                 with m.Case(Op.AND):
                     m.d.sync += a.eq(a & operand)
                 with m.Case(Op.SHL, Op.SHR):
                     with m.If(left != 0):
                         m.d.sync += [Cat(a, carry).eq(Mux(op == Op.SHL, Cat(Const(0, 1), a), right)), left.eq(left - 1)]
-                with m.Case(Op.MUL):
-                    m.d.sync += summed.eq(adds)
-                    with m.If(adds):
-                        m.d.sync += Cat(a, carry).eq(total)
-                    with m.Else():
-                        m.d.sync += [Cat(a, carry).eq(right), multiplier.eq(multiplier >> 1), left.eq(left - 1)]
+                if Op.MUL in self._used:
+                    with m.Case(Op.MUL):
+                        m.d.sync += summed.eq(adds)
+                        with m.If(adds):
+                            m.d.sync += Cat(a, carry).eq(total)
+                        with m.Else():
+                            m.d.sync += [Cat(a, carry).eq(right), multiplier.eq(Cat(multiplier[1:], a[0] & low)), left.eq(left - 1)]
         with m.Else():
             m.d.sync += left.eq(Mux(op == Op.MUL, 0, Mux(x[10], index, x)))
             with m.If(self._valid & (op == Op.MUL)):

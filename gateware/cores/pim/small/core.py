@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The small PIM engine: one core, an element or a product at a time, and a microprogram for all the rest.
+
+::
+
+    memory <-> MicroMachine <-> control block
+                    |
+                  Units -- multiplier, accumulators
+                    |
+                  Store -- local memory, weights, biases, table
+
+It runs where block RAM and SPRAM are at hand and logic is not (iCE40): LOAD, decoding, addresses, faults and vectors are micro-instructions
+(:mod:`.load`, :mod:`.program`, :mod:`.transfer`, :mod:`.vector`, :mod:`.activation`, :mod:`.matrix`).
+"""
+from dataclasses import replace
+
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+
+from ....microcode.engine import MicroMachine
+from ....shell.engine import Engine, EngineControl
+from ..isa import COUNTERS, ISA, LENGTH_MOST
+from .instructions import MACHINE, REGION_BITS, Count, Flag, Sink, Source
+from .program import microprogram
+from .store import spram_blocks
+from .units import Units
+
+__all__ = ["SmallEngine"]
+
+_OFFSETS = {r.name: r.offset // 4 for r in ISA.registers}
+#: MACs of a mvmul of 1024 x 1024.
+_MACS_BITS = 21
+
+
+class SmallEngine(Engine):
+    """Small engine, for builds with ``engine = "small"``.
+
+    Members
+    -------
+    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
+    memory : Out, one memory port
+    """
+    @staticmethod
+    def spram_blocks(params):
+        return sum(spram_blocks(params))
+
+    def prepare(self):
+        if self.params["engine"] != "small":
+            raise ValueError(f"The small engine needs the parameter engine = small, not {self.params['engine']}")
+        self.program = microprogram(self.params, self.memory_size)
+        self.machine = MicroMachine(machine=MACHINE, program=self.program, beat_bytes=self.beat_bytes, address_bits=REGION_BITS + 2)
+        bits = {"code_bytes": 3, "comm_bytes": 1, "blocked": 1}
+        return EngineControl(registers=ISA.registers, operations_bits=_MACS_BITS, bytes_bits=LENGTH_MOST.bit_length(),
+                             counters=[replace(c, bits=bits.get(c.name, 1)) for c in COUNTERS]), 1
+
+    def elaborate(self, platform):
+        m = Module()
+        control = self.control
+        m.submodules.machine = machine = self.machine
+        # An UP5K's DSP; logic on the larger chips, which have none, and where the weights fit block RAM.
+        dsp = self.family != "ice40" or self.spram_blocks(self.params)
+        m.submodules.units = units = Units(params=self.params, multiplier="dsp" if dsp else "lut", family=self.family)
+        wiring.connect(m, machine.memory, wiring.flipped(self.memory[0]))
+        given = {Source.VALUE: units.value, Source.LOW: 0, Source.ACC_LOW: units.acc[:32], Source.ACC_HIGH: units.acc[32:].as_signed()}
+        m.d.comb += [machine.sources[source].eq(given[source] if source in given else getattr(
+            control if source.name.startswith(("WINDOW", "PROGRAM")) else control.reg, source.name.lower())) for source in Source]
+        taken, a = machine.sinks, machine.a
+        m.d.comb += [
+            units.begin.eq(machine.run), machine.ran.eq(machine.run), units.operation.eq(a), machine.finished.eq(units.finished), units.place.eq(machine.p),
+            units.a.eq(a), units.take_value.eq(taken[Sink.VALUE]), units.take_row.eq(taken[Sink.W]), units.take_mask.eq(taken[Sink.MASK]),
+            units.take_acc.eq(taken[Sink.ACC])]
+
+        code, pc, flags, loading = Signal(8), Signal(32), Signal(len(Flag)), Signal(32)
+        for sink, register in ((Sink.CODE, code), (Sink.PC, pc), (Sink.FLAGS, flags)):
+            with m.If(taken[sink]):
+                m.d.sync += register.eq(a)
+        with m.If(control.start):
+            m.d.sync += loading.eq(0)
+        with m.Elif(flags[Flag.LOADING.bit_length() - 1] & ~machine.ready):
+            m.d.sync += loading.eq(loading + 1)
+        m.d.comb += [
+            machine.start.eq(control.start), machine.abort.eq(control.abort), control.ready.eq(machine.ready), control.finish.eq(taken[Sink.FINISH]),
+            control.fault_code.eq(code), control.fault_pc.eq(pc), control.fault_detail.eq(a), control.interrupt.eq(0), control.stall.eq(machine.stall),
+            control.val.fault_core.eq(0), control.val.cores_done.eq(flags[0]), control.val.cores_blocked.eq(flags[1]), control.val.load_cycles.eq(loading),
+            control.operations.eq(Mux(taken[Sink.OPERATIONS], a, 0)), control.bytes_read.eq(Mux(taken[Sink.READ], a, 0)),
+            control.bytes_written.eq(Mux(taken[Sink.WRITTEN], a, 0))]
+        counts = {count: machine.counts[count.bit_length() - 1] for count in Count}
+        m.d.comb += [control.retired.eq(counts[Count.RETIRED]), control.inc.code_bytes.eq(Cat(Const(0, 2), counts[Count.CODE4])),
+                     *(control.inc[name].eq(counts[Count[name.upper()]]) for name in ("scalar", "matrix", "vector", "transfer"))]
+        self._debug(m)
+        return m
+
+    def _debug(self, m):
+        """core_pc and dbg_value, of core 0 alone: registers of the machine while it waits."""
+        control, machine, names = self.control, self.machine, self.program.names
+        index, at_pc, shown = control.reg.dbg_index, Signal(), Signal()
+        m.d.comb += [at_pc.eq(control.bus.address == _OFFSETS["core_pc"]), machine.show.eq(Mux(at_pc, names["INDEX"], index)),
+                     control.bus.read_data.eq(machine.shown & shown.replicate(32))]
+        m.d.sync += shown.eq((control.reg.core_select == 0) & (at_pc | (index <= names["OBIW"])))
