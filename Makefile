@@ -27,6 +27,7 @@ lint: $(VENV)/stamp
 	$(BIN)/ruff check .
 
 docs: $(VENV)/stamp
+	$(BIN)/python -m quintet.tools.pages.pictures
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:

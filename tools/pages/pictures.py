@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The picture of the architecture, as SVG: ``python -m quintet.tools.pages.pictures`` draws ``docs/pictures/architecture.svg``. Names come from the code."""
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from ...boards import board_names, open_board
+from ...gateware.cores import open_room, room_names
+from ...gateware.isa.registers import COMMON_COUNTERS
+from ...gateware.memory.port import MAX_BEATS
+
+__all__ = ["FOLDER", "architecture"]
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+
+_STYLE = """
+text { font: 13px system-ui, sans-serif; fill: #1d2326; } .small { font-size: 11px; fill: #5b666c; } .head { font-weight: 600; }
+.box { fill: #ffffff; stroke: #8b989e; } .host { fill: #eef4f3; } .soc { fill: #f6f6f3; stroke: #c3c9c6; } .core { fill: #e3f1ee; stroke: #00695c; } .off { fill: none; stroke: #8b989e; stroke-dasharray: 5 4; }
+.wire { stroke: #45525a; stroke-width: 1.5; fill: none; marker-end: url(#tip); marker-start: url(#tail); } .one { marker-start: none; } .tip { fill: #45525a; }
+@media (prefers-color-scheme: dark) { text { fill: #e6eaea; } .small { fill: #9aa6ab; } .box { fill: #1e2427; stroke: #68757b; } .host { fill: #1a2524; } .soc { fill: #14181a; stroke: #3a4448; }
+.core { fill: #12302c; stroke: #5cc9b8; } .wire { stroke: #a9b4b9; } .tip { fill: #a9b4b9; } }
+"""
+
+
+class _Drawing:
+    """Boxes with lines of text, and wires between them; coordinates in pixels."""
+    def __init__(self, width, height, title):
+        self.size, self.parts = (width, height), [f"<title>{escape(title)}</title>"]
+
+    def box(self, x, y, width, height, *lines, kind="box", align="middle"):
+        """A box; the first line is its name, the others are small."""
+        self.parts.append(f'<rect class="box {kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="7"/>')
+        top = y + 19 if align == "top" else y + height / 2 - 7.5 * (len(lines) - 1) + 4
+        for number, line in enumerate(lines):
+            style = "head" if number == 0 else "small"
+            self.parts.append(f'<text class="{style}" x="{x + width / 2:g}" y="{top + 15.5 * number:g}" text-anchor="middle">{escape(line)}</text>')
+
+    def wire(self, *points, one=False):
+        """A wire along points, with a tip at both ends, or at its ``one`` end."""
+        path = " ".join(f"{'L' if number else 'M'}{x} {y}" for number, (x, y) in enumerate(points))
+        self.parts.append(f'<path class="wire{" one" if one else ""}" d="{path}"/>')
+
+    def text(self, x, y, text, anchor="middle"):
+        self.parts.append(f'<text class="small" x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>')
+
+    def svg(self):
+        width, height = self.size
+        marks = "".join(f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="{turn}"><path class="tip" d="M0 0L8 4L0 8z"/></marker>'
+                        for name, turn in (("tip", "auto"), ("tail", "auto-start-reverse")))
+        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">\n<style>{_STYLE}</style>\n<defs>{marks}</defs>\n'
+                + "\n".join(self.parts) + "\n</svg>\n")
+
+
+def architecture():
+    """The host, the SoC with one of the cores, and its memory, as SVG text."""
+    boards = [open_board(name) for name in board_names()]
+    memories = sorted({board.memory.kind for board in boards})
+    cores = [open_room(name).isa.ISA.title for name in room_names()]
+    d = _Drawing(960, 430, "Host, SoC and memory of quintet")
+    d.box(10, 14, 250, 400, "Host, Python", kind="host", align="top")
+    d.box(28, 50, 214, 52, "network (ONNX)", "compiler: plan and programs")
+    d.box(28, 116, 214, 52, "program, tensors", "assembler, jobs")
+    d.box(28, 206, 214, 56, "Target", "one interface for all three below")
+    d.box(28, 300, 66, 96, "golden", "model", "", "judge")
+    d.box(102, 300, 66, 96, "virtual", "board", "", "CXXRTL")
+    d.box(176, 300, 66, 96, "link", "client", "", "retries")
+    d.wire((135, 102), (135, 116), one=True)
+    d.wire((135, 168), (135, 206), one=True)
+    for x in (61, 135, 209):
+        d.wire((135, 262), (135, 280), (x, 280), (x, 300), one=True)
+    d.box(330, 14, 440, 400, "SoC: bitstream, or compiled as a virtual board", kind="soc", align="top")
+    d.box(350, 330, 120, 60, "link bridge", "frames, CRC-32")
+    d.box(350, 226, 120, 60, "Wishbone", "32 bits, watchdog")
+    d.box(350, 122, 120, 60, "info ROM", "SoC registers")
+    d.box(500, 48, 252, 196, "core", kind="core", align="top")
+    d.box(516, 84, 104, 68, "control block", "registers", f"{len(COMMON_COUNTERS)} counters")
+    d.box(634, 84, 104, 68, "engine", "of one ISA")
+    d.box(516, 168, 222, 60, "shell", "arbiter, window guard, reset")
+    d.box(540, 330, 170, 60, "memory arbiter", f"bursts of up to {MAX_BEATS} beats")
+    d.box(800, 300, 150, 112, "memory", *memories)
+    d.box(800, 48, 150, 196, "one engine each", *cores, kind="off")
+    d.wire((242, 360), (350, 360))
+    d.text(296, 350, "UART, USB")
+    d.wire((410, 330), (410, 286))
+    d.wire((410, 226), (410, 182))
+    d.wire((470, 256), (486, 256), (486, 118), (516, 118))
+    d.wire((470, 270), (520, 270), (520, 300), (600, 300), (600, 330))
+    d.wire((620, 118), (634, 118))
+    d.wire((686, 152), (686, 168))
+    d.wire((650, 228), (650, 330))
+    d.wire((710, 360), (800, 360))
+    d.wire((800, 118), (738, 118), one=True)
+    d.text(660, 290, "one memory port", "start")
+    return d.svg()
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "architecture.svg").write_text(architecture())
