@@ -13,6 +13,7 @@ from .choose import choose_chains
 from .estimate import load_cycles, stretch_cycles
 from .program import ProgramWriter, empty_numbers, unique
 from .reference import run_node
+from .tables import TABLES, table_steps, wants_too_much, with_units
 
 __all__ = ["PIMBackend"]
 
@@ -40,7 +41,7 @@ class PIMBackend(Backend):
         if isinstance(node, Conv | Dense | Reshape):
             return Verdict(NATIVE)
         if isinstance(node, Activation):
-            return Verdict(NATIVE) if node.function in ("relu", "clip") else Verdict(HOST, f"{node.function}: relu and clip are taken")
+            return self._activation(graph, node)
         if isinstance(node, Binary):
             shapes = {graph.shape(name) for name in node.inputs}
             if node.function not in ("add", "sub") or len(shapes) > 1 or any(graph.tensors[name].data is not None for name in node.inputs):
@@ -58,8 +59,19 @@ class PIMBackend(Backend):
             return Verdict(HOST, f"constant {constants[0]} among what is joined: tensors that flow are taken") if constants else Verdict(NATIVE)
         return Verdict(HOST, "no kernel for it")
 
+    def _activation(self, graph, node):
+        if node.function in ("relu", "clip"):
+            return Verdict(NATIVE)
+        if node.function not in TABLES:
+            return Verdict(HOST, f"{node.function}: relu, clip, sigmoid and tanh are taken")
+        if not self.params["act_unit"]:
+            return Verdict(HOST, f"{node.function}: a build with act_unit has it")
+        if wants_too_much(graph, node):
+            return Verdict(HOST, f"{node.function} of {graph.shape(node.output)[-1]} numbers whose scale others share")
+        return Verdict(NATIVE)
+
     def prepare(self, graph):
-        """Averages of parts of a map become depthwise convolutions."""
+        """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units that their tables ask for."""
         from dataclasses import replace
         nodes = []
         for node in graph.nodes:
@@ -69,7 +81,7 @@ class PIMBackend(Backend):
                 node = Conv(name=node.name, inputs=list(node.inputs), output=node.output, origin=node.origin, weights=weights, stride=node.stride,
                             padding=node.padding, groups=channels)
             nodes.append(node)
-        return replace(graph, nodes=nodes)
+        return with_units(replace(graph, nodes=nodes))
 
     def split(self, graph):
         """Programs one after another, each with as many layers as the arrays hold."""
@@ -93,6 +105,9 @@ class PIMBackend(Backend):
         common = {"bits": self.bits[0], "reads": self.bits, "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47), "clips": True}
         if isinstance(node, Conv | Dense):
             return Arithmetic(**common)
+        if isinstance(node, Activation) and node.function in TABLES:
+            source, result = table_steps(self.bits[0])
+            return Arithmetic(**{**common, "weight_bits": None, "reads": self.bits[:1], "out_bits": self.bits[:1]}, source_step=source, result_step=result)
         return Arithmetic(**{**common, "weight_bits": None}, equal_scales=isinstance(node, Binary | Concat), same_scale=not isinstance(node, Binary | Concat))
 
     def reference(self, quantised, inputs, keep=False):

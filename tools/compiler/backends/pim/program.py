@@ -19,6 +19,7 @@ from .chain import Chain
 from .flat import DenseColumns, add_rows, average_channels, clipped, copy_rows, flat
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
+from .tables import TABLES
 
 __all__ = ["ProgramWriter", "empty_numbers", "unique"]
 
@@ -258,7 +259,10 @@ class ProgramWriter:
         if activation is None:
             return
         size = self.size(tensor)
-        if activation.function == "relu":
+        if activation.function in TABLES:
+            core.widths(8 * size, 8 * size)
+            core.vector1(TABLES[activation.function], at, at, count, size=size)
+        elif activation.function == "relu":
             core.widths(8 * size, 8 * size)
             core.vector1("vrelu", at, at, count, size=size)
         else:

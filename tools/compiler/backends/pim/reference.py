@@ -4,6 +4,7 @@ import numpy as np
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool
 from .matrices import dense_pieces
+from .tables import TABLES, run_table
 
 __all__ = ["run_node"]
 
@@ -82,6 +83,8 @@ def run_node(quantised, node, sources, params):
     if isinstance(node, Binary):
         a, b = sources
         return _activated(_sat(a - b if node.function == "sub" else a + b, scale.bits), node.activation, scale)
+    if isinstance(node, Activation) and node.function in TABLES:
+        return run_table(node.function, sources[0], scale.bits)
     if isinstance(node, Activation):
         return _activated(sources[0], node, scale)
     if isinstance(node, MaxPool):

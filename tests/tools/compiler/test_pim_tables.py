@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sigmoid and tanh on PIM: the tables in plain numpy against the golden model's, and networks with them layer by layer."""
+import numpy as np
+import pytest
+
+from quintet.gateware.cores import open_room
+from quintet.gateware.cores.pim.model.elements import _vsigm, _vtanh
+from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.backends.base import HOST, NATIVE
+from quintet.tools.compiler.backends.pim.backend import PIMBackend
+from quintet.tools.compiler.backends.pim.tables import run_table, table_steps
+from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.planning import compile_graph, random_calibration
+from quintet.tools.compiler.target_build import target_build
+from quintet.tools.compiler.verification import random_inputs, verify_plan
+from quintet.tools.targets import open_target
+from tests.tools.compiler.networks import Builder
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("function, model", [("sigmoid", _vsigm), ("tanh", _vtanh)])
+def test_every_number(function, model, bits):
+    x = np.arange(-(1 << bits - 1), 1 << bits - 1)
+    found = run_table(function, x, bits)
+    most = (1 << bits - 1) - 1
+    assert (found == np.clip(model(x, bits - 4, bits - 1), -most - 1, most)).all()
+    read, given = table_steps(bits)
+    exact = 1 / (1 + np.exp(-x * read)) if function == "sigmoid" else np.tanh(x * read)
+    assert np.abs(found - np.clip(exact / given, -most - 1, most)).max() <= (1 if bits == 8 else 1.5)
+
+
+def behind_layers(b):
+    b.conv(4, (3, 3))
+    b.act("sigmoid")
+    b.conv(3, (3, 3))
+    b.act("tanh")
+    b.dense(6)
+    b.act("sigmoid")
+
+
+def of_the_input(b):
+    b.act("tanh")
+    b.dense(5)
+
+
+def among_others(b):
+    start = b.conv(4, (3, 3))
+    gate = b.act("sigmoid", start)
+    b.add(g.Binary, start, gate, function="add")
+    b.act("tanh")
+    b.act("sigmoid")
+    b.add(g.MaxPool, window=(2, 2), stride=(2, 2))
+    b.dense(7)
+    b.act("tanh")
+    b.act("relu")
+
+
+@pytest.mark.parametrize("preset", ["sim", "85f", "up5k"])
+@pytest.mark.parametrize("make", [behind_layers, of_the_input, among_others])
+def test_networks_equal_layer_by_layer(make, preset):
+    b = Builder("net", (6, 5, 3), seed=3)
+    make(b)
+    graph = b.finish()
+    build = target_build("model:pim", preset)
+    backend = PIMBackend(params=build.params, memory_size=build.memory_size)
+    assert all(backend.verdict(graph, node).answer == NATIVE for node in graph.nodes)
+    plan = compile_graph(graph, build, random_calibration(graph))
+    assert len(plan.steps) == len(plan.machine_steps)
+
+    def target():
+        return open_target(f"model:pim?preset={preset}")
+    found = verify_plan(plan, random_inputs(plan), "model", target, "reference", None)
+    assert found.equal, found.difference
+    inputs = random_calibration(graph, 8, seed=5)
+    exact = run_graph(graph, inputs)[graph.outputs[0].tensor]
+    from quintet.tools.compiler.session import Session
+    with Session(plan, target()) as session:
+        got = session(*inputs.values())
+    error = np.sqrt(np.mean((got - exact) ** 2) / np.mean(exact ** 2))
+    assert error < (0.03 if 16 in backend.bits else 0.1)       # weights have 8 bits
+
+
+def test_verdicts():
+    room = open_room("pim")
+    without = PIMBackend(params=room.params.SPACE.resolve("sim", {"act_unit": 0}), memory_size=1 << 20)
+    b = Builder("net", (400,))
+    b.act("sigmoid")
+    b.act("tanh")
+    graph = b.finish()
+    answer = without.verdict(graph, graph.nodes[0])
+    assert (answer.answer, answer.reason) == (HOST, "sigmoid: a build with act_unit has it")
+    backend = PIMBackend(params=room.params.SPACE.resolve("sim"), memory_size=1 << 20)
+    assert backend.verdict(graph, graph.nodes[1]).reason == "tanh of 400 numbers whose scale others share"
+    other = Builder("net", (4,))
+    other.act("leaky_relu", alpha=0.1)
+    assert backend.verdict(other.graph, other.graph.nodes[0]).reason == "leaky_relu: relu, clip, sigmoid and tanh are taken"

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sigmoid and tanh by the machine's tables, which ask for units of their own of what they read and give (docs/isa/pim.md, section 4.3)."""
+from dataclasses import replace
+
+import numpy as np
+
+from ...graph import Activation, Conv, Dense, Tensor
+
+__all__ = ["TABLES", "run_table", "table_steps", "with_units", "wants_too_much"]
+
+#: Function -> instruction.
+TABLES = {"sigmoid": "vsigm", "tanh": "vtanh"}
+#: Elements of a vector that a matrix of ones turns into other units, at most.
+_MOST = 256
+_TANH = np.floor(np.tanh(np.arange(514) / 64) * 65536 + 0.5).astype(np.int64)
+
+
+def table_steps(bits):
+    """(unit of what is read, unit of the result) of tensors of ``bits``, with the formats that the instructions choose themselves."""
+    return 2.0 ** -max(bits - 4, 0), 2.0 ** -(bits - 1)
+
+
+def run_table(function, x, bits):
+    """What the instruction gives for whole numbers ``x`` of ``bits``, int64."""
+    read, given = max(bits - 4, 0), bits - 1
+    x = np.asarray(x, np.int64)
+    places = (16 if function == "tanh" else 15) - read
+    u = np.abs(x) << places if places >= 0 else np.abs(x) >> -places
+    at = np.minimum(u >> 10, 512)
+    t = np.where(u >= 1 << 19, 65536, _TANH[at] + ((_TANH[at + 1] - _TANH[at]) * (u & 1023) + 512 >> 10))
+    if function == "tanh":
+        size = t << given - 16 if given >= 16 else t + (1 << 15 - given) >> 16 - given
+        y = np.where(x < 0, -size, size)
+    else:
+        y = (65536 + np.where(x < 0, -t, t) << given) + 65536 >> 17
+    return np.clip(y, -(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+def _is_table(node):
+    return isinstance(node, Activation) and node.function in TABLES
+
+
+def _apart(graph, node):
+    """(whether its source shares its unit with others, whether its result does): then a product with one stands between."""
+    source, outputs = node.inputs[0], {port.tensor for port in graph.outputs}
+    maker = graph.maker(source)
+    before = len(graph.readers(source)) > 1 or source in outputs or not (maker is None or isinstance(maker, Conv | Dense))
+    after = any(not isinstance(reader, Conv | Dense) for reader in graph.readers(node.output))
+    return before, after
+
+
+def wants_too_much(graph, node):
+    """Whether a vector is too long to be turned into other units."""
+    shape = graph.shape(node.output)
+    return any(_apart(graph, node)) and len(shape) < 3 and shape[-1] > _MOST
+
+
+def with_units(graph):
+    """The graph with products with one beside each table that cannot have the units it asks for of its neighbours."""
+    nodes, tensors = [], dict(graph.tensors)
+
+    def unit(name, source, output, node):
+        shape = graph.shape(node.output)
+        common = {"name": name, "inputs": [source], "output": output, "origin": node.origin}
+        if len(shape) == 3:
+            return Conv(**common, weights=np.ones((shape[2], 1, 1, 1)), groups=shape[2])
+        return Dense(**common, weights=np.eye(shape[-1]), steps=len(shape) == 2)
+
+    for node in graph.nodes:
+        if not _is_table(node):
+            nodes.append(node)
+            continue
+        before, after = _apart(graph, node)
+        source, output = node.inputs[0], node.output
+        if before:
+            source = f"{node.name}:in"
+            tensors[source] = Tensor(source, graph.shape(node.inputs[0]))
+            nodes.append(unit(f"{node.name}:unit", node.inputs[0], source, node))
+        if after:
+            output = f"{node.name}:out"
+            tensors[output] = Tensor(output, graph.shape(node.output))
+        nodes.append(replace(node, inputs=[source], output=output))
+        if after:
+            nodes.append(unit(f"{node.name}:result", output, node.output, node))
+    return replace(graph, nodes=nodes, tensors=tensors)
