@@ -10,8 +10,8 @@ from .pictures import probabilities
 
 __all__ = ["Machine"]
 
-#: Seconds between two looks at the counters of a run.
-_LOOK = 0.2
+#: Seconds between two looks at the counters of a run, and that a thread is given to end.
+_LOOK, _PATIENCE = 0.2, 3
 
 
 class _Watched:
@@ -62,10 +62,12 @@ class Machine:
         self._put(lambda: self._answer(request, network, values), request)
 
     def close(self):
-        """End the thread behind all that it was asked for, and close the target."""
+        """End the thread, and close the target. What takes long, as compiling a virtual board, is not waited for: it ends with the process."""
         if self._thread is not None:
+            while not self._queue.empty():
+                self._queue.get_nowait()
             self._queue.put(None)
-            self._thread.join()
+            self._thread.join(_PATIENCE)
             self._thread = None
 
     # The thread

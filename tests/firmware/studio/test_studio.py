@@ -139,6 +139,21 @@ def test_machine_that_cannot_be_opened_says_why():
     assert "127.0.0.1:9" in events[2]["error"]
 
 
+def test_closing_does_not_wait_for_what_takes_long(monkeypatch):
+    import threading
+
+    from quintet.firmware.studio import machine
+    monkeypatch.setattr(machine, "_PATIENCE", 0.05)
+    begun, go_on = threading.Event(), threading.Event()
+    slow = Machine("model:opu", "opu", "golden model", lambda event: None)
+    slow._put(lambda: (begun.set(), go_on.wait(60)))
+    slow.run(1, None, {})
+    assert begun.wait(60)
+    slow.close()
+    assert slow._queue.qsize() == 1         # nothing but the end: what was asked for is forgotten
+    go_on.set()
+
+
 class Counting:
     """A target whose run takes a while."""
     class registers:
