@@ -43,10 +43,7 @@ class PIMBackend(Backend):
         if isinstance(node, Activation):
             return self._activation(graph, node)
         if isinstance(node, Binary):
-            shapes = {graph.shape(name) for name in node.inputs}
-            if node.function not in ("add", "sub") or len(shapes) > 1 or any(graph.tensors[name].data is not None for name in node.inputs):
-                return Verdict(HOST, f"{node.function} of {' and '.join(str(list(s)) for s in shapes)}: add and sub of two tensors of one shape are taken")
-            return Verdict(NATIVE)
+            return self._binary(graph, node)
         if isinstance(node, MaxPool):
             return Verdict(NATIVE) if node.dilation == (1, 1) else Verdict(HOST, f"dilation = {list(node.dilation)}: 1 is taken")
         if isinstance(node, AveragePool):
@@ -68,6 +65,14 @@ class PIMBackend(Backend):
             return Verdict(HOST, f"{node.function}: a build with act_unit has it")
         if wants_too_much(graph, node):
             return Verdict(HOST, f"{node.function} of {graph.shape(node.output)[-1]} numbers whose scale others share")
+        return Verdict(NATIVE)
+
+    def _binary(self, graph, node):
+        shapes = {graph.shape(name) for name in node.inputs}
+        if node.function not in ("add", "sub", "mul") or len(shapes) > 1 or any(graph.tensors[name].data is not None for name in node.inputs):
+            return Verdict(HOST, f"{node.function} of {' and '.join(str(list(s)) for s in shapes)}: add, sub and mul of two tensors of one shape are taken")
+        if node.function == "mul" and self.params["max_biw"] < 32:
+            return Verdict(HOST, f"mul: products want max_biw = 32, this build has {self.params['max_biw']}")
         return Verdict(NATIVE)
 
     def prepare(self, graph):
@@ -108,6 +113,8 @@ class PIMBackend(Backend):
         if isinstance(node, Activation) and node.function in TABLES:
             source, result = table_steps(self.bits[0])
             return Arithmetic(**{**common, "weight_bits": None, "reads": self.bits[:1], "out_bits": self.bits[:1]}, source_step=source, result_step=result)
+        if isinstance(node, Binary) and node.function == "mul":
+            return Arithmetic(**{**common, "weight_bits": None, "shifts": (0, 30)})
         return Arithmetic(**{**common, "weight_bits": None}, equal_scales=isinstance(node, Binary | Concat), same_scale=not isinstance(node, Binary | Concat))
 
     def reference(self, quantised, inputs, keep=False):

@@ -10,7 +10,7 @@ def may_chain(graph, nodes):
     """Whether nodes that follow one another may be a chain: maps all, and nobody outside reads what lies between."""
     inside, kept = {node.name for node in nodes}, graph.kept()
     for node in nodes:
-        if not (isinstance(node, Conv) and node.groups == 1 or isinstance(node, Binary | MaxPool | Activation)):
+        if not (isinstance(node, Conv) and node.groups == 1 or isinstance(node, Binary) and node.function != "mul" or isinstance(node, MaxPool | Activation)):
             return False
         if any(len(graph.shape(name)) != 3 for name in (*node.inputs, node.output)):
             return False

@@ -2,15 +2,15 @@
 """Layers without neighbourhoods on one core: vectors through local memory in pieces."""
 from .matrices import dense_pieces
 
-__all__ = ["DenseColumns", "add_rows", "average_channels", "copy_rows", "flat"]
+__all__ = ["DenseColumns", "Products", "add_rows", "average_channels", "copy_rows", "flat"]
 
 #: Elements of a piece of a vector; two sources and a result are in local memory at a time.
 _PIECE = 1024
 
 
-def flat(core, pointer, sources, target, count, size, what, work):
-    """``count`` elements from the global addresses ``sources`` through ``work(result, operands, elements)`` to ``target``, piece by piece."""
-    piece = min(_PIECE, count)
+def flat(core, pointer, sources, target, count, size, what, work, most=_PIECE):
+    """``count`` elements from the global addresses ``sources`` through ``work(result, operands, elements)`` to ``target``, in pieces of at most ``most``."""
+    piece = min(most, count)
     places = [[core.allocate(piece * size, what) for _ in sources] for _ in range(2)]
     for turn, at in enumerate(range(0, count, piece)):
         some, operands = min(piece, count - at), places[turn % 2]
@@ -35,6 +35,29 @@ def clipped(core, at, count, size, low, high):
 def add_rows(core, result, operands, count, size, subtract=False):
     core.widths(8 * size, 8 * size)
     core.vector2("vvsub" if subtract else "vvadd", result, operands[0], operands[1], count, size=size)
+
+
+class Products:
+    """Products of two vectors, element by element, times 2^-``shift``: of 32 bits, rounded, in pieces of at most :attr:`MOST` elements."""
+    #: Three vectors of 32 bits are in local memory besides.
+    MOST = 128
+
+    def __init__(self, core, count, shift, what):
+        self.core, self.shift = core, shift
+        count = min(count, self.MOST)
+        self.wide, self.half, self.places, one = (core.allocate(4 * n, what) for n in (count, count, count, 1))
+        for target, value in ((self.half, 1 << shift >> 1), (self.places, shift)):
+            core.constants(one, [value])
+            core.gather(target, one, 0, count, 4)
+
+    def emit(self, result, operands, count, size):
+        core = self.core
+        core.widths(8 * size, 32)
+        core.vector2("vvmul", self.wide, *operands, count, size=size, out=4)
+        core.widths(32, 32)
+        core.vector2("vvadd", self.wide, self.wide, self.half, count, size=4)
+        core.widths(32, 8 * size)
+        core.vector2("vvsra", result, self.wide, self.places, count, size=4, out=size)
 
 
 def copy_rows(core, pointer, source, target, size, what):

@@ -16,7 +16,7 @@ from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
 from .chain import Chain
-from .flat import DenseColumns, add_rows, average_channels, clipped, copy_rows, flat
+from .flat import DenseColumns, Products, add_rows, average_channels, clipped, copy_rows, flat
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
 from .tables import TABLES
@@ -291,13 +291,20 @@ class ProgramWriter:
             if first == end:
                 continue
 
-            def work(result, operands, some, core=core):
-                if isinstance(node, Binary):
+            product = isinstance(node, Binary) and node.function == "mul"
+            products = Products(core, end - first, int(self.q.layers[node.name].shift.flat[0]), node.name) if product else None
+
+            def work(result, operands, some, core=core, products=products):
+                if products is not None:
+                    products.emit(result, operands, some, size)
+                    self.activate(core, node.activation, node.output, result, some)
+                elif isinstance(node, Binary):
                     self.add(core, node, result, operands, some)
                 else:
                     self.activate(core, node, node.output, result, some)
 
-            flat(core, pointer, [s + first * size for s in sources], self.places[node.output] + first * size, end - first, size, node.name, work)
+            flat(core, pointer, [s + first * size for s in sources], self.places[node.output] + first * size, end - first, size, node.name, work,
+                 **({"most": Products.MOST} if product else {}))
 
     def _concat(self, node):
         shape, size = self.graph.shape(node.output), self.size(node.output)
@@ -343,6 +350,9 @@ def empty_numbers(graph, bits):
     """A :class:`Quantised` of zeros, to see what a graph takes."""
     layers = {node.name: Integer(weights=np.zeros(node.weights.shape, np.int8), bias=None if node.bias is None else np.zeros(len(node.bias), np.int32),
                                  shift=np.zeros(1, np.int64), bias_shift=np.zeros(1, np.int64)) for node in graph.nodes if isinstance(node, Conv | Dense)}
+    nothing = np.zeros(0, np.int64)
+    layers.update({node.name: Integer(weights=nothing, bias=None, shift=np.zeros(1, np.int64), bias_shift=nothing) for node in graph.nodes
+                   if isinstance(node, Binary) and node.function == "mul"})
     return Quantised(graph=graph, scales={name: Scale(1.0, bits) for name in graph.tensors}, layers=layers)
 
 

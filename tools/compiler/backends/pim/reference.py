@@ -82,6 +82,8 @@ def run_node(quantised, node, sources, params):
         return _activated(_sat(sums, scale.bits), node.activation, scale).reshape(len(sums), *shape)
     if isinstance(node, Binary):
         a, b = sources
+        if node.function == "mul":
+            return _activated(_sat(_shifted(a * b, int(numbers.shift.flat[0])), scale.bits), node.activation, scale)
         return _activated(_sat(a - b if node.function == "sub" else a + b, scale.bits), node.activation, scale)
     if isinstance(node, Activation) and node.function in TABLES:
         return run_table(node.function, sources[0], scale.bits)

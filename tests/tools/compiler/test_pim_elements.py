@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sigmoid and tanh on PIM: the tables in plain numpy against the golden model's, and networks with them layer by layer."""
+"""Sigmoid, tanh and products of two tensors on PIM: the tables in plain numpy against the golden model's, and networks with them layer by layer."""
 import numpy as np
 import pytest
 
@@ -55,8 +55,25 @@ def among_others(b):
     b.act("relu")
 
 
+def products(b):
+    start = b.conv(16, (3, 3))
+    side = b.conv(16, (1, 1), start)
+    b.add(g.Binary, start, side, function="mul")
+    b.act("relu")
+    b.add(g.MaxPool, window=(2, 2), stride=(2, 2))
+    b.dense(9)
+    b.add(g.Binary, b.here, b.here, function="mul")
+    b.dense(5)
+
+
+def gated(b):
+    start = b.conv(8, (3, 3))
+    b.add(g.Binary, start, b.act("sigmoid", start), function="mul")
+    b.conv(4, (3, 3))
+
+
 @pytest.mark.parametrize("preset", ["sim", "85f", "up5k"])
-@pytest.mark.parametrize("make", [behind_layers, of_the_input, among_others])
+@pytest.mark.parametrize("make", [behind_layers, of_the_input, among_others, products, gated])
 def test_networks_equal_layer_by_layer(make, preset):
     b = Builder("net", (6, 5, 3), seed=3)
     make(b)
@@ -77,7 +94,7 @@ def test_networks_equal_layer_by_layer(make, preset):
     with Session(plan, target()) as session:
         got = session(*inputs.values())
     error = np.sqrt(np.mean((got - exact) ** 2) / np.mean(exact ** 2))
-    assert error < (0.03 if 16 in backend.bits else 0.1)       # weights have 8 bits
+    assert error < (0.05 if 16 in backend.bits else 0.1)       # weights have 8 bits
 
 
 def test_verdicts():
@@ -90,6 +107,10 @@ def test_verdicts():
     answer = without.verdict(graph, graph.nodes[0])
     assert (answer.answer, answer.reason) == (HOST, "sigmoid: a build with act_unit has it")
     backend = PIMBackend(params=room.params.SPACE.resolve("sim"), memory_size=1 << 20)
+    product = Builder("net", (4,))
+    product.add(g.Binary, product.here, product.here, function="mul")
+    narrow = PIMBackend(params=room.params.SPACE.resolve("sim", {"max_biw": 16, "x_bits": 8}), memory_size=1 << 20)
+    assert narrow.verdict(product.graph, product.graph.nodes[0]).reason == "mul: products want max_biw = 32, this build has 16"
     assert backend.verdict(graph, graph.nodes[1]).reason == "tanh of 400 numbers whose scale others share"
     other = Builder("net", (4,))
     other.act("leaky_relu", alpha=0.1)
