@@ -256,9 +256,9 @@ class Session:
     @contextmanager
     def _running(self, step, lowered, number):
         """A run of a program, which its body goes on beside; over when it is left, and the core idle whatever happens in it."""
-        # What a run has left in the core serves the next, as long as no other program comes between.
+        # What a run has left in the core serves the next, as long as it ended well and no other program comes between.
         registers = {**lowered.registers, **(lowered.again if self._last is step else {})}
-        self._last = step
+        self._last = None
         self.target.start(registers)
         try:
             yield
@@ -268,6 +268,7 @@ class Session:
                 self.target.stop()
             raise
         self._finish(lowered, outcome, number * lowered.images)
+        self._last = step
         for name, value in outcome.counters.items():
             self.report.counters[name] = self.report.counters.get(name, 0) + value
 

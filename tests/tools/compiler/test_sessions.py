@@ -152,6 +152,17 @@ def test_fault_beside_the_link_names_the_input(plans):
     assert session(digits.images(6)).shape == (6, 10)
 
 
+def test_what_a_failed_run_has_left_in_the_core_is_not_used(plans):
+    target = Recording(open_target("model:pim"), fails=3)
+    session = Session(plans("mlp", "pim").plan, target)
+    target.calls.clear()
+    with pytest.raises(RunFailed):
+        session(digits.images(4))
+    session(digits.images(2))
+    flags = [dict(call[1])["run_flags"] for call in target.calls if call[0] == "start"]
+    assert flags == [0, 1, 1, 0, 1]         # 0: weights are loaded into the arrays
+
+
 @pytest.mark.parametrize("call", ["read", "write", "wait"])
 def test_link_that_fails_beside_a_run_leaves_the_core_idle(plans, call):
     target = Recording(open_target("model:opu"), breaks=call)
