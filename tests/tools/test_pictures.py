@@ -1,13 +1,35 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The picture of the architecture is drawn from what is there, and is current."""
+"""The pictures are drawn from what is there, and are current."""
+import importlib
 import xml.etree.ElementTree as ElementTree
+
+import pytest
 
 from quintet.gateware.cores import open_room, room_names
 from quintet.tools.pages import pictures
+from quintet.tools.pages.engines import ENGINES
 
 
-def test_architecture_is_current():
-    text = (pictures.FOLDER / "architecture.svg").read_text()
-    assert pictures.architecture() == text, "python -m quintet.tools.pages.pictures draws it again"
-    shown = {element.text for element in ElementTree.fromstring(text).iter() if element.tag.endswith("text")}
+@pytest.mark.parametrize("name, text", pictures.pictures().items())
+def test_pictures_are_current(name, text):
+    assert (pictures.FOLDER / name).read_text() == text, "python -m quintet.tools.pages.pictures draws them again"
+    assert ElementTree.fromstring(text).tag.endswith("svg")
+
+
+def test_architecture_shows_every_core():
+    shown = {element.text for element in ElementTree.fromstring(pictures.architecture()).iter() if element.tag.endswith("text")}
     assert {open_room(name).isa.ISA.title for name in room_names()} <= shown
+
+
+@pytest.mark.parametrize("isa", sorted(ENGINES))
+def test_boxes_are_classes_of_the_engine(isa):
+    boxes, wires = ENGINES[isa]
+    for *_, place in boxes.values():
+        module, _, name = place.partition(":")
+        assert hasattr(importlib.import_module(f"quintet.gateware.cores.{isa}.engine.{module}"), name), place
+    assert len({place[:2] for place in boxes.values()}) == len(boxes), "two boxes lie in one place"
+    assert {end for wire in wires for end in wire} <= {*boxes, "memory"}
+
+
+def test_every_core_has_one():
+    assert set(ENGINES) == set(room_names())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The picture of the architecture, as SVG: ``python -m quintet.tools.pages.pictures`` draws ``docs/pictures/architecture.svg``. Names come from the code."""
+"""Pictures of the architecture and of every core, as SVG: ``python -m quintet.tools.pages.pictures`` draws ``docs/pictures``. Names come from the code."""
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -7,8 +7,9 @@ from ...boards import board_names, open_board
 from ...gateware.cores import open_room, room_names
 from ...gateware.isa.registers import COMMON_COUNTERS
 from ...gateware.memory.port import MAX_BEATS
+from .engines import ENGINES
 
-__all__ = ["FOLDER", "architecture"]
+__all__ = ["FOLDER", "architecture", "engine", "pictures"]
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 
@@ -93,6 +94,55 @@ def architecture():
     return d.svg()
 
 
+#: Of a core's diagram: size of a box, and from one to the next.
+_BOX, _NEXT = (158, 54), (190, 88)
+
+
+def engine(isa):
+    """The engine of a core that larger FPGAs get, as SVG text: its units, and who feeds whom."""
+    boxes, wires = ENGINES[isa]
+    title = open_room(isa).isa.ISA.title
+    places = {name: (26 + column * _NEXT[0], 44 + row * _NEXT[1]) for name, (column, row, *_) in boxes.items()}
+    down = max(y for _, y in places.values()) + _BOX[1]
+    width = max(x for x, _ in places.values()) + _BOX[0] + 26
+    d = _Drawing(width, down + 96, f"{title}: units of the engine")
+    d.box(8, 8, width - 16, down + 12, f"engine of {title}", kind="core", align="top")
+    d.box(8, down + 42, width - 16, 42, "window guard, arbiter, main memory")
+    for name, (_, _, head, text, _) in boxes.items():
+        d.box(*places[name], *_BOX, head, text)
+    for source, target in wires:
+        if source == "memory":
+            x, y = places[target]
+            d.wire((x + 30, down + 42), (x + 30, y + _BOX[1]), one=True)
+            continue
+        if target == "memory":
+            x, y = places[source]
+            d.wire((x + 128, y + _BOX[1]), (x + 128, down + 42), one=True)
+            continue
+        d.wire(*_way(places[source], places[target]), one=True)
+    return d.svg()
+
+
+def _way(source, target):
+    """Points of a wire between two boxes."""
+    (x, y), (u, v), (width, height) = source, target, _BOX
+    if y == v:      # side by side
+        return ((x + width, y + height // 2), (u, v + height // 2)) if u > x else ((x, y + height // 2), (u + width, v + height // 2))
+    below = v > y
+    start, end = (y + height, v) if below else (y, v + height)
+    if x == u:
+        return (x + width // 2, start), (u + width // 2, end)
+    side = u > x
+    gap = (u - 16 if side else u + width + 16)
+    return ((x + width if side else x), y + height // 2 + 8), (gap, y + height // 2 + 8), (gap, v + height // 2 - 8), (u if side else u + width, v + height // 2 - 8)
+
+
+def pictures():
+    """Name of a file -> SVG text, of all pictures."""
+    return {"architecture.svg": architecture(), **{f"{isa}.svg": engine(isa) for isa in ENGINES}}
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    (FOLDER / "architecture.svg").write_text(architecture())
+    for name, text in pictures().items():
+        (FOLDER / name).write_text(text)
