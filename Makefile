@@ -7,7 +7,7 @@ MINUTES ?= 20
 SEED ?= 1
 WORKERS ?= 2
 
-.PHONY: demo test test-long lint docs clean
+.PHONY: demo test test-long lint docs pictures clean
 
 $(VENV)/stamp: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +29,11 @@ lint: $(VENV)/stamp
 docs: $(VENV)/stamp
 	$(BIN)/python -m quintet.tools.pages.pictures
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Those that need virtual boards and a Chromium; the others are drawn by every `make docs`.
+pictures: $(VENV)/stamp
+	$(BIN)/python -m quintet.tools.pages.recording
+	$(BIN)/python -m tests.firmware.studio.picture docs/pictures/studio.png
 
 clean:
 	rm -rf $(VENV) build dist out .quintet-cache *.egg-info

@@ -33,3 +33,10 @@ def test_boxes_are_classes_of_the_engine(isa):
 
 def test_every_core_has_one():
     assert set(ENGINES) == set(room_names())
+
+
+def test_terminal_loads_nothing_from_elsewhere():
+    from quintet.tools.pages.recording import draw
+    svg = draw("make demo", "one  two\nthree")
+    assert "three" in svg and "make" in svg and "url(http" not in svg and "@font-face" not in svg
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
