@@ -3,9 +3,9 @@
 import pytest
 
 from quintet.gateware.cores.pim.params import SPACE
-from quintet.gateware.cores.pim.small.model import SmallModel
 from tests.gateware.cores.pim.bench import directed, programs, runs
 from tests.gateware.cores.pim.bench.microcode import check_microcode
+from tests.gateware.cores.pim.bench.small_model import SmallModel
 from tests.gateware.cores.pim.test_pim_runs import model_runs
 from tests.support.comparing import first_difference, registers_of
 

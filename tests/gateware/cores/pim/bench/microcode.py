@@ -2,7 +2,7 @@
 """Runs cases on the small engine's microprogram without gateware, and says every way in which they differ from PIM's golden model."""
 from quintet.firmware.pim.measure.case import run_model
 from quintet.gateware.cores.pim.small.instructions import Count, Flag
-from quintet.gateware.cores.pim.small.model import SmallModel
+from tests.gateware.cores.pim.bench.small_model import SmallModel
 from tests.support.comparing import first_difference, registers_of
 
 __all__ = ["check_microcode"]

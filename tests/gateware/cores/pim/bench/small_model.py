@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine without gateware: its microprogram on the machine's golden model, its units and memories in Python."""
-from ....microcode.model import MachineModel
-from ..isa import ISA
-from ..tables import TANH
-from .instructions import ARRAYS_AT, MAC, MACHINE, SHIFT, STORE, TABLE_AT, TWO, Flag, Sink, Source
-from .program import microprogram
+from quintet.gateware.cores.pim.isa import ISA
+from quintet.gateware.cores.pim.small.instructions import (
+    ARRAYS_AT,
+    MAC,
+    MACHINE,
+    SHIFT,
+    STORE,
+    TABLE_AT,
+    TWO,
+    Flag,
+    Sink,
+    Source,
+)
+from quintet.gateware.cores.pim.small.program import microprogram
+from quintet.gateware.cores.pim.tables import TANH
+from quintet.gateware.microcode.model import MachineModel
 
 __all__ = ["SmallModel"]
 
