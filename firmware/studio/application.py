@@ -99,7 +99,7 @@ async def _events(studio, request):
     try:
         yield f"data: {json.dumps({'kind': 'hello', **studio.described()})}\n\n"
         silent = 0.0
-        while not await request.is_disconnected():
+        while not studio.ended.is_set() and not await request.is_disconnected():
             try:
                 event = listener.get_nowait()
             except queue.Empty:

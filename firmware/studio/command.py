@@ -55,6 +55,7 @@ def _listen(port):
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()       # a browser that is quicker than the server waits
     except OSError as error:
         listener.close()
         raise InputError(f"--port {port}: {error.strerror or error}") from None
@@ -71,4 +72,9 @@ def _serve(uvicorn, studio, token, listener, args, console):
         import webbrowser
         webbrowser.open(address)
     config = uvicorn.Config(make_application(studio, token, port), log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="off", server_header=False)
-    uvicorn.Server(config).run(sockets=[listener])
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig, frame):
+            studio.ended.set()      # open pages would keep it from ending
+            super().handle_exit(sig, frame)
+    Server(config).run(sockets=[listener])

@@ -53,9 +53,9 @@ class Machine:
     def described(self):
         return {"machine": self.name, "isa": self.isa, "label": self.label, "state": self.state, "text": self.text}
 
-    def open(self):
-        """Open the target in the background."""
-        self._put(lambda: None)
+    def open(self, network):
+        """Open the target and put ``network`` into its memory, in the background: the first answer then takes no longer than others."""
+        self._put(lambda: self._session(network.plan(self._build()), self._target))
 
     def run(self, request, network, values):
         """Run ``network`` on an input, as the user has it, in the background; the answer is an event with the number ``request``."""

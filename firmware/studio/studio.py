@@ -34,8 +34,10 @@ class Studio:
         self.machines = {name: Machine(name, isa, label, self._tell) for name, isa, label in places}
         self.chosen = list(chosen)
         self._listeners, self._lock, self._numbers = set(), threading.Lock(), itertools.count(1)
+        #: Set when streams of events shall end.
+        self.ended = threading.Event()
         for name in self.chosen:
-            self.machines[name].open()
+            self.machines[name].open(networks[0])
 
     def described(self):
         """What there is, for the page."""
@@ -124,6 +126,7 @@ class Studio:
                 listener.put(event)
 
     def close(self):
+        self.ended.set()
         for machine in self.machines.values():
             machine.close()
 

@@ -12,7 +12,7 @@ __all__ = ["Served"]
 class Served:
     """``quintet studio`` in a process of its own."""
     def __init__(self, *args):
-        self.process = subprocess.Popen([sys.executable, "-m", "quintet.tools.cli", "studio", "--no-browser", "--json", *args], stdout=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen([sys.executable, "-m", "quintet.tools.cli", "studio", "--no-browser", "--json", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, "PYTHONUNBUFFERED": "1"})
         text = ""
         while not text.endswith("}\n"):
@@ -22,6 +22,11 @@ class Served:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def stop(self):
+        """Interrupt it; what it said on standard error."""
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(60)
+        return self.process.communicate(timeout=60)[1]
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.stop()

@@ -272,6 +272,14 @@ def test_command_refuses(args, message, capsys):
     assert message in capsys.readouterr().err
 
 
+def test_browser_that_is_quicker_than_the_server_waits():
+    import socket
+
+    from quintet.firmware.studio.command import _listen
+    with _listen(0) as listener, socket.create_connection(listener.getsockname(), timeout=5) as early:
+        assert early.getpeername() == listener.getsockname()
+
+
 def test_port_that_is_taken(capsys):
     import socket
     with socket.socket() as taken:

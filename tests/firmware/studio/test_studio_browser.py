@@ -32,6 +32,13 @@ def test_twenty_digits_on_golden_models():
         assert page.console() == []
 
 
+def test_interrupt_while_a_page_is_open():
+    with Served("--models") as studio, browser() as driver:
+        Page(driver, studio.address)
+        said = studio.stop()
+        assert "Traceback" not in said and "ERROR" not in said
+
+
 def test_a_phone_in_the_dark():
     with Served("--models") as studio, browser("390,800") as driver:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
