@@ -43,8 +43,8 @@ def run(args, console):
             rows = _layers(session, session.check(**inputs), progress) if args.layers else None
     _save(args.out, outputs)
     found = classified(outputs, labels)
-    from ..compiler.results.throughput import throughput
-    rates = throughput(report, plan, info, info.kind == "board" or target_name.options.get("link") == "wire")
+    from ..compiler.results.throughput import on_the_line, throughput
+    rates = throughput(report, plan, info, on_the_line(info, target_name.options))
     _show(console, args, plan, info, report, rates, found)
     if rows is not None:
         from ..compiler.results.report import show_layers

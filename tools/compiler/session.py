@@ -305,7 +305,8 @@ def _padded(array, images):
 
 def _failure(plan, target, lowered, outcome, number):
     """What a run that did not end well is called: input, fault, address, and the layer whose instruction it was."""
-    network = plan.network if number is None else f"{plan.network}, input {number}"
+    several = f"one of {lowered.images} inputs from {number} on" if lowered.images > 1 else f"input {number}"
+    network = plan.network if number is None else f"{plan.network}, {several}"
     if outcome.fault is None:
         return f"{target.name}: the run of {network} ended {outcome.status}"
     fault = outcome.fault

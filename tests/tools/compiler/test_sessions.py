@@ -11,7 +11,7 @@ from quintet.gateware.isa.files import load_archive
 from quintet.gateware.isa.outcome import FaultReport, Outcome
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.layout import dense_layout
-from quintet.tools.compiler.results.throughput import throughput, throughput_rows
+from quintet.tools.compiler.results.throughput import on_the_line, throughput, throughput_rows
 from quintet.tools.compiler.session import RunFailed, Session, SessionReport
 from quintet.tools.compiler.transfer import Transfer
 from quintet.tools.errors import Exit
@@ -215,3 +215,17 @@ def test_several_inputs_a_run(plans, network, isa, images, taken):
     with several.open(f"model:{isa}") as session:
         found = session(digits.images(2 * images + 1))         # the last run is not full
     assert np.array_equal(found, plans(network, isa).open(f"model:{isa}")(digits.images(2 * images + 1)))
+
+
+def test_fault_of_several_inputs_says_from_where():
+    calibration = load_archive(digits.FOLDER / "digits.npz")["calibration"]
+    several = compile_model(str(digits.FOLDER / "mlp.onnx"), "sim:ulx3s-85f/opu", calibration=calibration, images=3)
+    session = Session(several.plan, Recording(open_target("model:opu"), fails=2))
+    with pytest.raises(RunFailed, match="digits_mlp, one of 3 inputs from 3 on: fault window"):
+        session(digits.images(7))
+
+
+@pytest.mark.parametrize("kind, options, found", [
+    ("board", {}, True), ("sim", {}, False), ("sim", {"link": "wire"}, True), ("sim", {"link": "wire", "load": "direct"}, False), ("model", {}, False)])
+def test_what_takes_its_time_on_a_line(kind, options, found):
+    assert on_the_line(TargetInfo(kind=kind, isa="opu", params={}, memory_size=0), options) == found

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Inferences a second: by the core, by the line's rate, and as they went through the link; which of the first two is the bound."""
 
-__all__ = ["throughput", "throughput_rows"]
+__all__ = ["on_the_line", "throughput", "throughput_rows"]
 
 #: Bits of a byte on a serial line.
 _UART_BITS = 10
 #: Bytes a second that bulk transfers of full-speed USB carry at most: 19 packets of 64 bytes in a frame of a millisecond.
 _USB_BYTES = 19 * 64 * 1000
+
+
+def on_the_line(info, options):
+    """Whether bytes took their time on a line: on a board, and on a virtual one whose ``options`` ask for its wires and load nothing past them."""
+    return info.kind == "board" or options.get("link") == "wire" and options.get("load") != "direct"
 
 
 def throughput(report, plan, info, on_the_line):
