@@ -13,7 +13,7 @@ from .simulation import Simulation
 from .sources import made_from
 from .top import VirtualTop
 
-__all__ = ["BoardSimulation", "VirtualBoard", "VirtualPipe", "open_virtual"]
+__all__ = ["BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "describe_chip", "open_virtual"]
 
 #: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
 SILENCE = 64
@@ -24,7 +24,8 @@ _TIMES = ("t_rcd", "t_rp", "t_ras", "t_rc", "t_rfc", "t_wr", "t_rrd", "t_ras_max
 _PHASES = ("t_is", "t_ih", "t_ac2", "t_ac3", "t_oh")
 
 
-class _Config(ctypes.Structure):
+class BoardConfig(ctypes.Structure):
+    """What a harness is told of the memory chip and the serial line (``chip_config.hpp``)."""
     _fields_ = [("cycles_per_bit", ctypes.c_double), *((name, _U32) for name in _PARTS),
                 *((name, _U64) for name in ("period_ps", "cl2_period_ps", "cl3_period_ps")),
                 *((f"{name}_ps", _U64) for name in _TIMES), ("powerup_ps", _U64), ("refresh_ps", _U64),
@@ -32,10 +33,25 @@ class _Config(ctypes.Structure):
                 ("address_bits", _U32), ("too_fast", _U32)]
 
 
+def describe_chip(config, soc, part, path):
+    """Set in ``config`` the geometry and times of an SDRAM ``part`` of ``soc`` behind ``path`` (ClockPath)."""
+    for name in _PARTS:
+        setattr(config, name, getattr(part, name))
+    for name in (*_TIMES, *_PHASES):
+        setattr(config, f"{name}_ps", round(getattr(part, name) * 1000))
+    for name in ("rises", "returns"):
+        setattr(config, f"{name}_ps", (_I64 * 2)(*(round(1000 * ns) for ns in getattr(path, name))))
+    # Rounded up: a period a fraction of a picosecond short must not break a rule.
+    config.period_ps = -int(-1e12 // soc.clock_hz)
+    config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
+    config.powerup_ps = int(soc.backing.powerup_ns * 1000)
+    config.refresh_ps = int(part.t_refi * 1000)
+
+
 class BoardSimulation(Simulation):
     """One virtual board's compiled design (``board.cpp``)."""
     FUNCTIONS = {
-        "board_configure": (None, [_H, ctypes.POINTER(_Config)]),
+        "board_configure": (None, [_H, ctypes.POINTER(BoardConfig)]),
         "board_run": (_U64, [_H, _U64, _U64, _U64]),
         "board_write": (None, [_H, ctypes.c_char_p, _U64]),
         "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
@@ -145,29 +161,16 @@ class VirtualBoard:
         if trace is not None:
             path, start = (trace, 0) if isinstance(trace, (str, Path)) else trace
             self.simulation.trace(path, start)
-        config = _Config(cycles_per_bit=soc.clock_hz / baud if baud else 1)
+        config = BoardConfig(cycles_per_bit=soc.clock_hz / baud if baud else 1)
         if soc.backing.kind == "SRAM":
             config.address_bits = top.part.address_bits
             config.too_fast = soc.clock_hz > replace(top.part, **(part_changes or {})).max_hz
         elif top.part is not None:
             # Changes, or another path of the clock, make a chip that differs from what the controller was told (tests).
-            self._describe_chip(config, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
+            describe_chip(config, soc, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
         self.simulation.c.board_configure(self.simulation.handle, config)
         name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
-
-    def _describe_chip(self, config, part, path):
-        for name in _PARTS:
-            setattr(config, name, getattr(part, name))
-        for name in (*_TIMES, *_PHASES):
-            setattr(config, f"{name}_ps", round(getattr(part, name) * 1000))
-        for name in ("rises", "returns"):
-            setattr(config, f"{name}_ps", (_I64 * 2)(*(round(1000 * ns) for ns in getattr(path, name))))
-        # Rounded up: a period a fraction of a picosecond short must not break a rule.
-        config.period_ps = -int(-1e12 // self.clock_hz)
-        config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
-        config.powerup_ps = int(self.soc.backing.powerup_ns * 1000)
-        config.refresh_ps = int(part.t_refi * 1000)
 
     def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
         """Simulate up to ``cycles``; stops early with ``wanted`` bytes from the board, or some and then silence.

@@ -12,7 +12,7 @@ from ...gateware.isa.parameters import elaborating
 from . import logs
 from .logs import TOP, BuildError, NoRoomError
 from .mapping import FILES, mapped, steps
-from .toolchain import find_tool, tool_environment
+from .toolchain import find_tool, run_tool, tool_environment
 
 __all__ = ["BuildError", "NoRoomError", "build", "synthesise"]
 
@@ -215,19 +215,10 @@ def synthesise(component, family, dir, name=TOP, options=""):
         f"read_rtlil {name}.il", _AFTER_READ, f"synth_{family} {mapped(family, options)} -top {name}", *steps(family, options, name),
         f"write_json {name}.json", f"tee -q -o {name}.stat stat -json", ""]))
     # The tools of YoWASP see their working directory only.
-    _tool(folder, [find_tool("yosys"), "-q", "-l", f"{name}.rpt", f"{name}.ys"])
+    run_tool(folder, [find_tool("yosys"), "-q", "-l", f"{name}.rpt", f"{name}.ys"])
     cells = json.loads((folder / f"{name}.stat").read_text())["design"]["num_cells_by_type"]
     if family == "ice40":
-        log = _tool(folder, [find_tool("nextpnr-ice40"), "--up5k", "--package", "sg48", "--json", f"{name}.json",
+        log = run_tool(folder, [find_tool("nextpnr-ice40"), "--up5k", "--package", "sg48", "--json", f"{name}.json",
                              "--pcf-allow-unconstrained", "--pack-only"])
         cells["ICESTORM_LC"] = int(re.findall(r"ICESTORM_LC:\s+(\d+)/", log)[-1])
     return cells
-
-
-def _tool(folder, command):
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace")
-    if done.returncode:
-        lines = [line for line in done.stdout.splitlines() if "ERROR" in line] or done.stdout.splitlines()
-        raise BuildError(f"{Path(command[0]).name} failed: {lines[-1].strip() if lines else 'it printed nothing'}")
-    return done.stdout

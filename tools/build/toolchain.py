@@ -2,14 +2,16 @@
 """Finds the FPGA tools: native ones on the PATH where they are new enough, else those of this Python (YoWASP)."""
 import os
 import shutil
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
 from ...gateware.native import find_native
 from ..errors import NoDeviceError
+from .logs import BuildError
 
-__all__ = ["TOOLS", "tool_environment", "find_tool"]
+__all__ = ["TOOLS", "find_tool", "run_tool", "tool_environment"]
 
 #: Tools of each family, in the order in which they run.
 TOOLS = {"ecp5": ("yosys", "nextpnr-ecp5", "ecppack"), "ice40": ("yosys", "nextpnr-ice40", "icepack")}
@@ -59,3 +61,19 @@ def tool_environment(family):
         environment.setdefault(_variable(tool), find_tool(tool))
     environment["AMARANTH_USE_YOSYS"] = "system"
     return environment
+
+
+def run_tool(folder, command):
+    """Run a tool in ``folder`` and return what it printed. The tools of YoWASP see their working directory only.
+
+    Raises
+    ------
+    BuildError
+        It failed: its last word.
+    """
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace")
+    if done.returncode:
+        lines = [line for line in done.stdout.splitlines() if "ERROR" in line] or done.stdout.splitlines()
+        raise BuildError(f"{Path(command[0]).name} failed: {lines[-1].strip() if lines else 'it printed nothing'}")
+    return done.stdout

@@ -22,12 +22,17 @@ _SOC_INTERRUPT = 0x04
 _SICK = "the units that this network needs, or the block RAM and multipliers behind them: build again with another seed, at a slower clock; the same channels again point to a cell"
 
 
-def test_core(target):
-    """Findings, one a unit, then those of the core as a whole."""
+def test_core(target, least=False):
+    """Findings, one a unit, then those of the core as a whole.
+
+    ``least``: of the units only that whose network has the fewest bytes to be loaded.
+    """
     if target.info.isa not in backend_names():
         yield Finding("core", "units", None, f"the compiler has no back end for {target.info.isa}; run one of its jobs with quintet verify")
         return
     plans = [(what, plan) for what, graph in networks() if (plan := _plan(target, graph)) is not None]
+    if least and plans:
+        plans = [min(plans, key=lambda pair: _bytes(pair[1]))]
     plain = plain_program(target.info.isa, target.info.params) if not plans else None
     if not plans and plain is None:
         yield Finding("core", "units", None, "this build is too small for any of the networks; run one of its jobs with quintet verify")
@@ -60,6 +65,13 @@ def _plan(target, graph):
         return None
 
 
+def _bytes(plan):
+    """Bytes that go to the board before the first run."""
+    step, = plan.machine_steps
+    lowered = step.lowered
+    return len(lowered.program) + sum(len(data) for _, data, *_ in lowered.constants) + sum(len(data) for data, _ in lowered.setup)
+
+
 @dataclass(frozen=True)
 class _Run:
     """A run that ended well: its ``registers`` and ``counters``."""
@@ -83,7 +95,8 @@ def _unit(target, what, plan):
     if len(wrong):
         return None, Finding("core", what, False, f"{len(wrong)} of {expected.size} results differ{_channels(wrong[:, -1], expected.shape[-1])}", _SICK)
     counters = session.report.counters
-    return _Run(step.lowered.registers, counters), Finding("core", what, True, f"{counters['cycles']:,} cycles, {expected.size} results equal to the golden model")
+    text = f"{counters['cycles']:,} cycles, {expected.size} results equal to the golden model"
+    return _Run(step.lowered.registers, counters), Finding("core", what, True, text, counters=counters)
 
 
 def _model(target):
@@ -111,7 +124,7 @@ def _plain(target, plain):
         n = target.info.params["n"]
         return None, Finding("core", "program of every instruction", False, f"{wrong.size} of {found.size} results differ{_channels(wrong % n, n)}", _SICK)
     text = f"{outcome.counters['cycles']:,} cycles, {found.size} results equal to the golden model"
-    return _Run(plain.registers, outcome.counters), Finding("core", "program of every instruction", True, text)
+    return _Run(plain.registers, outcome.counters), Finding("core", "program of every instruction", True, text, counters=outcome.counters)
 
 
 def _channels(sick, count):

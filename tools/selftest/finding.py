@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a test found."""
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 __all__ = ["Finding"]
 
@@ -16,12 +16,14 @@ class Finding:
     ok : bool, or ``None`` where it could not be made
     found : what was seen, with units
     advice : of a sick part, what to try next
+    counters : of a run of the core that went well, name -> count
     """
     part: str
     name: str
     ok: bool | None
     found: str
     advice: str = ""
+    counters: dict = field(default_factory=dict)
 
     def as_dict(self):
         return asdict(self)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The board of a build, its netlist between models of the memory chip and of the host's serial line."""
+from ...boards.virtual.board import BoardConfig, VirtualPipe, describe_chip
+from .netlist import NetlistError
+from .pins import connect_pins
+from .simulation import NetlistSimulation
+
+__all__ = ["NetlistBoard"]
+
+#: Periods of the oscillator until a PLL is locked, and by how much its clock is too slow until then.
+_LOCK_PERIODS, _SLOW = 300, 1.37
+#: Largest difference between a frequency of the netlist and the one that the SoC was made for.
+_NEAR = 1e-6
+
+
+class NetlistBoard:
+    """A board that is switched on, whose FPGA is a :class:`~.netlist.Netlist`. Members as of :class:`~quintet.boards.virtual.board.VirtualBoard`.
+
+    Parameters
+    ----------
+    board : Board
+    soc : SoC that the netlist was made of
+    netlist : Netlist
+    seed : int, of what the chip does not define
+    cache : as of :class:`~.simulation.NetlistSimulation`
+
+    Attributes
+    ----------
+    pipe : VirtualPipe
+    main_hz : float, frequency of the main clock by the netlist's PLL
+
+    Raises
+    ------
+    NetlistError
+        It is no netlist of that SoC: a pin is missing, or its PLL makes another main clock.
+    """
+    def __init__(self, board, soc, netlist, seed=1, cache=None):
+        self.soc, self.clock_hz = soc, soc.clock_hz
+        clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
+        if not clocks:
+            raise NetlistError("the netlist has no PLL")
+        self.main_hz = float(clocks[0][1])
+        if abs(self.main_hz / soc.clocking.settings.output_hz - 1) > _NEAR:
+            raise NetlistError(f"the netlist's PLL makes {self.main_hz / 1e6:g} MHz, and the SoC was made for {soc.clocking.settings.output_hz / 1e6:g}")
+        self.simulation = NetlistSimulation(netlist, seed, cache)
+        c, handle = self.simulation.c, self.simulation.handle
+        connect_pins(self.simulation, board, soc)
+        locked = _LOCK_PERIODS * 1e12 / board.oscillator_hz
+        for net, hz, phase, of_pll in clocks:
+            period = 1e12 / float(hz)
+            c.netlist_clock(handle, net, (1 + float(phase)) * period, period, locked if of_pll else 0, _SLOW)
+        for net in locks:
+            c.netlist_lock(handle, net, locked)
+        c.netlist_line(handle, self.main_hz / board.link.baud)
+        if soc.backing.kind == "SDRAM":
+            config = BoardConfig()
+            describe_chip(config, soc, soc.backing.part, soc.clocking.sdram.path)
+            c.netlist_sdram(handle, config)
+        elif soc.backing.kind == "SRAM":
+            c.netlist_sram(handle, soc.backing.part.address_bits, soc.clock_hz > soc.backing.part.max_hz)
+        self.simulation.finish()
+        self.pipe = VirtualPipe(self, f"netlist:{board.name}", board.link.baud / 10)
+
+    def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
+        """Simulate up to ``cycles`` of the main clock; stops early with ``wanted`` bytes from the board, or some and then silence.
+
+        Raises
+        ------
+        SimulationError
+            A rule of the memory chip is broken.
+        """
+        self.simulation.c.board_run(self.simulation.handle, cycles, wanted, silence)
+        self.simulation.check()
+
+    @property
+    def cycle(self):
+        return self.simulation.cycle
+
+    @property
+    def refreshes(self):
+        """Refreshes that the SDRAM has seen since its initialisation."""
+        return self.simulation.c.board_refreshes(self.simulation.handle)
+
+    @property
+    def rises(self):
+        """(least, most) nanoseconds from a change of the SDRAM's lines to its clock's edge, as the netlist's clocks have it."""
+        import ctypes
+        two = (ctypes.c_double * 2)()
+        self.simulation.c.netlist_rises(self.simulation.handle, two)
+        return two[0] / 1000, two[1] / 1000
+
+    def close(self):
+        self.simulation.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A board around a netlist: clocks in real time, the memory chip at the pins, the host's end of the serial line. netlist/simulation.py fills it.
+#include "memories.hpp"
+#include "multipliers.hpp"
+#include "async_sram.hpp"
+#include "chip_config.hpp"
+#include "sdr_sdram.hpp"
+#include "uart_line.hpp"
+#include <cmath>
+#include <cstring>
+#include <deque>
+
+using namespace quintet;
+
+// A pad, or several of one name: what the FPGA drives, whether it does, and what it sees. Missing ones are LOW.
+struct Pads {
+	std::vector<Net> drives, enables, sees;
+	uint64_t level(const Engine &e) const { return e.number(drives.data(), unsigned(drives.size())); }
+};
+
+// A PLL gives a slow clock until it is locked, that is for `early` edges; then one with its phase. All in picoseconds.
+struct Clock {
+	Net net;
+	double first, period;       // of the first rising edge with that phase, between two of them
+	double early_period = 0;
+	uint64_t early = 0, halves = 0;     // edges in all, and so far
+	double next() const {
+		auto at = [](uint64_t edge, double one) { return double(edge >> 1) * one + (edge & 1 ? one / 2 : 0); };
+		return halves < early ? at(halves, early_period) : first + at(halves - early, period);
+	}
+};
+
+// Roles of pads, by number: tools/netlist/pins.py.
+enum Role { RX, TX, BUSY, FAULT, CHIP_CLOCK, CKE, CS, RAS, CAS, WE, BANK, ADDRESS, MASK, DATA, OE, ROLES };
+
+struct Board {
+	Engine e;
+	std::vector<Clock> clocks;      // the first is the main one
+	Net lock = LOW;
+	double locked_at = 0;
+	bool locked = false;
+	Pads pads[ROLES];
+	uint64_t cycle = 0, last_byte = 0;
+	std::string error;
+	UartLine line;
+	std::deque<uint8_t> to_board, from_board;
+	std::unique_ptr<SdrSdram> sdram;
+	std::unique_ptr<AsyncSram> sram;
+	bool chip_clock = false, first_half = false;
+	double changed_at = 0, rises[2] = {1e18, -1e18};   // of the SDRAM's lines; from there to its clock's edge, least and most
+	uint64_t lines = 0;
+
+	Board(uint32_t nets, uint64_t seed) : e(nets, seed) {}
+
+	void fail(const std::string &what) {
+		if (error.empty()) error = "cycle " + std::to_string(cycle) + ": " + what;
+	}
+
+	bool all(const std::vector<Net> &nets, bool level) const {
+		for (Net net : nets) if (e.get(net) != level) return false;
+		return true;
+	}
+
+	bool data_enabled() {
+		const bool on = data_on();
+		if (!all(pads[DATA].enables, on)) fail("only some of the data lines are driven");
+		return on;
+	}
+	bool data_on() const { return e.get(pads[DATA].enables[0]); }
+
+	void see(const Pads &of, uint64_t levels) {
+		for (size_t i = 0; i < of.sees.size(); i++) if (of.sees[i] > HIGH) e.set(of.sees[i], levels >> i & 1);
+	}
+
+	// Levels that the SDRAM's lines have, to know when they change.
+	uint64_t chip_lines() const {
+		uint64_t sum = 0;
+		for (int role : {CKE, CS, RAS, CAS, WE, BANK, ADDRESS, MASK}) sum = sum << pads[role].drives.size() | pads[role].level(e);
+		return sum * 0x9e3779b97f4a7c15u ^ (data_on() ? pads[DATA].level(e) + 1 : 0);
+	}
+
+	void before_main_edge() {
+		see(pads[RX], line.send(cycle, to_board));
+		uint8_t byte;
+		if (line.take(cycle, pads[TX].level(e), byte)) from_board.push_back(byte), last_byte = cycle;
+		if (sram) {
+			if (pads[CS].level(e)) fail("the SRAM's chip select is off");
+			unsigned write = unsigned(first_half) | unsigned(!pads[WE].level(e)) << 1;
+			see(pads[DATA], sram->cycle(uint32_t(pads[ADDRESS].level(e)), !pads[OE].level(e), write, ~uint32_t(pads[MASK].level(e)) & 3,
+			                            uint32_t(pads[DATA].level(e)), data_enabled()));
+		}
+	}
+
+	void chip_edge() {
+		if (lines != 0 && locked) {
+			rises[0] = std::min(rises[0], e.now - changed_at), rises[1] = std::max(rises[1], changed_at == e.now ? 0 : e.now - changed_at);
+		}
+		sdram->edge(pads[CKE].level(e), pads[CS].level(e), pads[RAS].level(e), pads[CAS].level(e), pads[WE].level(e), uint32_t(pads[BANK].level(e)),
+		            uint32_t(pads[ADDRESS].level(e)), uint32_t(pads[MASK].level(e)), uint32_t(pads[DATA].level(e)), data_enabled());
+		see(pads[DATA], sdram->dq());
+	}
+
+	// The next moment at which any clock has an edge.
+	void moment() {
+		double next = clocks[0].next();
+		for (const Clock &clock : clocks) next = std::min(next, clock.next());
+		if (!locked && next >= locked_at) {
+			locked = true;
+			e.set(lock, true);
+		}
+		e.now = next;
+		const bool main_edge = clocks[0].next() < next + 0.5, rises_now = !(clocks[0].halves & 1);
+		if (main_edge && rises_now) {
+			before_main_edge();
+			e.settle();
+		}
+		if (main_edge && !rises_now && sram) first_half = !pads[WE].level(e);
+		for (Clock &clock : clocks)
+			if (clock.next() < next + 0.5) {
+				e.set(clock.net, !(clock.halves & 1));
+				clock.halves++;
+			}
+		e.settle();
+		if (sdram) {
+			if (uint64_t now_lines = chip_lines(); now_lines != lines) lines = now_lines, changed_at = e.now;
+			const bool level = pads[CHIP_CLOCK].level(e);
+			if (level && !chip_clock) {
+				chip_edge();
+				e.settle();
+			}
+			chip_clock = level;
+		}
+		if (main_edge && rises_now) cycle++;
+		if (!e.error.empty()) fail(e.error), e.error.clear();
+	}
+
+	uint64_t run(uint64_t cycles, uint64_t wanted, uint64_t silence) {
+		const uint64_t end = cycle + cycles;
+		while (cycle < end && error.empty()) {
+			const uint64_t before = cycle;
+			while (cycle == before && error.empty()) moment();
+			if (!from_board.empty() && (from_board.size() >= wanted || cycle - last_byte >= silence)) break;
+		}
+		if (sdram && sdram->violation()) fail(std::string("SDRAM chip: ") + sdram->violation());
+		if (sram && sram->violation()) fail(std::string("SRAM chip: ") + sram->violation());
+		return from_board.size();
+	}
+};
+
+enum Kind { DP16KD, RAM40, SPRAM, MULT18, MAC16 };
+
+extern "C" {
+
+Board *netlist_new(uint32_t nets, uint64_t seed) { return new Board(nets, seed); }
+void netlist_delete(Board *h) { delete h; }
+const char *netlist_error(Board *h) { return h->error.c_str(); }
+uint64_t netlist_cycle(Board *h) { return h->cycle; }
+
+// Rows of five nets (inputs, output), and the tables.
+void netlist_luts(Board *h, uint32_t count, const uint32_t *rows, const uint16_t *tables) {
+	for (uint32_t i = 0; i < count; i++, rows += 5) h->e.luts.push_back({{rows[0], rows[1], rows[2], rows[3]}, rows[4], tables[i], 0});
+}
+
+// Rows of clock, d, enable, reset, q and flags.
+void netlist_flops(Board *h, uint32_t count, const uint32_t *rows) {
+	for (uint32_t i = 0; i < count; i++, rows += 6) h->e.flops.push_back({rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]});
+}
+
+// Rows of clock, enable, data, four address nets and the number of the table.
+void netlist_writers(Board *h, uint32_t count, const uint32_t *rows) {
+	for (uint32_t i = 0; i < count; i++, rows += 8)
+		h->e.writers.push_back({rows[0], rows[1], rows[2], {rows[3], rows[4], rows[5], rows[6]}, rows[7]});
+}
+
+void netlist_cell(Board *h, int kind, uint32_t count, const uint32_t *pins, const int64_t *parameters, const uint32_t *contents) {
+	std::unique_ptr<Cell> cell;
+	switch (kind) {
+	case DP16KD: cell.reset(new Dp16kd(parameters, contents)); break;
+	case RAM40: cell.reset(new Ram40(parameters, contents)); break;
+	case SPRAM: cell.reset(new Spram); break;
+	case MULT18: cell.reset(new Mult18(parameters)); break;
+	default: cell.reset(new Mac16(parameters)); break;
+	}
+	cell->pins.assign(pins, pins + count);
+	h->e.cells.push_back(std::move(cell));
+}
+
+// Level of a net that nothing drives.
+void netlist_level(Board *h, uint32_t net, int level) { h->e.value[net] = uint8_t(level); }
+
+// A clock of the pads, or of a PLL that is locked at `locked` (0: none) and slower by the factor `slow` until then.
+void netlist_clock(Board *h, uint32_t net, double first, double period, double locked, double slow) {
+	Clock clock{net, locked + first, period};
+	if (locked > 0) clock.early_period = slow * period, clock.early = 2 * uint64_t(locked / clock.early_period);
+	h->clocks.push_back(clock);
+}
+void netlist_lock(Board *h, uint32_t net, double at) { h->lock = net, h->locked_at = at; }
+
+void netlist_pads(Board *h, int role, uint32_t count, const uint32_t *drives, const uint32_t *enables, const uint32_t *sees) {
+	h->pads[role] = {{drives, drives + count}, {enables, enables + count}, {sees, sees + count}};
+}
+
+void netlist_line(Board *h, double cycles_per_bit) { h->line.cycles_per_bit = cycles_per_bit; }
+void netlist_sram(Board *h, uint32_t address_bits, int too_fast) { h->sram.reset(new AsyncSram(address_bits, too_fast)); }
+
+void netlist_sdram(Board *h, const BoardConfig *c) {
+	h->sdram.reset(new SdrSdram(sdram_config<SdrSdram>(*c)));
+	std::mt19937_64 random(h->e.random());
+	uint8_t *data = h->sdram->data();
+	for (size_t i = 0; i < h->sdram->size(); i += 8) {
+		uint64_t word = random();
+		std::memcpy(data + i, &word, 8);
+	}
+}
+
+// 0: ready. Else the number of a net that is driven by itself, as the error.
+int netlist_finish(Board *h) {
+	if (h->e.finish()) return 0;
+	h->error = h->e.error;
+	return 1;
+}
+
+// Inputs that each table has seen.
+void netlist_seen(Board *h, uint16_t *masks) {
+	for (size_t i = 0; i < h->e.luts.size(); i++) masks[i] = h->e.luts[i].seen;
+}
+
+int netlist_get(Board *h, uint32_t net) { return h->e.get(net); }
+// Sets a net that nothing drives, and lets everything follow.
+void netlist_set(Board *h, uint32_t net, int level) {
+	h->e.set(net, level);
+	h->e.settle();
+}
+// Least and most picoseconds from a change of the SDRAM's lines to its clock's edge.
+void netlist_rises(Board *h, double *two) { two[0] = h->rises[0], two[1] = h->rises[1]; }
+double netlist_seconds(Board *h) { return h->e.now * 1e-12; }
+
+// What the link of a virtual board calls, too (boards/virtual/board.cpp).
+uint64_t board_run(Board *h, uint64_t cycles, uint64_t wanted, uint64_t silence) { return h->run(cycles, wanted, silence); }
+void board_write(Board *h, const uint8_t *data, uint64_t size) { h->to_board.insert(h->to_board.end(), data, data + size); }
+uint64_t board_read(Board *h, uint8_t *data, uint64_t limit) {
+	uint64_t n = std::min<uint64_t>(limit, h->from_board.size());
+	std::copy_n(h->from_board.begin(), n, data);
+	h->from_board.erase(h->from_board.begin(), h->from_board.begin() + n);
+	return n;
+}
+uint64_t board_available(Board *h) { return h->from_board.size(); }
+void board_forget(Board *h) { h->to_board.clear(), h->from_board.clear(); }
+int board_busy(Board *h) { return int(h->pads[BUSY].level(h->e)); }
+uint64_t board_framing_errors(Board *h) { return h->line.framing_errors; }
+uint64_t board_refreshes(Board *h) { return h->sdram ? h->sdram->refreshes : 0; }
+
+} // extern "C"

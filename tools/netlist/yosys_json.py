@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Netlists in yosys' JSON, which nextpnr writes, too."""
+import json
+from pathlib import Path
+
+from .netlist import HIGH, LOW, Netlist, NetlistError
+
+__all__ = ["Reader", "number", "parameter"]
+
+
+class Reader:
+    """Cells of the top module, and nets for its bits.
+
+    Parameters
+    ----------
+    path : of the JSON
+
+    Attributes
+    ----------
+    netlist : Netlist
+    module : the top module
+
+    Raises
+    ------
+    NetlistError
+        It cannot be read, or is no netlist.
+    """
+    def __init__(self, path):
+        try:
+            modules = json.loads(Path(path).read_text())["modules"]
+            self.module = modules["top"]
+        except OSError as error:
+            raise NetlistError(f"cannot read the netlist {path}: {error.strerror or error}") from None
+        except (ValueError, KeyError, TypeError):
+            raise NetlistError(f"{path} is no netlist of yosys' JSON with a module named top") from None
+        self.netlist = Netlist()
+        self._nets = {"0": LOW, "1": HIGH}
+
+    def bit(self, bit):
+        """The net of a bit of the JSON."""
+        if bit in ("x", "z"):
+            return self.netlist.floating()
+        if bit not in self._nets:
+            self._nets[bit] = self.netlist.net()
+        return self._nets[bit]
+
+    def cells(self):
+        """(name, cell) of the top module."""
+        return [(name, cell) for name, cell in self.module["cells"].items() if cell["type"] != "$scopeinfo"]
+
+    def pin(self, cell, name, default=None, index=0):
+        """The net at a pin; ``default`` (else a floating net) where nothing is connected."""
+        bits = cell["connections"].get(name) or ()
+        if index < len(bits):
+            return self.bit(bits[index])
+        return self.netlist.floating() if default is None else default
+
+    def output(self, cell, name, index=0):
+        """The net that a pin drives, ``None`` where nothing is connected."""
+        bits = cell["connections"].get(name) or ()
+        return self.bit(bits[index]) if index < len(bits) and isinstance(bits[index], int) else None
+
+    def port_bits(self):
+        """Bit of the JSON -> (port without Amaranth's suffix, bit of the port, width)."""
+        return {bit: (name.removesuffix("__io"), index, len(port["bits"]))
+                for name, port in self.module["ports"].items() for index, bit in enumerate(port["bits"])}
+
+
+def parameter(cell, name, default=""):
+    """A parameter as text, without the blank by which the JSON tells texts from numbers."""
+    return str(cell["parameters"].get(name, default)).strip()
+
+
+def number(cell, name, default=0):
+    """A parameter as a number: binary digits, or a decimal number."""
+    text = parameter(cell, name, default)
+    try:
+        return int(text, 2) if set(text) <= set("01") and len(text) > 1 else int(text)
+    except ValueError:
+        raise NetlistError(f"parameter {name} is {text!r}; expected a number") from None
