@@ -27,6 +27,7 @@ COMMANDS = {
     "selftest": "test a board: link, memory, every unit of its core",
     "serve": "offer a virtual board on a pseudo-terminal or socket",
     "build": "build a bitstream",
+    "check": "simulate the netlist of a build against the virtual board",
     "flash": "load a bitstream into a board",
     "verilog": "write readable Verilog of a SoC or a core",
     "csr": "write the memory map of a SoC for other tools",
@@ -36,8 +37,8 @@ COMMANDS = {
     "doctor": "say what is missing on this machine, and how to get it",
 }
 
-#: Modules of commands that do not lie in ``tools/commands``: these run firmware, which tools know nothing of.
-_PLACES = {"demo": "..firmware.demo.command", "studio": "..firmware.studio.command"}
+#: Modules of commands that do not lie in ``tools/commands``: they lie with what they run, firmware among it, which tools know nothing of.
+_PLACES = {"check": ".netlist.command", "demo": "..firmware.demo.command", "studio": "..firmware.studio.command"}
 
 
 class _Parser(argparse.ArgumentParser):

@@ -14,7 +14,7 @@ from .logs import TOP, BuildError, NoRoomError
 from .mapping import FILES, mapped, steps
 from .toolchain import find_tool, run_tool, tool_environment
 
-__all__ = ["BuildError", "NoRoomError", "build", "synthesise"]
+__all__ = ["BuildError", "NoRoomError", "build", "synthesise", "write_report"]
 
 # A higher timing weight of the placer gains some percent.
 _NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
@@ -119,7 +119,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         needed = logs.needed(board.family, folder)
         if needed is None:
             raise
-        _write_report(folder, {**who, **needed, "seconds": round(time.monotonic() - started, 1)})
+        write_report(folder, {**who, **needed, "seconds": round(time.monotonic() - started, 1)})
         raise NoRoomError(needed) from None
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
@@ -131,11 +131,12 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
               "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}
     if not Path(report["bitstream"]).is_file():
         raise BuildError(f"no bitstream was made; see {folder}")
-    _write_report(folder, report)
+    write_report(folder, report)
     return report
 
 
-def _write_report(folder, report):
+def write_report(folder, report):
+    """Write a build's report into its folder."""
     (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Build a bitstream, with a report of clock and area. Exit code 1 if the clock asked for was not reached, or a path between two clocks is
-longer than a period of the first.
+longer than a period of the first, or, with --check, the netlist is not what the virtual board is.
 
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
@@ -21,6 +21,7 @@ def arguments(parser):
     parser.add_argument("--limit", type=float, metavar="MINUTES", help="stop the tools after so long (default: never)")
     parser.add_argument("--router", choices=("router1", "router2"), default="router1",
                         help="nextpnr's router: router2 goes on where wires are crowded, by detours that cost much of the clock (default: router1)")
+    parser.add_argument("--check", action="store_true", help="simulate the netlist that is placed against the virtual board (quintet check)")
     parser.add_argument("-o", dest="out", metavar="DIR", help="folder (default: out/build/BOARD-ISA-PRESET-SEED)")
 
 
@@ -48,8 +49,27 @@ def run(args, console):
         report = build(args.board, args.isa, preset=args.preset, params=given, freq=args.freq, seed=args.seed, dir=args.out,
                        progress=say, link=args.link, limit=None if args.limit is None else 60 * args.limit, router=args.router)
     _show(report, console)
+    good = report["clock_met"] and not late(report)
+    if args.check:
+        good = _check(report, console) and good
     console.result(report)
-    return Exit.OK if report["clock_met"] and not late(report) else Exit.NO
+    return Exit.OK if good else Exit.NO
+
+
+def _check(report, console):
+    """Check the build; its result goes into the report, too."""
+    from pathlib import Path
+
+    from ..build.bitstream import write_report
+    from ..netlist.check import check_build
+    from ..netlist.command import show
+    folder = Path(report["bitstream"]).parent
+    with console.progress() as progress:
+        check = check_build(folder, progress=progress)
+    show(check, console)
+    report["check"] = check.as_dict()
+    write_report(folder, report)
+    return check.ok
 
 
 def _show(report, console):

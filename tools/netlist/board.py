@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The board of a build, its netlist between models of the memory chip and of the host's serial line."""
 from ...boards.virtual.board import BoardConfig, VirtualPipe, describe_chip
+from ...boards.virtual.simulation import SimulationError
 from .netlist import NetlistError
 from .pins import connect_pins
 from .simulation import NetlistSimulation
@@ -23,6 +24,7 @@ class NetlistBoard:
     netlist : Netlist
     seed : int, of what the chip does not define
     cache : as of :class:`~.simulation.NetlistSimulation`
+    limit : int, cycles after which it counts as stuck; ``None``: never
 
     Attributes
     ----------
@@ -34,8 +36,8 @@ class NetlistBoard:
     NetlistError
         It is no netlist of that SoC: a pin is missing, or its PLL makes another main clock.
     """
-    def __init__(self, board, soc, netlist, seed=1, cache=None):
-        self.soc, self.clock_hz = soc, soc.clock_hz
+    def __init__(self, board, soc, netlist, seed=1, cache=None, limit=None):
+        self.soc, self.clock_hz, self._limit = soc, soc.clock_hz, limit
         clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
         if not clocks:
             raise NetlistError("the netlist has no PLL")
@@ -67,8 +69,10 @@ class NetlistBoard:
         Raises
         ------
         SimulationError
-            A rule of the memory chip is broken.
+            A rule of the memory chip is broken, or the board has run for too many cycles.
         """
+        if self._limit is not None and self.cycle > self._limit:
+            raise SimulationError(f"no end after {self._limit:,} cycles")
         self.simulation.c.board_run(self.simulation.handle, cycles, wanted, silence)
         self.simulation.check()
 

@@ -14,12 +14,15 @@ from ..errors import InputError
 from ..link.errors import LinkError
 from ..selftest.core import test_core
 from ..selftest.finding import Finding
-from ..targets.sim import RETRY, TIMEOUT
 from .board import NetlistBoard
 from .packing import read_build
 
-__all__ = ["Check", "Outcome", "check_build", "converse"]
+__all__ = ["Check", "Outcome", "Subject", "check_build", "compare", "converse", "patience"]
 
+#: Deadlines of the host in simulated seconds: nothing answers later, and what is broken shall be seen soon.
+_TIMEOUT, _RETRY = 0.01, 0.004
+#: A netlist may take so many times the cycles of the virtual board, and so many more, before it counts as stuck.
+_PATIENCE, _MORE = 3, 1_000_000
 #: Seconds after power-up and the memory chip's initialisation at which a host comes.
 _LATER = 100e-6
 #: Bytes that are written and read; an address that is a multiple of nothing.
@@ -37,7 +40,7 @@ class Outcome:
 
     @property
     def ok(self):
-        return not self.failed and all(finding.ok for finding in self.findings)
+        return not self.failed and all(finding.ok is not False for finding in self.findings)
 
 
 @dataclass
@@ -113,7 +116,7 @@ def converse(board, name, every=False):
     findings, began = [], 0
     try:
         board.pipe.sleep(getattr(board.soc.backing, "powerup_ns", 0) * 1e-9 + _LATER)
-        client = LinkClient(board.pipe, seed=1, timeout=TIMEOUT, retry=RETRY)
+        client = LinkClient(board.pipe, seed=1, timeout=_TIMEOUT, retry=_RETRY)
         target = LinkTarget(client=client, name=name, kind="sim")
         info = target.info
         findings.append(Finding("link", "identify", True, f"{info.board}, {info.isa or 'no core'} {info.preset or ''}".rstrip() + f", {info.clock_hz / 1e6:g} MHz"))
@@ -140,13 +143,18 @@ def _memory(target):
         yield Finding("memory", "write, read, checksum", equal and summed, found)
 
 
-def _compare(netlist, virtual):
+def patience(cycles):
+    """Cycles after which a netlist counts as stuck where a good one needs so many."""
+    return _PATIENCE * cycles + _MORE
+
+
+def compare(netlist, virtual):
     """What differs between two outcomes, in words."""
     for which, outcome in (("netlist", netlist), ("virtual board", virtual)):
         if outcome.failed:
             yield f"the {which}: {outcome.failed}"
         for finding in outcome.findings:
-            if not finding.ok:
+            if finding.ok is False:
                 yield f"the {which}, {finding.name}: {finding.found}"
     for ours, theirs in zip(netlist.findings, virtual.findings, strict=False):
         if ours.counters != theirs.counters:
@@ -156,6 +164,55 @@ def _compare(netlist, virtual):
             yield f"{ours.name}: {ours.found} (netlist), {theirs.found} (virtual board)"
     if netlist.ok and virtual.ok and netlist.cycles != virtual.cycles:
         yield f"the conversation took {netlist.cycles:,} cycles on the netlist, {virtual.cycles:,} on the virtual board"
+
+
+class Subject:
+    """A finished build, what its folder says of it, and its netlist.
+
+    Parameters
+    ----------
+    folder : path
+    cache : as of :func:`~quintet.boards.virtual.compile.build_library`
+
+    Attributes
+    ----------
+    report : dict, its ``report.json``
+    board : Board
+    netlist : Netlist
+
+    Raises
+    ------
+    InputError, NetlistError, BuildError, NoDeviceError
+        As of :func:`check_build`.
+    """
+    def __init__(self, folder, cache=None):
+        from ...boards import open_board
+        from ...gateware.cores import open_room
+        self.folder, self.report, self._cache = Path(folder), _report(folder), cache
+        self.board = open_board(self.report["board"])
+        self._room = open_room(self.report["isa"]) if self.report["isa"] else None
+        self.netlist = read_build(self.folder, self.board.family)
+
+    def soc(self, family):
+        """The SoC again; ``family`` as of :meth:`~quintet.boards.board.Board.make_soc`. It is never elaborated."""
+        report = self.report
+        made = self.board.make_soc(room=self._room, preset=report["preset"], params=report["params"] or None,
+                                   clock_hz=round(report["clock_asked_mhz"] * 1e6), link="uart", family=family)
+        settle(made)
+        return made
+
+    def virtual(self, progress=None):
+        """Its virtual board, with wires to the host."""
+        from ...boards.virtual.board import VirtualBoard
+        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress)
+
+    def placed(self, netlist=None, seed=1, limit=None):
+        """The board around its netlist, or around another one."""
+        return NetlistBoard(self.board, self.soc("own"), netlist or self.netlist, seed, self._cache, limit)
+
+    @property
+    def name(self):
+        return f"the netlist {self.folder / f'{TOP}.json'}"
 
 
 def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: None):
@@ -182,32 +239,20 @@ def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: N
     ToolMissing, CompileError, NoDeviceError, BuildError
         A tool is missing or fails.
     """
-    from ...boards import open_board
-    from ...boards.virtual.board import VirtualBoard
-    from ...gateware.cores import open_room
-    folder, report = Path(folder), _report(folder)
-    board = open_board(report["board"])
-    room = open_room(report["isa"]) if report["isa"] else None
-
-    def soc(family):
-        made = board.make_soc(room=room, preset=report["preset"], params=report["params"] or None, clock_hz=round(report["clock_asked_mhz"] * 1e6),
-                              link="uart", family=family)
-        settle(made)        # the netlist's is never elaborated
-        return made
-
     progress("reading the netlist")
-    netlist = read_build(folder, board.family)
+    subject = Subject(folder, cache)
     began = time.monotonic()
-    progress("simulating the netlist")
-    with NetlistBoard(board, soc("own"), netlist, seed, cache) as placed:
-        ours = converse(placed, f"the netlist of {folder / f'{TOP}.json'}", every)
-        rises = placed.rises if placed.soc.backing.kind == "SDRAM" else None
     progress("simulating the virtual board")
-    with VirtualBoard(board=board, soc=soc(None), link="wire", cache=cache, progress=progress) as virtual:
-        theirs = converse(virtual, f"sim:{board.name}", every)
-    check = Check(ours, theirs, netlist.count(), rises, list(_compare(ours, theirs)), time.monotonic() - began)
+    with subject.virtual(progress) as virtual:
+        theirs = converse(virtual, f"sim:{subject.board.name}", every)
+        limit = patience(virtual.cycle)
+    progress("simulating the netlist")
+    with subject.placed(seed=seed, limit=limit) as placed:
+        ours = converse(placed, subject.name, every)
+        rises = placed.rises if placed.soc.backing.kind == "SDRAM" else None
+    check = Check(ours, theirs, subject.netlist.count(), rises, list(compare(ours, theirs)), time.monotonic() - began)
     if rises is not None:
-        wanted = report["sdram"]["phase_degrees"] / 360 * 1000 / report["clock_real_mhz"]
+        wanted = subject.report["sdram"]["phase_degrees"] / 360 * 1000 / subject.report["clock_real_mhz"]
         if abs(rises[0] - wanted) > _PHASE_NEAR + 0.0005 * wanted:
             check.wrong.append(f"the SDRAM's clock rises {rises[0]:.2f} ns after its lines change; {wanted:.2f} expected")
     return check

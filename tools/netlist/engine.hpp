@@ -32,6 +32,10 @@ struct Cell {
 	// Outputs that follow inputs.
 	virtual void settle(Engine &) {}
 	virtual void start(Engine &) {}
+	// Of memories: rows that were read before anything was written to them, by number.
+	std::vector<uint8_t> read_first;
+	void row_read(unsigned row) { if (row < read_first.size() && !read_first[row]) read_first[row] = 1; }
+	void row_written(unsigned row) { if (row < read_first.size() && !read_first[row]) read_first[row] = 2; }
 };
 
 struct Lut {

@@ -37,7 +37,7 @@ def read_ice40(path):
         if kind == "SB_LUT4":
             reader.netlist.lut(name, [reader.pin(cell, f"I{k}", LOW) for k in range(4)], int(parameter(cell, "LUT_INIT", "0" * 16), 2), reader.output(cell, "O"))
         elif kind == "SB_CARRY":
-            reader.netlist.lut(name, [reader.pin(cell, pin, LOW) for pin in ("I0", "I1", "CI")], _MAJORITY, reader.output(cell, "CO"))
+            reader.netlist.lut(f"{name}.carry", [reader.pin(cell, pin, LOW) for pin in ("I0", "I1", "CI")], _MAJORITY, reader.output(cell, "CO"))
         elif match := _FLOP.fullmatch(kind):
             _flop(reader, name, cell, *match.groups())
         elif match := _RAM.fullmatch(kind):

@@ -24,6 +24,7 @@ struct Dp16kd : Cell {
 		for (int i = 0; i < 2; i++, parameters += 4)
 			ports[i] = {unsigned(parameters[0]), unsigned(parameters[1]), unsigned(parameters[2]), unsigned(parameters[3])};
 		for (int i = 0; i < 512; i++) rows[i] = uint64_t(contents[2 * i + 1]) << 18 | contents[2 * i];
+		read_first.assign(512, 0);
 	}
 
 	Net pin(int port, int which) const { return pins[port * PINS + which]; }
@@ -85,7 +86,12 @@ struct Dp16kd : Cell {
 			}
 		}
 		uint64_t before[2] = {rows[accesses[0].row], rows[accesses[1].row]};
-		for (Access &a : accesses) if (a.write) rows[a.row] = (rows[a.row] & ~a.mask) | a.data;
+		for (Access &a : accesses) if (a.on && !a.write) row_read(a.row);
+		for (Access &a : accesses)
+			if (a.write) {
+				row_written(a.row);
+				rows[a.row] = (rows[a.row] & ~a.mask) | a.data;
+			}
 		for (int i = 0; i < 2; i++) {
 			if (!ports[i].fired) continue;
 			Access &a = accesses[i], &other = accesses[1 - i];
@@ -134,6 +140,7 @@ struct Ram40 : Cell {
 	// Parameters: read mode, write mode.
 	Ram40(const int64_t *parameters, const uint32_t *contents) : read_mode(unsigned(parameters[0])), write_mode(unsigned(parameters[1])) {
 		std::copy(contents, contents + 256, rows);
+		read_first.assign(256, 0);
 	}
 
 	std::vector<Net> clocks() const override {
@@ -164,6 +171,7 @@ struct Ram40 : Cell {
 			}
 		if (reads) {
 			uint16_t row = rows[from & 255];
+			row_read(from & 255);
 			if (writes && (into & 255) == (from & 255)) row ^= uint16_t(e.random()) & mask;
 			if (e.now < ASLEEP) row = uint16_t(e.random());
 			for (unsigned i = 0; i < 16; i++) {
@@ -173,7 +181,10 @@ struct Ram40 : Cell {
 				e.later(pins[OUT + i], level);
 			}
 		}
-		rows[into & 255] = uint16_t((rows[into & 255] & ~mask) | data);
+		if (mask) {
+			row_written(into & 255);
+			rows[into & 255] = uint16_t((rows[into & 255] & ~mask) | data);
+		}
 		reads = writes = false;
 	}
 };

@@ -30,7 +30,7 @@ _FUNCTIONS = {
     "netlist_clock": (None, [_H, _U32, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE]), "netlist_lock": (None, [_H, _U32, _DOUBLE]),
     "netlist_pads": (None, [_H, _INT, _U32, _H, _H, _H]), "netlist_line": (None, [_H, _DOUBLE]),
     "netlist_sram": (None, [_H, _U32, _INT]), "netlist_sdram": (None, [_H, ctypes.POINTER(BoardConfig)]), "netlist_finish": (_INT, [_H]),
-    "netlist_seen": (None, [_H, _H]), "netlist_get": (_INT, [_H, _U32]), "netlist_set": (None, [_H, _U32, _INT]),
+    "netlist_seen": (None, [_H, _H]), "netlist_rows": (_U32, [_H, _U32, _H]), "netlist_get": (_INT, [_H, _U32]), "netlist_set": (None, [_H, _U32, _INT]),
     "netlist_rises": (None, [_H, _H]), "netlist_seconds": (_DOUBLE, [_H]),
     "board_run": (_U64, [_H, _U64, _U64, _U64]), "board_write": (None, [_H, ctypes.c_char_p, _U64]), "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
     "board_available": (_U64, [_H]), "board_forget": (None, [_H]), "board_busy": (_INT, [_H]), "board_framing_errors": (_U64, [_H]),
@@ -136,6 +136,11 @@ class NetlistSimulation:
         masks = np.zeros(len(self.netlist.luts), np.uint16)
         self.c.netlist_seen(self.handle, masks.ctypes.data)
         return masks
+
+    def rows_read(self, cell):
+        """bool [rows] of hard cell number ``cell``, whether what a row held at first has been read; empty where it is no block RAM."""
+        rows = np.zeros(512, np.uint8)
+        return rows[:self.c.netlist_rows(self.handle, cell, rows.ctypes.data)].astype(bool)
 
     def get(self, net):
         """Level of a net."""

@@ -225,6 +225,13 @@ void netlist_seen(Board *h, uint16_t *masks) {
 	for (size_t i = 0; i < h->e.luts.size(); i++) masks[i] = h->e.luts[i].seen;
 }
 
+// Of a hard cell: rows that were read before they were written, as 1. Returns how many rows it has.
+uint32_t netlist_rows(Board *h, uint32_t cell, uint8_t *rows) {
+	const auto &from = h->e.cells[cell]->read_first;
+	for (size_t i = 0; i < from.size(); i++) rows[i] = from[i] == 1;
+	return uint32_t(from.size());
+}
+
 int netlist_get(Board *h, uint32_t net) { return h->e.get(net); }
 // Sets a net that nothing drives, and lets everything follow.
 void netlist_set(Board *h, uint32_t net, int level) {

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Check a finished build: simulate the netlist that is placed, at its pins, against the virtual board.
+
+Both boards hold the same conversation with a host: identify, write, read, sums, a unit of the core, a fault, an interrupt. All answers, all
+counters and the cycles of the whole must be equal. What the chip does not define is random. Exit code 1 if anything differs.
+
+With --faults N the netlist is then spoilt in N places, one at a time, to see what such a check finds.
+"""
+from collections import Counter
+
+from ..errors import Exit, InputError
+
+
+def arguments(parser):
+    parser.add_argument("folder", metavar="DIR", help="folder of a build with link uart (quintet build -o DIR)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of what the chip does not define, and of faults (default: 1)")
+    parser.add_argument("--every", action="store_true", help="every unit of the core, not only the one that is loaded soonest")
+    parser.add_argument("--faults", type=int, default=0, metavar="N", help="inject so many faults afterwards (default: none)")
+
+
+def run(args, console):
+    from .check import check_build
+    from .injection import inject
+    for name, least in (("seed", 0), ("faults", 0)):
+        if getattr(args, name) < least:
+            raise InputError(f"--{name} {getattr(args, name)}: expected a number from {least}")
+    with console.progress() as progress:
+        check = check_build(args.folder, args.seed, args.every, progress=progress)
+    show(check, console)
+    found = check.as_dict()
+    if args.faults and check.ok:
+        with console.progress() as progress:
+            injected = inject(args.folder, args.faults, args.seed, args.every, tell=lambda one: progress(f"{one.kind}: {one.verdict}"))
+        _show_faults(injected, console)
+        found["faults"] = [one.as_dict() for one in injected]
+    console.result(found)
+    return Exit.OK if check.ok else Exit.NO
+
+
+def show(check, console):
+    """Print a check's findings and its answer."""
+    for finding in check.netlist.findings:
+        console.out(f"{ {True: 'ok  ', False: 'BAD ', None: '-   '}[finding.ok]} {finding.name}: {finding.found}")
+    for line in check.wrong:
+        console.out(f"DIFFERENT: {line}")
+    cells = ", ".join(f"{count:,} {kind}" for kind, count in check.cells.items() if count)
+    console.out(f"netlist of {cells}: " + (f"equal to the virtual board in {check.netlist.cycles:,} cycles" if check.ok else "NOT what was simulated")
+                + f"; {check.seconds:.0f} s")
+
+
+def _show_faults(injected, console):
+    kinds, verdicts = sorted({one.kind for one in injected}), ("found", "silent", "unused")
+    count = Counter((one.kind, one.verdict) for one in injected)
+    console.table(("fault", *(f">{verdict}" for verdict in verdicts)), [(kind, *(str(count[kind, verdict]) for verdict in verdicts)) for kind in kinds])
+    for one in injected:
+        if one.verdict == "silent":
+            console.out(f"not seen: {one.kind}, {one.cell}, {one.what}")
