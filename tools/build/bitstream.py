@@ -14,7 +14,7 @@ from .logs import TOP, BuildError, NoRoomError
 from .mapping import FILES, mapped, steps
 from .toolchain import find_tool, run_tool, tool_environment
 
-__all__ = ["BuildError", "NoRoomError", "build", "synthesise", "write_report"]
+__all__ = ["BuildError", "NoRoomError", "build", "build_plan", "prepare", "synthesise", "write_report"]
 
 # A higher timing weight of the placer gains some percent.
 _NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
@@ -30,7 +30,8 @@ def _platform(board):
     return Platform()
 
 
-def _prepare(board, room, preset, params, freq, link=None):
+def prepare(board, room=None, preset=None, params=None, freq=None, link=None):
+    """The SoC of a build and its top with the board's pins; arguments as of :func:`build`."""
     from ...boards.top import BoardTop
     from ...gateware.primitives.pll import PLLError
     hz = None if freq is None else round(freq * 1e6)
@@ -39,6 +40,18 @@ def _prepare(board, room, preset, params, freq, link=None):
         return soc, BoardTop(board=board, soc=soc)
     except PLLError as error:
         raise BuildError(str(error)) from None
+
+
+def build_plan(board, soc, top, seed=1, router="router1"):
+    """Amaranth's plan of a build: all files and the script that runs the tools on them. ``soc`` and ``top`` are those of :func:`prepare`."""
+    with elaborating(f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for {board.name}"):
+        plan = _platform(board).prepare(
+            top, TOP, do_build=False, **_mapped_scripts(_engine(soc), board, soc.params), synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
+            nextpnr_opts=f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
+            ecppack_opts="--compress")
+    for name, text in FILES[board.family].items():
+        plan.add_file(name, text)
+    return plan
 
 
 def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None, limit=None, router="router1"):
@@ -95,16 +108,10 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     board = open_board(board)
     room = open_room(isa) if isa else None
     environment = tool_environment(board.family)
-    soc, top = _prepare(board, room, preset, params, freq, link)
+    soc, top = prepare(board, room, preset, params, freq, link)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
-    with elaborating(f"{isa or 'a SoC'} {soc.preset or 'without a core'} for {board.name}"):
-        plan = _platform(board).prepare(
-            top, TOP, do_build=False, **_mapped_scripts(_engine(soc), board, soc.params), synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
-            nextpnr_opts=f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
-            ecppack_opts="--compress")
-    for name, text in FILES[board.family].items():
-        plan.add_file(name, text)
+    plan = build_plan(board, soc, top, seed, router)
     try:
         plan.extract(folder)
         for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", f"{TOP}.report.json", "report.json"):

@@ -26,13 +26,11 @@ def read_ecp5(path):
     handlers = {"TRELLIS_COMB": _comb, "TRELLIS_FF": _flop, "TRELLIS_RAMW": _table_writer, "TRELLIS_IO": _pad, "IOLOGIC": _iologic,
                 "SIOLOGIC": _iologic, "DCCA": _buffer, "EHXPLLL": _pll, "DP16KD": block_ram, "MULT18X18D": multiplier}
     places = reader.port_bits()
-    for name, (port, _, width) in places.items():
-        reader.netlist.pads.setdefault(port, [None] * width)
     for name, cell in reader.cells():
         if cell["type"] not in handlers:
             raise NetlistError(f"{name}: the simulation knows no cell {cell['type']}")
         if cell["type"] == "TRELLIS_IO":
-            port, index, _ = places[cell["connections"]["B"][0]]
+            port, index = places[cell["connections"]["B"][0]]
             reader.netlist.pads[port][index] = _pad(reader, name, cell)
         else:
             handlers[cell["type"]](reader, name, cell)

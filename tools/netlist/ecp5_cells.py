@@ -39,11 +39,13 @@ def _ram_contents(name, cell):
 
 
 def block_ram(reader, name, cell):
-    pins, parameters = [], []
+    pins, parameters, resets = [], [], []
     for port in "AB":
         names = [f"CLK{port}", f"CE{port}", f"OCE{port}", f"WE{port}", f"RST{port}", *(f"CS{port}{k}" for k in range(3)),
                  *(f"AD{port}{k}" for k in range(14)), *(f"DI{port}{k}" for k in range(18))]
-        pins += [_ram_pin(reader, name, cell, pin) for pin in names]
+        own = [_ram_pin(reader, name, cell, pin) for pin in names]
+        pins += own
+        resets.append(own[names.index(f"RST{port}")])
         outputs = [reader.output(cell, f"DO{port}{k}") for k in range(18)]
         pins += [LOW if net is None else net for net in outputs]
         width, mode = number(cell, f"DATA_WIDTH_{port}", 18), parameter(cell, f"WRITEMODE_{port}", "NORMAL")
@@ -51,8 +53,8 @@ def block_ram(reader, name, cell):
         if width not in _WIDTHS or mode not in _WRITE_MODES or register not in ("NOREG", "OUTREG") or set(select) - set("01"):
             raise NetlistError(f"{name}: the simulation knows no port of width {width}, {mode}, {register}, CSDECODE {select}")
         parameters += [width, int(register == "OUTREG"), _WRITE_MODES.index(mode), int(select, 2)]
-    if parameter(cell, "RESETMODE", "SYNC") != "SYNC":
-        raise NetlistError(f"{name}: the simulation knows block RAMs with RESETMODE SYNC only")
+    if parameter(cell, "RESETMODE", "SYNC") != "SYNC" and resets != [LOW, LOW]:
+        raise NetlistError(f"{name}: the simulation knows block RAMs with RESETMODE SYNC, or without a reset, only")
     reader.netlist.cells.append(HardCell("DP16KD", name, tuple(pins), tuple(parameters), _ram_contents(name, cell)))
 
 

@@ -30,8 +30,6 @@ def read_ice40(path):
     """
     reader = Reader(path)
     places = reader.port_bits()
-    for port, _, width in places.values():
-        reader.netlist.pads.setdefault(port, [None] * width)
     for name, cell in reader.cells():
         kind = cell["type"]
         if kind == "SB_LUT4":
@@ -49,12 +47,13 @@ def read_ice40(path):
         elif kind == "SB_GB":
             reader.netlist.lut(name, [reader.pin(cell, "USER_SIGNAL_TO_GLOBAL_BUFFER", LOW)], 0b10, reader.output(cell, "GLOBAL_BUFFER_OUTPUT"))
         elif kind in ("SB_IO", "SB_GB_IO"):
-            port, index, _ = places[cell["connections"]["PACKAGE_PIN"][0]]
+            port, index = places[cell["connections"]["PACKAGE_PIN"][0]]
             reader.netlist.pads[port][index] = _pad(reader, name, cell)
         elif match := _PLL.fullmatch(kind):
             _pll(reader, name, cell, match[2] == "PAD", places)
         else:
             raise NetlistError(f"{name}: the simulation knows no cell {kind}")
+    reader.plain_pads()
     return reader.netlist
 
 
@@ -87,8 +86,8 @@ def _block_ram(reader, name, cell, kind):
     pins = [clocks["RCLK"], reader.pin(cell, "RCLKE", HIGH), reader.pin(cell, "RE", LOW), clocks["WCLK"], reader.pin(cell, "WCLKE", HIGH),
             reader.pin(cell, "WE", LOW), *_bus(reader, cell, "RADDR", 11), *_bus(reader, cell, "WADDR", 11), *_bus(reader, cell, "MASK", 16),
             *_bus(reader, cell, "WDATA", 16), *_outputs(reader, cell, "RDATA", 16)]
-    # Sixteen lines of sixteen words of 16 bits, the last character is the lowest bit.
-    lines = [parameter(cell, f"INIT_{line:X}", "x" * 256).rjust(256, "0") for line in range(16)]
+    # Sixteen lines of sixteen words of 16 bits, the last character is the lowest bit; a bitstream sets what no parameter says to 0.
+    lines = [parameter(cell, f"INIT_{line:X}", "0" * 256).rjust(256, "0") for line in range(16)]
     words = tuple(line[256 - 16 * k - 16:256 - 16 * k] for line in lines for k in range(16))
     modes = number(cell, "READ_MODE"), number(cell, "WRITE_MODE")
     if not all(0 <= mode <= 3 for mode in modes):
@@ -162,7 +161,7 @@ def _pll(reader, name, cell, at_pad, places):
     if reader.pin(cell, "RESETB", HIGH) != HIGH or reader.pin(cell, "BYPASS", LOW) != LOW:
         raise NetlistError(f"{name}: the simulation knows PLLs that are never reset nor bypassed only")
     if at_pad:
-        port, index, _ = places[cell["connections"]["PACKAGEPIN"][0]]
+        port, index = places[cell["connections"]["PACKAGEPIN"][0]]
         source = reader.netlist.net()
         reader.netlist.pads[port][index] = Pad(sees=source)
     else:

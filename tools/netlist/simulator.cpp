@@ -233,8 +233,9 @@ uint32_t netlist_rows(Board *h, uint32_t cell, uint8_t *rows) {
 }
 
 int netlist_get(Board *h, uint32_t net) { return h->e.get(net); }
-// Sets a net that nothing drives, and lets everything follow.
+// Sets a net that nothing drives, and lets everything follow, long after configuration.
 void netlist_set(Board *h, uint32_t net, int level) {
+	h->e.now = std::max(h->e.now, Ram40::ASLEEP);
 	h->e.set(net, level);
 	h->e.settle();
 }

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from .netlist import HIGH, LOW, Netlist, NetlistError
+from .netlist import HIGH, LOW, Netlist, NetlistError, Pad
 
 __all__ = ["Reader", "number", "parameter"]
 
@@ -61,9 +61,22 @@ class Reader:
         return self.bit(bits[index]) if index < len(bits) and isinstance(bits[index], int) else None
 
     def port_bits(self):
-        """Bit of the JSON -> (port without Amaranth's suffix, bit of the port, width)."""
-        return {bit: (name.removesuffix("__io"), index, len(port["bits"]))
-                for name, port in self.module["ports"].items() for index, bit in enumerate(port["bits"])}
+        """Bit of the JSON -> (port without Amaranth's suffix, bit of the port); the netlist's pads get their ports."""
+        found = {}
+        for name, port in self.module["ports"].items():
+            name = name.removesuffix("__io")
+            self.netlist.pads[name] = [None] * len(port["bits"])
+            found |= {bit: (name, index) for index, bit in enumerate(port["bits"])}
+        return found
+
+    def plain_pads(self):
+        """Pads of ports that have no I/O cells."""
+        for name, port in self.module["ports"].items():
+            pads = self.netlist.pads[name.removesuffix("__io")]
+            for index, bit in enumerate(port["bits"]):
+                if pads[index] is None:
+                    net = self.bit(bit)
+                    pads[index] = Pad(sees=net) if port["direction"] == "input" else Pad(net, HIGH)
 
 
 def parameter(cell, name, default=""):
