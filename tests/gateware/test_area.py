@@ -11,6 +11,7 @@ from quintet.gateware.bus.soclib import wishbone
 from quintet.gateware.shell.control import ControlBlock
 from quintet.gateware.shell.engine import EngineControl
 from quintet.tools.build.bitstream import build, synthesise
+from quintet.tools.netlist.check import check_build
 
 #: Logic cells of the control block, OpenTPU's registers left out, as it stands beside a core on an UP5K. The
 #: largest parts are the two words that the adder works on, prescalers and address registers (55).
@@ -66,3 +67,7 @@ def test_soc_without_a_core_fits_beside_every_core(here):
     assert os.path.getsize(report["bitstream"]) > 10_000
     assert (here / "build" / "report.json").is_file()
     assert report["clocks"]["main"]["reached_mhz"] == report["clock_reached_mhz"]
+    # What is placed is what the virtual board is.
+    check = check_build("build")
+    assert check.ok, check.wrong
+    assert check.cells["SB_SPRAM256KA"] == 4 and check.netlist.cycles > 50_000

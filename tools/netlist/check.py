@@ -16,6 +16,7 @@ from ..selftest.core import test_core
 from ..selftest.finding import Finding
 from .board import NetlistBoard
 from .packing import read_build
+from .readback import read_back
 
 __all__ = ["Check", "Outcome", "Subject", "check_build", "compare", "converse", "patience"]
 
@@ -172,6 +173,7 @@ class Subject:
     Parameters
     ----------
     folder : path
+    routed : bool, the netlist is the routed bitstream, read back (:func:`~.readback.read_back`)
     cache : as of :func:`~quintet.boards.virtual.compile.build_library`
 
     Attributes
@@ -185,13 +187,13 @@ class Subject:
     InputError, NetlistError, BuildError, NoDeviceError
         As of :func:`check_build`.
     """
-    def __init__(self, folder, cache=None):
+    def __init__(self, folder, cache=None, routed=False):
         from ...boards import open_board
         from ...gateware.cores import open_room
         self.folder, self.report, self._cache = Path(folder), _report(folder), cache
         self.board = open_board(self.report["board"])
         self._room = open_room(self.report["isa"]) if self.report["isa"] else None
-        self.netlist = read_build(self.folder, self.board.family)
+        self.netlist = read_back(self.folder, self.board) if routed else read_build(self.folder, self.board.family)
 
     def soc(self, family):
         """The SoC again; ``family`` as of :meth:`~quintet.boards.board.Board.make_soc`. It is never elaborated."""
@@ -215,7 +217,7 @@ class Subject:
         return f"the netlist {self.folder / f'{TOP}.json'}"
 
 
-def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: None):
+def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: None, routed=False):
     """Check a finished build.
 
     Parameters
@@ -225,6 +227,7 @@ def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: N
     every : bool, all units of the core
     cache : as of :func:`~quintet.boards.virtual.compile.build_library`
     progress : callable(str)
+    routed : bool, the routed bitstream is read back, rather than what was placed
 
     Returns
     -------
@@ -240,7 +243,7 @@ def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: N
         A tool is missing or fails.
     """
     progress("reading the netlist")
-    subject = Subject(folder, cache)
+    subject = Subject(folder, cache, routed)
     began = time.monotonic()
     progress("simulating the virtual board")
     with subject.virtual(progress) as virtual:

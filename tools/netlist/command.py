@@ -4,6 +4,7 @@
 Both boards hold the same conversation with a host: identify, write, read, sums, a unit of the core, a fault, an interrupt. All answers, all
 counters and the cycles of the whole must be equal. What the chip does not define is random. Exit code 1 if anything differs.
 
+With --routed the bitstream itself is read back (an HX8K's, by Project IceStorm) instead of the netlist that was placed.
 With --faults N the netlist is then spoilt in N places, one at a time, to see what such a check finds.
 """
 from collections import Counter
@@ -15,6 +16,7 @@ def arguments(parser):
     parser.add_argument("folder", metavar="DIR", help="folder of a build with link uart (quintet build -o DIR)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of what the chip does not define, and of faults (default: 1)")
     parser.add_argument("--every", action="store_true", help="every unit of the core, not only the one that is loaded soonest")
+    parser.add_argument("--routed", action="store_true", help="read the routed bitstream back (HX8K; needs Project IceStorm's icebox_vlog)")
     parser.add_argument("--faults", type=int, default=0, metavar="N", help="inject so many faults afterwards (default: none)")
 
 
@@ -24,8 +26,10 @@ def run(args, console):
     for name, least in (("seed", 0), ("faults", 0)):
         if getattr(args, name) < least:
             raise InputError(f"--{name} {getattr(args, name)}: expected a number from {least}")
+    if args.routed and args.faults:
+        raise InputError("--routed and --faults: expected one of them; faults go into the netlist that was placed")
     with console.progress() as progress:
-        check = check_build(args.folder, args.seed, args.every, progress=progress)
+        check = check_build(args.folder, args.seed, args.every, progress=progress, routed=args.routed)
     show(check, console)
     found = check.as_dict()
     if args.faults and check.ok:

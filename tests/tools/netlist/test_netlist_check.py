@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """quintet check: a build whose netlist is what was simulated, netlists that are not, faults, and everything that can be wrong with a folder."""
 import json
+import shutil
+import sys
 
 import pytest
 
+from quintet.tools.build.bitstream import build
 from quintet.tools.build.logs import BuildError
 from quintet.tools.cli import main
-from quintet.tools.errors import InputError
+from quintet.tools.errors import InputError, NoDeviceError
 from quintet.tools.netlist.check import Outcome, Subject, check_build, compare, converse
 from quintet.tools.netlist.ecp5 import read_ecp5
 from quintet.tools.netlist.faults import KINDS, draw_faults
@@ -206,3 +209,66 @@ def test_a_clock_from_elsewhere(tmp_path):
 def test_numbers(arguments, message, tmp_path, capsys):
     assert main(["check", str(tmp_path), *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_routed_and_faults(tmp_path, capsys):
+    assert main(["check", str(tmp_path), "--routed", "--faults", "3"]) == 2
+    assert "--routed and --faults: expected one of them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("board, message", [("icebreaker", "icebreaker has a up5k; only routed bitstreams of an hx8k are read back"),
+                                            ("blackice-ii", "blackice-ii has SRAM at registers of its I/O cells"),
+                                            ("hx8k-breakout", "no top.asc; expected the folder of a build that was routed")])
+def test_what_is_not_read_back(tmp_path, board, message):
+    (tmp_path / "report.json").write_text(json.dumps({**REPORT, "board": board}))
+    with pytest.raises(InputError, match=message):
+        check_build(tmp_path, routed=True)
+
+
+def test_icebox_is_missing_or_fails(tmp_path, monkeypatch):
+    (tmp_path / "report.json").write_text(json.dumps({**REPORT, "board": "hx8k-breakout"}))
+    for name in ("top.asc", "top.pcf"):
+        (tmp_path / name).write_text("")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoDeviceError, match="icebox_vlog is missing: install Project IceStorm"):
+        check_build(tmp_path, routed=True)
+    fake = tmp_path / "icebox_vlog"
+    fake.write_text(f"#!{sys.executable}\nimport sys; sys.exit('no such chip')\n")
+    fake.chmod(0o755)
+    with pytest.raises(BuildError, match="icebox_vlog failed: no such chip"):
+        check_build(tmp_path, routed=True)
+
+
+@pytest.mark.long
+@pytest.mark.pnr
+@pytest.mark.skipif(shutil.which("icebox_vlog") is None, reason="Project IceStorm is not installed")
+@pytest.mark.parametrize("isa", [None, "opentpu"])
+def test_routed_bitstream(tmp_path, monkeypatch, isa):
+    """What the chip is told does what the virtual board does, to the cycle."""
+    monkeypatch.chdir(tmp_path)
+    build("hx8k-breakout", isa, dir="build")
+    for routed in (False, True):
+        check = check_build("build", routed=routed)
+        assert check.ok, check.wrong
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("board, isa, preset", [
+    ("icebreaker", "opentpu", None), ("icebreaker", "opu", None), ("icebreaker", "pim", None), ("icebreaker", "imagine", None), ("icebreaker", "cherry", None),
+    ("hx8k-breakout", "opentpu", None), ("hx8k-breakout", "imagine", None), ("hx8k-breakout", "cherry", None), ("blackice-ii", "pim", None), ("blackice-mx", "opentpu", None),
+    ("ulx3s-25f", "opentpu", None), ("ulx3s-25f", "opu", None), ("ulx3s-25f", "imagine", None), ("ulx3s-25f", "pim", None), ("ulx3s-45f", "cherry", None),
+    ("ulx3s-85f", "opentpu", None), ("ulx3s-85f", "opu", None), ("ulx3s-85f", "imagine", None), ("ulx3s-85f", "pim", None), ("ulx3s-85f", "cherry", None)])
+def test_every_core(tmp_path, monkeypatch, board, isa, preset):
+    monkeypatch.chdir(tmp_path)
+    check = check_build(synthesised(tmp_path / "build", board, isa, preset))
+    assert check.ok, check.wrong
+    assert any(finding.counters for finding in check.netlist.findings)
+
+
+@pytest.mark.long
+def test_two_hundred_faults(tmp_path, monkeypatch):
+    """Where the conversation uses a cell's wrong inputs, most faults are found; the others change nothing that is ever said."""
+    monkeypatch.chdir(tmp_path)
+    results = inject(synthesised(tmp_path / "build", "icebreaker", "opentpu"), 200)
+    assert len(results) == 200
+    assert sum(one.verdict == "found" for one in results) >= 80
