@@ -13,7 +13,7 @@ from .simulation import Simulation
 from .sources import made_from
 from .top import VirtualTop
 
-__all__ = ["BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "describe_chip", "open_virtual"]
+__all__ = ["BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "chip_contents", "describe_chip", "open_virtual"]
 
 #: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
 SILENCE = 64
@@ -46,6 +46,15 @@ def describe_chip(config, soc, part, path):
     config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
     config.powerup_ps = int(soc.backing.powerup_ns * 1000)
     config.refresh_ps = int(part.t_refi * 1000)
+
+
+def chip_contents(simulation):
+    """Contents of a simulation's memory chip as a numpy array, which may be written; ``None`` where there is none."""
+    size = _U64()
+    address = simulation.c.board_chip(simulation.handle, size)
+    if not address:
+        return None
+    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size.value,))
 
 
 class BoardSimulation(Simulation):
@@ -205,11 +214,7 @@ class VirtualBoard:
     @property
     def chip(self):
         """Contents of the memory chip as a numpy array, which may be written; ``None`` for boards without one."""
-        size = _U64()
-        address = self.simulation.c.board_chip(self.simulation.handle, size)
-        if not address:
-            return None
-        return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size.value,))
+        return chip_contents(self.simulation)
 
     @property
     def chip_counts(self):

@@ -177,6 +177,11 @@ def _selftest(m):
     return [m.rnd.choice((m.model, m.port))(), *m.maybe(0.3, "--yes"), *m.maybe(0.3, "--report", lambda: m.of("new.json", "nodir/x"))]
 
 
+def _check(m):
+    return [m.of("built", "folder", "nodir", "there.txt"), *m.maybe(0.3, "--seed", lambda: m.number(1, 2)), *m.maybe(0.2, "--every"), *m.maybe(0.2, "--routed"),
+            *m.maybe(0.2, "--faults", lambda: m.number(1, 2))]
+
+
 def _serve(m):
     where = m.rnd.choice(([], ["--socket", m.of("0", "127.0.0.1:0", "nonsense", ":", "99999", "[::1]:0", "host.invalid:0", "1.2.3.4:0")],
                           ["--link", m.of("new", "there.txt", "subfolder", "nodir/x", "loop")]))
@@ -187,7 +192,7 @@ def _build(m):
     out = m.folder()
     return [m.board(), m.core(), *m.sizes(), *m.maybe(0.3, "--freq", lambda: m.number(12, 24, 30.5, 48, 0.001, 999)), *m.maybe(0.3, "--seed", lambda: m.number(1, 2, 99)),
             *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")), *m.maybe(0.2, "--limit", lambda: m.number(1, 0.5)),
-            *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")), *m.maybe(0.9, "-o", lambda: out)], [out, "out"]
+            *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")), *m.maybe(0.1, "--check"), *m.maybe(0.9, "-o", lambda: out)], [out, "out"]
 
 
 def _flash(m):
@@ -228,7 +233,7 @@ def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
-_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "studio": 2, "selftest": 2, "boards": 1, "cores": 1,
+_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "check": 2, "demo": 2, "studio": 2, "selftest": 2, "boards": 1, "cores": 1,
             "doctor": 1, "measure": 1, "new": 2}
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The board of a build, its netlist between models of the memory chip and of the host's serial line."""
-from ...boards.virtual.board import BoardConfig, VirtualPipe, describe_chip
+from ...boards.virtual.board import BoardConfig, VirtualPipe, chip_contents, describe_chip
 from ...boards.virtual.simulation import SimulationError
 from .netlist import NetlistError
 from .pins import connect_pins
@@ -37,7 +37,7 @@ class NetlistBoard:
         It is no netlist of that SoC: a pin is missing, or its PLL makes another main clock.
     """
     def __init__(self, board, soc, netlist, seed=1, cache=None, limit=None):
-        self.soc, self.clock_hz, self._limit = soc, soc.clock_hz, limit
+        self.soc, self.clock_hz, self._limit, self._dark = soc, soc.clock_hz, limit, None
         clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
         if not clocks:
             raise NetlistError("the netlist has no PLL")
@@ -79,6 +79,22 @@ class NetlistBoard:
     @property
     def cycle(self):
         return self.simulation.cycle
+
+    @property
+    def busy(self):
+        """The core is busy: its LED is another than when this was first asked."""
+        lit = self.simulation.c.board_busy(self.simulation.handle)
+        if self._dark is None:
+            self._dark = lit
+        return lit != self._dark
+
+    @property
+    def waiting(self):
+        return self.simulation.c.board_waiting(self.simulation.handle)
+
+    @property
+    def chip(self):
+        return chip_contents(self.simulation)
 
     @property
     def refreshes(self):

@@ -15,7 +15,7 @@ from ..errors import Exit, InputError
 def arguments(parser):
     parser.add_argument("folder", metavar="DIR", help="folder of a build with link uart (quintet build -o DIR)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of what the chip does not define, and of faults (default: 1)")
-    parser.add_argument("--every", action="store_true", help="every unit of the core, not only the one that is loaded soonest")
+    parser.add_argument("--every", action="store_true", help="every unit of the core, not only one")
     parser.add_argument("--routed", action="store_true", help="read the routed bitstream back (HX8K; needs Project IceStorm's icebox_vlog)")
     parser.add_argument("--faults", type=int, default=0, metavar="N", help="inject so many faults afterwards (default: none)")
 

@@ -34,7 +34,7 @@ _FUNCTIONS = {
     "netlist_rises": (None, [_H, _H]), "netlist_seconds": (_DOUBLE, [_H]),
     "board_run": (_U64, [_H, _U64, _U64, _U64]), "board_write": (None, [_H, ctypes.c_char_p, _U64]), "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
     "board_available": (_U64, [_H]), "board_forget": (None, [_H]), "board_busy": (_INT, [_H]), "board_framing_errors": (_U64, [_H]),
-    "board_refreshes": (_U64, [_H]),
+    "board_refreshes": (_U64, [_H]), "board_waiting": (_U64, [_H]), "board_chip": (_H, [_H, ctypes.POINTER(_U64)]),
 }
 
 

@@ -252,6 +252,12 @@ uint64_t board_read(Board *h, uint8_t *data, uint64_t limit) {
 	h->from_board.erase(h->from_board.begin(), h->from_board.begin() + n);
 	return n;
 }
+// Contents of the memory chip, where there is one.
+uint8_t *board_chip(Board *h, uint64_t *size) {
+	*size = h->sdram ? h->sdram->size() : h->sram ? h->sram->size() : 0;
+	return h->sdram ? h->sdram->data() : h->sram ? h->sram->data() : nullptr;
+}
+uint64_t board_waiting(Board *h) { return h->to_board.size() + h->line.sending(); }
 uint64_t board_available(Board *h) { return h->from_board.size(); }
 void board_forget(Board *h) { h->to_board.clear(), h->from_board.clear(); }
 int board_busy(Board *h) { return int(h->pads[BUSY].level(h->e)); }

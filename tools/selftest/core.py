@@ -11,7 +11,7 @@ from ..compiler.session import RunFailed, Session
 from ..compiler.target_build import TargetBuild
 from ..errors import InputError
 from .finding import Finding
-from .networks import networks
+from .networks import CONVOLUTION, networks
 from .programs import plain_program
 
 __all__ = ["test_core"]
@@ -22,17 +22,17 @@ _SOC_INTERRUPT = 0x04
 _SICK = "the units that this network needs, or the block RAM and multipliers behind them: build again with another seed, at a slower clock; the same channels again point to a cell"
 
 
-def test_core(target, least=False):
+def test_core(target, one=False):
     """Findings, one a unit, then those of the core as a whole.
 
-    ``least``: of the units only that whose network has the fewest bytes to be loaded.
+    ``one``: of the units only that of convolutions, which uses most of a core, or where there is none that whose network has the fewest bytes to be loaded.
     """
     if target.info.isa not in backend_names():
         yield Finding("core", "units", None, f"the compiler has no back end for {target.info.isa}; run one of its jobs with quintet verify")
         return
     plans = [(what, plan) for what, graph in networks() if (plan := _plan(target, graph)) is not None]
-    if least and plans:
-        plans = [min(plans, key=lambda pair: _bytes(pair[1]))]
+    if one and plans:
+        plans = [min(plans, key=lambda pair: (pair[0] != CONVOLUTION, _bytes(pair[1])))]
     plain = plain_program(target.info.isa, target.info.params) if not plans else None
     if not plans and plain is None:
         yield Finding("core", "units", None, "this build is too small for any of the networks; run one of its jobs with quintet verify")

@@ -5,7 +5,10 @@ import numpy as np
 from ..compiler import graph as g
 from ..compiler.shapes import node_shape
 
-__all__ = ["networks"]
+__all__ = ["CONVOLUTION", "networks"]
+
+#: What the network with a plain convolution tests.
+CONVOLUTION = "convolution"
 
 
 def networks(seed=0):
@@ -19,7 +22,7 @@ def networks(seed=0):
         return {"weights": weights(16, 3, 3, 16 // groups), "bias": rng.normal(0, 0.1, 16), "padding": (1, 1, 1, 1), "groups": groups}
 
     made = [("products of a matrix and a vector", (128,), g.Dense, {"weights": weights(64, 128), "bias": rng.normal(0, 0.1, 64)}),
-            ("convolution", (6, 6, 16), g.Conv, conv(1)), ("depthwise convolution", (6, 6, 16), g.Conv, conv(16)),
+            (CONVOLUTION, (6, 6, 16), g.Conv, conv(1)), ("depthwise convolution", (6, 6, 16), g.Conv, conv(16)),
             ("sum of two tensors", (6, 6, 16), g.Binary, {"function": "add"}), ("rectifier", (6, 6, 16), g.Activation, {"function": "relu"}),
             ("sigmoid", (64,), g.Activation, {"function": "sigmoid"}), ("hyperbolic tangent", (64,), g.Activation, {"function": "tanh"}),
             ("maxima", (6, 6, 16), g.MaxPool, {"window": (2, 2), "stride": (2, 2)}),
