@@ -66,7 +66,7 @@ def test_a_folder_that_cannot_be_written(quintet, tmp_path, monkeypatch):
     def denied(*args, **options):
         raise PermissionError(13, "Permission denied")
     plan = SimpleNamespace(extract=denied)
-    soc = SimpleNamespace(preset="up5k-4x4", params=open_room("opentpu").params.SPACE.resolve("up5k-4x4"), link={"kind": "uart"}, core=None)
+    soc = SimpleNamespace(room=open_room("opentpu"), preset="up5k-4x4", params=open_room("opentpu").params.SPACE.resolve("up5k-4x4"), link={"kind": "uart"}, core=None)
     monkeypatch.setattr(flow, "prepare", lambda *args: (soc, None))
     monkeypatch.setattr(flow, "_platform", lambda board: SimpleNamespace(prepare=lambda *args, **options: plan))
     monkeypatch.setattr(flow, "tool_environment", lambda family: {})
@@ -80,7 +80,7 @@ def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, small, tmp_path
     """PIM's elements of an ECP5's preset are wider than an iCE40's multipliers."""
     def refuses(*args, **options):
         raise ValueError("Width of operand a must be an integer from 2 to 16, not 18")
-    soc = SimpleNamespace(preset="25f", params=open_room("pim").params.SPACE.resolve("25f"), link={"kind": "uart"}, core=None)
+    soc = SimpleNamespace(room=open_room("pim"), preset="25f", params=open_room("pim").params.SPACE.resolve("25f"), link={"kind": "uart"}, core=None)
     monkeypatch.setattr(flow, "prepare", lambda *args: (soc, None))
     monkeypatch.setattr(flow, "_platform", lambda board: SimpleNamespace(prepare=refuses))
     monkeypatch.setattr(flow, "tool_environment", lambda family: {})
