@@ -88,10 +88,12 @@ class VirtualPipe:
     name : str
     bytes_per_second : float, or ``None`` for the byte pipe
     silence : int, cycles without a byte after which a read returns
+    epoch : int, cycle from which :meth:`now` counts
     """
     def __init__(self, board, name, bytes_per_second):
         self._board = board
         self.name = name
+        self.epoch = 0
         self.bytes_per_second = bytes_per_second
         bit = board.clock_hz / bytes_per_second / 10 if bytes_per_second else 0
         self.silence = max(SILENCE, int(20 * bit))
@@ -126,8 +128,8 @@ class VirtualPipe:
         self._board.advance(max(1, round(seconds * self._board.clock_hz)))
 
     def now(self):
-        """Simulated seconds since power-up."""
-        return self._board.simulation.cycle / self._board.clock_hz
+        """Simulated seconds since power-up, or since :attr:`epoch`."""
+        return (self._board.simulation.cycle - self.epoch) / self._board.clock_hz
 
     def close(self):
         """Switches the board off."""

@@ -123,7 +123,8 @@ def converse(board, name, every=False):
         info = target.info
         findings.append(Finding("link", "identify", True, f"{info.board}, {info.isa or 'no core'} {info.preset or ''}".rstrip() + f", {info.clock_hz / 1e6:g} MHz"))
         _align(board)
-        began = board.cycle
+        # The host's pauses, too, shall be the same to the cycle: they are rounded by the time of day.
+        began = board.pipe.epoch = board.cycle
         findings += _memory(target)
         if info.isa is not None:
             # What a unit needs is put into a memory chip where it lies: over the line it would take longer than all the rest.

@@ -17,6 +17,8 @@ from .programs import plain_program
 __all__ = ["test_core"]
 
 _CLASSES = ("work", "stall_fetch", "stall_operand", "stall_write", "stall_other")
+#: Most estimated cycles of a run that is soon over.
+_SOON = 100_000
 #: Place of the interrupt in the SoC's registers.
 _SOC_INTERRUPT = 0x04
 _SICK = "the units that this network needs, or the block RAM and multipliers behind them: build again with another seed, at a slower clock; the same channels again point to a cell"
@@ -25,15 +27,17 @@ _SICK = "the units that this network needs, or the block RAM and multipliers beh
 def test_core(target, one=False):
     """Findings, one a unit, then those of the core as a whole.
 
-    ``one``: of the units only that of convolutions, which uses most of a core, or where there is none that whose network has the fewest bytes to be loaded.
+    ``one``: of the units only that of convolutions, which uses most of a core; where there is none, or where it takes long, that whose network has the
+    fewest bytes to be loaded.
     """
     if target.info.isa not in backend_names():
         yield Finding("core", "units", None, f"the compiler has no back end for {target.info.isa}; run one of its jobs with quintet verify")
         return
     plans = [(what, plan) for what, graph in networks() if (plan := _plan(target, graph)) is not None]
     if one and plans:
-        plans = [min(plans, key=lambda pair: (pair[0] != CONVOLUTION, _bytes(pair[1])))]
-    plain = plain_program(target.info.isa, target.info.params) if not plans else None
+        soon = [(what, plan) for what, plan in plans if _cycles(plan) <= _SOON]
+        plans = [min(soon or plans, key=lambda pair: (pair[0] != CONVOLUTION, _bytes(pair[1])))]
+    plain = plain_program(target.info.isa, target.info.params, target.info.memory_size) if not plans else None
     if not plans and plain is None:
         yield Finding("core", "units", None, "this build is too small for any of the networks; run one of its jobs with quintet verify")
         return
@@ -63,6 +67,12 @@ def _plan(target, graph):
         return compile_graph(graph, build, random_calibration(graph))
     except (PartitionError, InputError):
         return None
+
+
+def _cycles(plan):
+    """Cycles of a run, estimated."""
+    step, = plan.machine_steps
+    return sum(layer.cycles for layer in step.lowered.layers)
 
 
 def _bytes(plan):

@@ -31,17 +31,23 @@ class Plain:
     results: tuple
 
 
-def plain_program(isa, params):
-    """The :class:`Plain` program of a core, or ``None`` where there is none."""
+def _aligned(size):
+    return -(-size // 64) * 64
+
+
+def plain_program(isa, params, memory_size):
+    """The :class:`Plain` program of a core, or ``None`` where there is none, or no room for it in ``memory_size`` bytes."""
     if isa != "opentpu":
         return None
     from ...gateware.cores.opentpu.software import SOFTWARE
     from ...gateware.isa.asm import assemble_text
     n, rng = params["n"], np.random.default_rng(1)
     program = bytes(assemble_text(SOFTWARE, _OPENTPU, "selftest.a", params=params).data)
-    host, weights = 0x1000, 0x2000
     vectors, tiles = (rng.integers(-128, 128, size, np.int8).tobytes() for size in (3 * n, 2 * n * n))
-    end = host + -(-10 * n // 64) * 64
+    host = _aligned(len(program))
+    weights = end = host + _aligned(10 * n)
+    if weights + len(tiles) > memory_size:
+        return None
     registers = {"program_address": 0, "program_length": len(program), "hostmem_base": host, "hostmem_limit": end,
                  "weights_base": weights, "weights_limit": weights + len(tiles)}
     return Plain(((0, program), (host, vectors), (weights, tiles)), registers, (host + 4 * n, 6 * n))
