@@ -20,8 +20,8 @@ from .readback import read_back
 
 __all__ = ["Check", "Outcome", "Subject", "check_build", "compare", "converse", "patience"]
 
-#: Deadlines of the host in simulated seconds: nothing answers later, and what is broken shall be seen soon.
-_TIMEOUT, _RETRY = 0.01, 0.004
+#: Deadlines of the host in bytes of the line: nothing answers later, and what is broken shall be seen soon.
+_TIMEOUT, _RETRY = 3000, 1200
 #: A netlist may take so many times the cycles of the virtual board, and so many more, before it counts as stuck.
 _PATIENCE, _MORE = 3, 1_000_000
 #: Seconds after power-up and the memory chip's initialisation at which a host comes.
@@ -118,7 +118,8 @@ def converse(board, name, every=False):
     findings, began = [], 0
     try:
         board.pipe.sleep(getattr(board.soc.backing, "powerup_ns", 0) * 1e-9 + _LATER)
-        client = LinkClient(board.pipe, seed=1, timeout=_TIMEOUT, retry=_RETRY)
+        byte = 1 / board.pipe.bytes_per_second
+        client = LinkClient(board.pipe, seed=1, timeout=_TIMEOUT * byte, retry=_RETRY * byte)
         target = LinkTarget(client=client, name=name, kind="sim")
         info = target.info
         findings.append(Finding("link", "identify", True, f"{info.board}, {info.isa or 'no core'} {info.preset or ''}".rstrip() + f", {info.clock_hz / 1e6:g} MHz"))

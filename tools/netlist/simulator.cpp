@@ -15,7 +15,12 @@ using namespace quintet;
 // A pad, or several of one name: what the FPGA drives, whether it does, and what it sees. Missing ones are LOW.
 struct Pads {
 	std::vector<Net> drives, enables, sees;
-	uint64_t level(const Engine &e) const { return e.number(drives.data(), unsigned(drives.size())); }
+	// Released pins are pulled up.
+	uint64_t level(const Engine &e) const {
+		uint64_t result = 0;
+		for (size_t i = 0; i < drives.size(); i++) result |= uint64_t(e.get(drives[i]) || !e.get(enables[i])) << i;
+		return result;
+	}
 };
 
 // A PLL gives a slow clock until it is locked, that is for `early` edges; then one with its phase. All in picoseconds.
