@@ -202,13 +202,8 @@ void board_timeline(Board *h, const TimelineRow *rows, uint64_t count, uint64_t 
 	// A main cycle has as many ticks as there are edges of the second clock in `main_edges` of them.
 	t.main_ticks = h->second_edges, t.second_ticks = h->main_edges;
 	t.seconds = h->cycle * t.main_ticks / t.second_ticks;
-	for (uint64_t k = 0; k < count; k++) {
-		Timeline::Row row;
-		row.about = rows[k];
-		row.flags = quintet_ports[rows[k].flags].where(h->top);
-		row.number = rows[k].number < 0 ? nullptr : quintet_ports[rows[k].number].where(h->top);
-		t.rows.push_back(row);
-	}
+	for (uint64_t k = 0; k < count; k++)
+		t.add(rows[k], quintet_ports[rows[k].flags].where(h->top), rows[k].number < 0 ? nullptr : quintet_ports[rows[k].number].where(h->top));
 }
 
 // The slices so far, and where they end for want of room (all ones: nowhere).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A run as slices: what each unit of the core was at, and from when to when. Looked at in every cycle, kept by runs of equal cycles.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -34,7 +35,14 @@ struct Timeline {
 		uint64_t begin = 0, last = 0, count = 0;
 		std::deque<Waiting> waiting;
 	};
+	// What is asked of each row in every cycle: whether anything has changed, or happens that counts by itself.
+	struct Glance {
+		const uint32_t *flags, *number;
+		uint32_t was_flags, was_number, events;
+		uint32_t row;
+	};
 	std::vector<Row> rows;
+	std::vector<Glance> main_rows, second_rows;
 	std::vector<TimelineSlice> slices;
 	uint64_t from = 0, to = ~0ull, limit = 0;
 	uint64_t main_ticks = 1, second_ticks = 1;
@@ -42,7 +50,17 @@ struct Timeline {
 	uint64_t full = ~0ull;    // where the timeline ends since there are too many slices
 	bool started = false, running = false;
 
-	void put(size_t k, uint64_t end) {
+	void add(const TimelineRow &about, const uint32_t *flags, const uint32_t *number) {
+		static const uint32_t none = 0;
+		static const uint32_t events[] = {2, 2 | 4, 1};
+		const bool shown = number && about.kind == 0;
+		(about.second ? second_rows : main_rows).push_back({flags, shown ? number : &none, ~0u, 0, events[about.kind], uint32_t(rows.size())});
+		Row row;
+		row.about = about, row.flags = flags, row.number = number;
+		rows.push_back(row);
+	}
+
+	void put(std::size_t k, uint64_t end) {
 		Row &row = rows[k];
 		row.open = false;
 		uint64_t begin = row.begin < from ? from : row.begin;
@@ -57,7 +75,7 @@ struct Timeline {
 
 	void open(Row &row, uint32_t number, uint64_t begin) { row.open = true, row.shown = number, row.begin = begin, row.count = 0; }
 
-	void look(size_t k, uint64_t begin, uint64_t end) {
+	void look(std::size_t k, uint64_t begin, uint64_t end) {
 		Row &row = rows[k];
 		const uint32_t flags = *row.flags;
 		const bool busy = flags & 1;
@@ -79,6 +97,15 @@ struct Timeline {
 		}
 	}
 
+	void glance(std::vector<Glance> &those, uint64_t begin, uint64_t end) {
+		for (Glance &g : those) {
+			const uint32_t flags = *g.flags, number = *g.number;
+			if (flags == g.was_flags && number == g.was_number && !(flags & g.events)) continue;
+			g.was_flags = flags, g.was_number = number;
+			look(g.row, begin, end);
+		}
+	}
+
 	void at_main(uint64_t cycle) {
 		const uint64_t begin = cycle * main_ticks;
 		if (!started) {
@@ -90,10 +117,9 @@ struct Timeline {
 		now = since + main_ticks;
 		if (since >= to) return;
 		const bool runs = *rows[0].flags & 1;
-		for (size_t k = 0; k < rows.size(); k++)
-			if (!rows[k].about.second) look(k, since, now);
+		glance(main_rows, since, now);
 		if (running && !runs)
-			for (size_t k = 0; k < rows.size(); k++)
+			for (std::size_t k = 0; k < rows.size(); k++)
 				if (rows[k].about.kind == 1) {
 					if (rows[k].open) put(k, since);
 					rows[k].waiting.clear();
@@ -107,17 +133,18 @@ struct Timeline {
 		if (!started || end <= base) return;
 		const uint64_t since = end - second_ticks - base;
 		if (since >= to) return;
-		for (size_t k = 0; k < rows.size(); k++)
-			if (rows[k].about.second) look(k, since, since + second_ticks);
+		glance(second_rows, since, since + second_ticks);
 	}
 
 	// What is not over ends here; it goes on in another slice.
 	void cut() {
-		for (size_t k = 0; k < rows.size(); k++)
+		for (std::size_t k = 0; k < rows.size(); k++)
 			if (rows[k].open) {
 				const uint64_t end = rows[k].about.kind == 2 ? rows[k].last : now;
 				put(k, end);
 			}
+		for (auto *those : {&main_rows, &second_rows})
+			for (Glance &g : *those) g.was_flags = ~0u;
 	}
 };
 

@@ -170,7 +170,7 @@ SLICE = np.dtype([("begin", "<u8"), ("end", "<u8"), ("row", "<u4"), ("number", "
 
 def written(*slices, ticks=1, source=lambda pc: None, text=None):
     timeline = Timeline(ROWS, np.array(slices, SLICE), ticks, None)
-    trace = json.loads(trace_json(timeline, source, text, {"board": "b", "core": "c"}))
+    trace = json.loads(trace_json(timeline, source, {"board": "b", "core": "c"}, text, comments=("//", "#")))
     well_formed(trace)
     return [{k: v for k, v in event.items() if k not in ("ph", "pid")} for event in trace["traceEvents"] if event["ph"] == "X"]
 
@@ -183,10 +183,10 @@ def test_slices_by_kind():
 
 
 def test_instructions_with_source_with_text_and_with_neither(tmp_path):
-    (tmp_path / "a.s").write_text("first\n  MMC   0,\t1   # " + "x" * 50 + '\n\n"quoted" \\ é\n')
+    (tmp_path / "a.s").write_text("first\n  MMC   0,\t1   " + "x" * 50 + ' # y\n// only\n"quoted" \\ é\n')
     places = {8: (tmp_path / "a.s", 2), 12: (tmp_path / "a.s", 3), 16: (tmp_path / "a.s", 99), 20: (tmp_path / "gone.s", 1), 32: (tmp_path / "a.s", 4)}
     found = written(*((k, k + 1, 2, pc, 0) for k, pc in enumerate((8, 12, 16, 20, 24, 28, 32))), source=places.get, text={24: "add 1"}.get)
-    assert [e["name"] for e in found] == [("MMC 0, 1 # " + "x" * 50)[:40], "line 3", "line 99", "line 1", "add 1", "0x1c", '"quoted" \\ é']
+    assert [e["name"] for e in found] == ["MMC 0, 1 " + "x" * 31, "line 3", "line 99", "line 1", "add 1", "0x1c", '"quoted" \\ é']
     assert found[0]["args"] == {"line": f"{tmp_path}/a.s:2", "pc": "0x8"} and found[4]["args"] == {"pc": "0x18"}
 
 

@@ -40,7 +40,7 @@ def run(args, console):
             if trace is not None:
                 trace.record(target)
             result = run_job(job, target, progress=progress, tick=lambda seconds: progress("run"))
-            notes = trace.write(target, result.source) if trace is not None else []
+            notes = trace.write(target, result.source, comments=job.isa.syntax.comments) if trace is not None else []
     for warning in (*result.image.warnings, *notes):
         console.note(warning)
     save_outputs(result, args.out, args.allow_outside)

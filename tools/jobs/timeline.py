@@ -4,6 +4,7 @@
 One microsecond of the file is one cycle of the core, and 0 the first cycle of its first run, so that slices of classes add up to the counters.
 """
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -66,7 +67,7 @@ class TraceFile:
         from ...boards.virtual.timeline import TimelineRecorder
         self._recorder = TimelineRecorder(target.board, self.begin, self.end)
 
-    def write(self, target, source, text=None):
+    def write(self, target, source, text=None, comments=()):
         """Writes the file, whole or not at all; sentences that the user should know.
 
         Parameters
@@ -74,11 +75,12 @@ class TraceFile:
         target : what is recorded
         source : callable(pc) giving ``(file, line)`` of an instruction or ``None``
         text : callable(pc) giving an instruction's text or ``None``, where there is no source
+        comments : what begins a comment in a source
         """
         timeline = self._recorder.timeline()
         info = target.info
         about = {"target": target.name, "board": info.board, "core": info.isa, "preset": info.preset, "clock_hz": info.clock_hz, "unit": "1 us is 1 cycle of the core"}
-        write_output(self.path, trace_json(timeline, source, text, about).encode())
+        write_output(self.path, trace_json(timeline, source, about, text, comments).encode())
         notes = []
         if timeline.full_at is not None:
             notes.append(f"--trace {self.path}: {len(timeline.slices):,} slices are the most that it takes, it ends at cycle {timeline.full_at:.0f}; "
@@ -88,9 +90,9 @@ class TraceFile:
         return notes
 
 
-def trace_json(timeline, source, text, about):
+def trace_json(timeline, source, about, text=None, comments=()):
     """Text of the file: a :class:`~quintet.boards.virtual.timeline.Timeline` with the places of its instructions."""
-    name_of = _Names(timeline, source, text)
+    name_of = _Names(timeline, source, text, comments)
     slices = timeline.slices
     order = np.lexsort((slices["begin"], slices["row"]))
     slices = slices[order]
@@ -130,9 +132,10 @@ def _dump(value):
 
 class _Names:
     """Names of slices."""
-    def __init__(self, timeline, source, text):
+    def __init__(self, timeline, source, text, comments):
         from ...boards.virtual.activity import CLASSES
         self._rows, self._source, self._text, self._classes = timeline.rows, source, text, CLASSES
+        self._comment = re.compile("|".join(map(re.escape, comments)) or "$")
 
     def head(self, row, number):
         """The text of a slice as far as its times."""
@@ -155,7 +158,8 @@ class _Names:
         file, line = place
         args = {"line": f"{file}:{line}", **args}
         lines = _lines_of(str(file))
-        written = " ".join(lines[line - 1].split()) if 0 < line <= len(lines) else ""
+        written = self._comment.split(lines[line - 1], maxsplit=1)[0] if 0 < line <= len(lines) else ""
+        written = " ".join(written.split())
         return {"name": written[:_WIDTH] or f"line {line}", "args": args}
 
 

@@ -140,7 +140,7 @@ class SmallEngine(Engine):
         return {
             "program": Activity((begins, control.finish), takes=begins, number=micro.told.data),
             **{name: Activity(busy, takes=micro.commands[command], number="program") for name, busy, command in (
-                ("loads", control.inc.dma_busy & ~stores, Command.SINK), ("convolutions", compute.convolving, Command.CONV),
+                ("loads", control.inc.dma_busy & ~stores, Command.SINK), ("convolutions", (micro.commands[Command.CONV], ~compute.convolving), Command.CONV),
                 ("stores", stores, Command.STORING))}}
 
     def _registers(self, m, micro, compute, accepted, to_line, to_bias, half, data):
