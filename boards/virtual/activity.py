@@ -122,7 +122,7 @@ class ActivityProbe(wiring.Component):
         return found
 
     def _memory(self, m, port):
-        """Whether the core's memory owes answers to reads, and to writes. (An arbiter behind the core may answer one side first.)"""
+        """Whether the core's memory owes answers to reads, and to writes."""
         beats, requests = Signal(32), Signal(32)
         asked = port.req.valid & port.req.ready
         writes = port.req.payload.write

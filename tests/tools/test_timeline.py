@@ -85,9 +85,9 @@ def test_timeline_of_a_run(quintet, tmp_path, target, job):
         assert first["dur"] == counters["cycles"]
     # Instructions have the places of their source; of a program as short as these nearly every line is seen.
     named = [e for e in run.whole["traceEvents"] if e["ph"] == "X" and "line" in e.get("args", {})]
-    source = Path(named[0]["args"]["line"].rpartition(":")[0])
-    lines = source.read_text().split("\n")
-    assert source.parent == path.parent
+    (short, source), = run.whole["otherData"]["sources"].items()
+    lines = Path(source).read_text().split("\n")
+    assert Path(source).parent == path.parent and short == Path(source).name and all(e["args"]["line"].startswith(f"{short}:") for e in named)
     for event in named:
         text = " ".join(lines[int(event["args"]["line"].rpartition(":")[2]) - 1].split())
         assert text.startswith(event["name"]) and re.fullmatch(r"0x[0-9a-f]+", event["args"]["pc"])
@@ -169,7 +169,7 @@ SLICE = np.dtype([("begin", "<u8"), ("end", "<u8"), ("row", "<u4"), ("number", "
 
 
 def written(*slices, ticks=1, source=lambda pc: None, text=None):
-    timeline = Timeline(ROWS, np.array(slices, SLICE), ticks, None)
+    timeline = Timeline(ROWS, np.array(list(slices), SLICE), ticks, None)
     trace = json.loads(trace_json(timeline, source, {"board": "b", "core": "c"}, text, comments=("//", "#")))
     well_formed(trace)
     return [{k: v for k, v in event.items() if k not in ("ph", "pid")} for event in trace["traceEvents"] if event["ph"] == "X"]
@@ -187,7 +187,13 @@ def test_instructions_with_source_with_text_and_with_neither(tmp_path):
     places = {8: (tmp_path / "a.s", 2), 12: (tmp_path / "a.s", 3), 16: (tmp_path / "a.s", 99), 20: (tmp_path / "gone.s", 1), 32: (tmp_path / "a.s", 4)}
     found = written(*((k, k + 1, 2, pc, 0) for k, pc in enumerate((8, 12, 16, 20, 24, 28, 32))), source=places.get, text={24: "add 1"}.get)
     assert [e["name"] for e in found] == ["MMC 0, 1 " + "x" * 31, "line 3", "line 99", "line 1", "add 1", "0x1c", '"quoted" \\ é']
-    assert found[0]["args"] == {"line": f"{tmp_path}/a.s:2", "pc": "0x8"} and found[4]["args"] == {"pc": "0x18"}
+    assert found[0]["args"] == {"line": "a.s:2", "pc": "0x8"} and found[4]["args"] == {"pc": "0x18"}
+
+
+def test_two_sources_of_one_name(tmp_path):
+    places = {8: (tmp_path / "a.s", 2), 12: (tmp_path / "b" / "a.s", 3)}
+    found = written((0, 1, 2, 8, 0), (1, 2, 2, 12, 0), source=places.get)
+    assert [e["args"]["line"] for e in found] == ["a.s:2", f"{tmp_path}/b/a.s:3"]
 
 
 def test_cycles_of_a_clock_that_is_no_multiple():
@@ -201,3 +207,26 @@ def test_a_timeline_that_is_full_says_where(tmp_path):
     note, = file.write(SimpleNamespace(info=info, name="t"), lambda pc: None)
     assert note == (f"--trace {tmp_path}/a.json: 1 slices are the most that it takes, it ends at cycle 1234; --trace-from and --trace-to choose another "
                     "part")
+
+
+# Networks
+
+@long
+def test_timeline_of_a_network(quintet, tmp_path):
+    """Two inputs of the digits' network: runs and classes of both, instructions by their text, the link beside the core."""
+    digits = FIRMWARE / "digits"
+    assert quintet("compile", digits / "cnn.onnx", "--for", "ulx3s-85f/opu", "--calibrate", f"{digits / 'digits.npz'}:calibration", "-o", tmp_path / "net").code == 0
+    file = tmp_path / "trace.json"
+    ran = quintet("infer", tmp_path / "net", "--on", "sim:ulx3s-85f/opu", "--input", f"{digits / 'digits.npz'}:images", "--limit", 2, "--trace", file, "--json")
+    assert ran.code == 0, ran.err
+    trace = json.loads(file.read_text())
+    well_formed(trace)
+    rows = {e["args"]["name"]: e["tid"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
+    slices = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+    counters = ran.json["counters"]
+    for name in CLASSES:
+        assert sum(e["dur"] for e in slices if e["tid"] == rows["class"] and e["name"] == name) == counters[name]
+    runs = [e for e in slices if e["tid"] == rows["run"]]
+    assert len(runs) >= 2 and sum(e["dur"] for e in runs) == counters["cycles"]
+    texts = {e["name"].split()[0] for e in slices if e["tid"] in (rows["loads"], rows["convolutions"], rows["stores"])}
+    assert {"ld.ifm", "ld.ker", "store"} <= texts and texts <= {"ld.ifm", "ld.ker", "ld.bias", "conv", "conv.bias", "conv.acc", "store", "pad"}

@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def trace_json(timeline, source, about, text=None, comments=()):
     for tid, shown in enumerate(timeline.rows, 1):
         for key, value in (("thread_name", {"name": shown.row.name}), ("thread_sort_index", {"sort_index": tid})):
             head.append(_dump({"name": key, "ph": "M", "ts": 0, "pid": _PID, "tid": tid, "args": value}))
-    return '{"displayTimeUnit":"ns","otherData":' + _dump(about) + ',"traceEvents":[\n' + ",\n".join(head + lines) + "\n]}\n"
+    return '{"displayTimeUnit":"ns","otherData":' + _dump({**about, "sources": name_of.sources}) + ',"traceEvents":[\n' + ",\n".join(head + lines) + "\n]}\n"
 
 
 def _cycles(ticks, each):
@@ -135,6 +136,8 @@ class _Names:
     def __init__(self, timeline, source, text, comments):
         from ...boards.virtual.activity import CLASSES
         self._rows, self._source, self._text, self._classes = timeline.rows, source, text, CLASSES
+        #: Name of a source in the slices -> the file.
+        self.sources = {}
         self._comment = re.compile("|".join(map(re.escape, comments)) or "$")
 
     def head(self, row, number):
@@ -156,11 +159,17 @@ class _Names:
         if place is None:
             return {"name": (self._text and self._text(pc)) or f"{pc:#x}", "args": args}
         file, line = place
-        args = {"line": f"{file}:{line}", **args}
+        args = {"line": f"{self._short(str(file))}:{line}", **args}
         lines = _lines_of(str(file))
         written = self._comment.split(lines[line - 1], maxsplit=1)[0] if 0 < line <= len(lines) else ""
         written = " ".join(written.split())
         return {"name": written[:_WIDTH] or f"line {line}", "args": args}
+
+
+    def _short(self, file):
+        """The file's name alone, where no other has the same."""
+        short = Path(file).name
+        return short if self.sources.setdefault(short, file) == file else file
 
 
 @cache
