@@ -11,8 +11,6 @@ __all__ = ["Timeline", "TimelineError", "TimelineRecorder"]
 
 #: Slices that are kept at most: some 400 megabytes of text.
 MOST_SLICES = 4_000_000
-#: Cycles of the main clock between two bytes of the link that are one slice all the same.
-_GAP = 64
 _KINDS = {"run": 0, "class": 0, "unit": 0, "pulses": 2}
 _QUEUE = 1
 _SLICE = np.dtype([("begin", "<u8"), ("end", "<u8"), ("row", "<u4"), ("number", "<u4"), ("count", "<u8")])
@@ -81,7 +79,8 @@ class TimelineRecorder:
             row.flags = simulation.port_number(f"activity__flags__{k}")
             row.number = simulation.port_number(f"activity__number__{k}") if shown.row.numbered else -1
             row.kind = _QUEUE if shown.row.queue else _KINDS[shown.kind]
-            row.second, row.gap = second[k], _GAP * main_ticks
+            # Bytes of the link are one slice as far as a host would take them for one answer.
+            row.second, row.gap = second[k], board.pipe.silence * main_ticks
         last = (1 << 64) - 1 if end is None else end * self.ticks
         simulation.c.board_timeline(simulation.handle, rows, len(rows), begin * self.ticks, last, most)
 
