@@ -173,9 +173,9 @@ class MicroMachine(wiring.Component):
         """Whether register ``name`` is written in this cycle, once elaborated; the value is that of ``told.write``."""
         return self.told.write.en & (self.told.write.addr == self._program.names[name])
 
-    def at(self, label):
-        """Whether the micro-instruction at hand is that of ``label``, once elaborated."""
-        return self.told.here == self._program.labels[label]
+    def at(self, label, behind=0):
+        """Whether the micro-instruction at hand is that of ``label``, or so many behind it, once elaborated."""
+        return self.told.here == self._program.labels[label] + behind
 
     def _accumulate(self, m, at, op, x, index, operand):
         """Accumulator: loads, sums, shifts, products."""

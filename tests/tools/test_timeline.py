@@ -16,15 +16,37 @@ from quintet.gateware.shell.activity import Row
 from quintet.tools.jobs.timeline import TraceFile, trace_json
 
 FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
+#: The same product without contexts, for a small engine.
+SERIAL = """.loop n 2
+.loop k 2
+.apu A 0 1 8 k:4
+.apu B 32 1 8 k:32 n:4
+.apu C 96 1 8 n:4
+.in fp32 0x2000 0 4 8
+.in fp32 0x2100 32 8 8
+.out fp32 0x3000 96 4 8
+start_loop n
+  zero ACC
+  start_loop k
+    load A, INPUT
+    load B, WEIGHTS
+    matmul
+  end_loop k
+  copy INPUT, ACC
+  relu
+  store C, OUTPUT
+end_loop n
+"""
 CLASSES = ("work", "stall_fetch", "stall_operand", "stall_write", "stall_other")
 OPENTPU, PIM = ("opentpu/programs", "small.toml"), ("pim/small", "two.toml")
+CHERRY_SERIAL = ("cherry/small", "relu_matmul.toml", {"relu_matmul.s": SERIAL, "relu_matmul.toml": lambda text: text.replace("10_000", "1_000_000")})
 CHERRY, IMAGINE, OPU = ("cherry/small", "relu_matmul.toml"), ("imagine/small", "small.toml"), ("opu/small", "small.toml")
 long = pytest.mark.long
 #: Targets with a job of theirs; those that no other quick test compiles are long.
 TARGETS = [
     ("icebreaker/opentpu", OPENTPU), ("ulx3s-85f/opentpu", ("opentpu/programs", "matmul_n8.toml")), ("ulx3s-85f/pim?preset=sim", PIM),
     *(pytest.param(*case, marks=long) for case in (
-        ("icebreaker/cherry", CHERRY), ("icebreaker/imagine", IMAGINE), ("icebreaker/opu", ("opu/digits", "digits_up5k.toml")),
+        ("icebreaker/cherry", CHERRY_SERIAL), ("icebreaker/imagine", IMAGINE), ("icebreaker/opu", ("opu/digits", "digits_up5k.toml")),
         ("icebreaker/pim", ("pim/digits", "mlp_up5k.toml")), ("ulx3s-85f/cherry?preset=sim", CHERRY), ("ulx3s-85f/imagine", IMAGINE),
         ("ulx3s-85f/imagine?preset=sim", IMAGINE), ("ulx3s-85f/opu?preset=sim", OPU)))]
 
@@ -70,8 +92,10 @@ def clipped(events, begin, end):
 
 @pytest.mark.parametrize("target, job", TARGETS, ids=lambda value: value if isinstance(value, str) else value[0].split("/")[0])
 def test_timeline_of_a_run(quintet, tmp_path, target, job):
-    folder, name = job
+    folder, name, *changes = job
     shutil.copytree(FIRMWARE / folder, tmp_path / "job")
+    for file, change in (changes[0] if changes else {}).items():
+        (tmp_path / "job" / file).write_text(change if isinstance(change, str) else change((tmp_path / "job" / file).read_text()))
     path = tmp_path / "job" / name
     run = Run(quintet, target, path)
     counters = run.result["counters"]

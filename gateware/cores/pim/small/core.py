@@ -96,13 +96,13 @@ class SmallEngine(Engine):
         return Row("LOAD", numbered=False), Row("program"), Row("vectors and products")
 
     def activity(self):
-        """Rows of a timeline."""
+        """Rows of a timeline. LOAD uses the units, too, and keeps what it reads where an instruction's address is later."""
         (units, load), machine = self._parts, self.machine
-        begins = machine.writes("IADDR")
+        begins = machine.writes("IADDR") & machine.at("fetch", 2)
         return {
             "LOAD": Activity(load & ~machine.ready),
             "program": Activity((begins, self.control.finish), takes=begins, number=machine.told.write.data),
-            "vectors and products": Activity((units.begin, units.finished), number="program")}
+            "vectors and products": Activity((units.begin & ~load, units.finished), number="program")}
 
     def _debug(self, m):
         """core_pc and dbg_value, of core 0 alone: registers of the machine while it waits."""
