@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import time
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,8 @@ import pytest
 from quintet.boards.virtual.activity import Shown
 from quintet.boards.virtual.timeline import Timeline
 from quintet.gateware.shell.activity import Row
+from quintet.tools import Job, open_target
+from quintet.tools.jobs.runner import run_job
 from quintet.tools.jobs.timeline import TraceFile, trace_json
 
 FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
@@ -47,8 +50,10 @@ TARGETS = [
     ("icebreaker/opentpu", OPENTPU), ("ulx3s-85f/opentpu", ("opentpu/programs", "matmul_n8.toml")), ("ulx3s-85f/pim?preset=sim", PIM),
     *(pytest.param(*case, marks=long) for case in (
         ("icebreaker/cherry", CHERRY_SERIAL), ("icebreaker/imagine", IMAGINE), ("icebreaker/opu", ("opu/digits", "digits_up5k.toml")),
-        ("icebreaker/pim", ("pim/digits", "mlp_up5k.toml")), ("ulx3s-85f/cherry?preset=sim", CHERRY), ("ulx3s-85f/imagine", IMAGINE),
-        ("ulx3s-85f/imagine?preset=sim", IMAGINE), ("ulx3s-85f/opu?preset=sim", OPU)))]
+        ("icebreaker/pim", ("pim/digits", "mlp_up5k.toml")), ("ulx3s-85f/cherry?preset=sim", CHERRY),
+        # The array in the main clock, and in one of five cycles in four of its.
+        ("ulx3s-85f/imagine?preset=sim&rows=4", IMAGINE), ("ulx3s-85f/imagine?preset=sim&rows=4&own_clock=true&clock_ratio=5", IMAGINE),
+        ("ulx3s-85f/opu?preset=sim", OPU)))]
 
 
 class Run:
@@ -102,6 +107,8 @@ def test_timeline_of_a_run(quintet, tmp_path, target, job):
     well_formed(run.whole)
     sums = run.cycles("class")
     assert {name: sums[name] for name in CLASSES} == {name: counters[name] for name in CLASSES} and set(sums) <= set(CLASSES)
+    # 20 megabytes for a run of 200,000 cycles.
+    assert run.file.stat().st_size <= 20_000 + 100 * counters["cycles"]
     first, = run.slices("run")
     clock = run.whole["otherData"]["clock_hz"]
     assert first["ts"] == 0 and first["name"] == "run 1" and clock == run.result["clock_hz"]
@@ -183,6 +190,25 @@ def test_a_place_that_cannot_be_written_is_told(quintet, small):
     (small.folder / "a.json").mkdir()
     ran = quintet("run", small, "--on", "sim:icebreaker/opentpu", "--trace", small.folder / "a.json")
     assert ran.code == 2 and f"cannot write {small.folder}/a.json" in ran.err and not (small.folder / "y.npy").exists()
+
+
+@long
+def test_a_run_with_a_timeline_is_no_fifth_slower(tmp_path):
+    """On the board whose cycles cost least, its file written too: the quickest of three runs each, in turn."""
+    job = Job.load(FIRMWARE / "opentpu/digits/digits_plain_n4.toml")
+    spent = {False: [], True: []}
+    for traced in (False, True) * 3:
+        with open_target("sim:icebreaker/opentpu") as target:
+            file, began = TraceFile(str(tmp_path / "a.json")), time.process_time()
+            if traced:
+                file.record(target)
+            result = run_job(job, target)
+            if traced:
+                file.write(target, result.source)
+            spent[traced].append(time.process_time() - began)
+    ratio = min(spent[True]) / min(spent[False])
+    print(f"\n{result.outcome.counters['cycles']} cycles: {ratio:.3f} of the time without")
+    assert ratio <= 1.2
 
 
 # What is written
