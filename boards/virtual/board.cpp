@@ -3,12 +3,13 @@
 #include "design.cc"
 #include "ports.hpp"
 #include "chip_config.hpp"
+#include "timeline.hpp"
 #include "uart_line.hpp"
 #include <deque>
+#include <memory>
 #include <vector>
 #if BOARD_SDRAM
 #include "sdr_sdram.hpp"
-#include <memory>
 #if !defined(REGISTERED_pads__cs_n) || !defined(REGISTERED_pads__a) || !defined(REGISTERED_pads__dq__o)
 #error "the chip model looks at pads between two edges, so they must be registers"
 #endif
@@ -16,7 +17,6 @@
 
 #if BOARD_SRAM
 #include "async_sram.hpp"
-#include <memory>
 #if !defined(REGISTERED_pads__a) || !defined(REGISTERED_pads__we) || !defined(REGISTERED_pads__d__o)
 #error "the chip model looks at pads between two edges, so they must be registers"
 #endif
@@ -46,6 +46,11 @@ struct Board : Simulation {
 	Wires wires;
 	uint64_t columns = ~0ull;           // address lines that the chip looks at with a column, where wires are exchanged
 	std::vector<StuckCell> stuck;
+	std::unique_ptr<Timeline> timeline;
+
+	void at_second() override {
+		if (timeline) timeline->at_second();
+	}
 
 	// What the chip's address pins see.
 	uint64_t address(uint64_t lines, bool column) const {
@@ -96,6 +101,7 @@ struct Board : Simulation {
 			if (flag(top.p_tx____valid)) from_board.push_back(uint8_t(chunks(top.p_tx____payload)[0])), last_byte = cycle;
 #endif
 			if (flag(top.p_reset__request)) reset_left = 1024;
+			if (timeline) timeline->at_main(cycle);
 		});
 #if !BOARD_WIRE
 		bool valid = !to_board.empty();
@@ -171,6 +177,25 @@ void board_forget(Board *h) {
 // Faults for tests: data lines as masks, two address lines exchanged, bits of a word of one of the design's memories.
 void board_wires(Board *h, uint64_t keep, uint64_t set, unsigned swap_a, unsigned swap_b) { h->wires = {keep, set, swap_a, swap_b}; }
 void board_stick(Board *h, uint32_t *word, uint32_t mask, uint32_t value) { h->stuck.push_back({word, mask, value & mask}); }
+
+// From now on: `count` rows, ticks of the slices that are kept, and how many of them at most.
+void board_timeline(Board *h, const TimelineRow *rows, uint64_t count, uint64_t from, uint64_t to, uint64_t limit) {
+	h->timeline.reset(new Timeline);
+	Timeline &t = *h->timeline;
+	t.from = from, t.to = to, t.limit = limit;
+	// A main cycle has as many ticks as there are edges of the second clock in `main_edges` of them.
+	t.main_ticks = h->second_edges, t.second_ticks = h->main_edges;
+	t.seconds = h->cycle * t.main_ticks / t.second_ticks;
+	for (uint64_t k = 0; k < count; k++)
+		t.add(rows[k], quintet_ports[rows[k].flags].where(h->top), rows[k].number < 0 ? nullptr : quintet_ports[rows[k].number].where(h->top));
+}
+
+// The slices so far, and where they end for want of room (all ones: nowhere).
+const TimelineSlice *board_slices(Board *h, uint64_t *count, uint64_t *full) {
+	h->timeline->cut();
+	*count = h->timeline->slices.size(), *full = h->timeline->full;
+	return h->timeline->slices.data();
+}
 
 int board_busy(Board *h) { return flag(h->top.p_busy); }
 int board_fault(Board *h) { return flag(h->top.p_fault); }

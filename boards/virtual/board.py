@@ -69,6 +69,8 @@ class BoardSimulation(Simulation):
         "board_forget": (None, [_H]),
         "board_wires": (None, [_H, _U64, _U64, ctypes.c_uint, ctypes.c_uint]),
         "board_stick": (None, [_H, ctypes.c_void_p, _U32, _U32]),
+        "board_timeline": (None, [_H, ctypes.c_void_p, _U64, _U64, _U64, _U64]),
+        "board_slices": (ctypes.c_void_p, [_H, ctypes.POINTER(_U64), ctypes.POINTER(_U64)]),
         "board_busy": (ctypes.c_int, [_H]),
         "board_fault": (ctypes.c_int, [_H]),
         "board_framing_errors": (_U64, [_H]),

@@ -91,6 +91,9 @@ struct Simulation {
 	uint64_t trace_from = 0;
 #endif
 
+	// Called before each edge of the second clock changes state, as `observe` is before those of the main one.
+	virtual void at_second() {}
+
 	virtual ~Simulation() {
 #if QUINTET_TRACE
 		if (trace_file) std::fclose(trace_file);
@@ -126,6 +129,7 @@ struct Simulation {
 #endif
 			main(false), second(true);
 			top.eval(&checks);
+			at_second();
 			top.commit();
 		}
 		if (phase < main_edges) return false;
@@ -155,6 +159,7 @@ struct Simulation {
 #endif
 		main(true), second(together);
 		top.eval(&checks);
+		if (together) at_second();
 		observe();
 		top.commit();
 		cycle++;

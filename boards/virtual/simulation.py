@@ -91,6 +91,10 @@ class Simulation:
             raise ValueError(f"port {name} is an {kind}")
         return self._index[name], width
 
+    def port_number(self, name):
+        """Number of a port, by which a harness's functions know it."""
+        return self._port(name)[0]
+
     def set(self, name, value):
         """Drive an input with an integer (its low bits)."""
         index, width = self._port(name, "input")

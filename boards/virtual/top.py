@@ -4,6 +4,7 @@ from amaranth import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .activity import ActivityProbe
 from .clocks import SECOND_CLOCK, drive_second
 
 __all__ = ["VirtualTop"]
@@ -24,6 +25,7 @@ class VirtualTop(wiring.Component):
     pads : Out(SDRAMPins) or Out(SRAMPins), where the SoC has a memory chip: lines behind the registers of the I/O cells
     busy, fault, interrupt, reset_request : Out
     second_clk : In(1), where the core has a clock domain of its own
+    activity : Out, where there is a core: what it is at, as :class:`~.activity.ActivityProbe` has it
     """
     def __init__(self, *, soc, baud=None):
         self.soc, self.baud = soc, baud
@@ -36,11 +38,18 @@ class VirtualTop(wiring.Component):
         if self.part is not None:
             members["pads"] = soc.backing.signature.members["pins"]
         self.domain = soc.domain
+        self.probe = ActivityProbe(soc=soc) if soc.core is not None else None
+        if self.probe is not None:
+            members["activity"] = Out(self.probe.signature)
         super().__init__(members | (SECOND_CLOCK if self.domain else {}))
 
     def elaborate(self, platform):
         m = Module()
         soc = m.submodules.soc = self.soc
+        if self.probe is not None:
+            # Behind the SoC, whose signals it is given by their elaboration.
+            m.submodules.probe = self.probe
+            wiring.connect(m, self.probe, wiring.flipped(self.activity))
         drive_second(m, self)
         m.d.comb += [self.busy.eq(soc.busy), self.fault.eq(soc.fault), self.interrupt.eq(soc.interrupt),
                      self.reset_request.eq(soc.reset_request)]

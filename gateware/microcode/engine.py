@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The accumulator machine: 32 bits, its registers and its program in block RAM (:mod:`.accumulator` declares, :mod:`.model` is the golden model)."""
+from types import SimpleNamespace
+
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -109,6 +111,8 @@ class MicroMachine(wiring.Component):
         m.d.comb += [write.en.eq(at(Op.ST, Op.CALL)), write.addr.eq(Mux(calls, Cat(depth, Const(returns >> 3, 5)), place)),
                      write.data.eq(Mux(calls, following, a))]
 
+        #: For who looks on: the port that writes registers, and the address of the micro-instruction at hand.
+        self.told = SimpleNamespace(write=write, here=here)
         self._accumulate(m, at, op, x, index, operand)
         self._word(m, at)
         begun = Signal()
@@ -164,6 +168,14 @@ class MicroMachine(wiring.Component):
         with m.If(op == Op.WAIT):
             m.d.sync += depth.eq(0)
         return m
+
+    def writes(self, name):
+        """Whether register ``name`` is written in this cycle, once elaborated; the value is that of ``told.write``."""
+        return self.told.write.en & (self.told.write.addr == self._program.names[name])
+
+    def at(self, label, behind=0):
+        """Whether the micro-instruction at hand is that of ``label``, or so many behind it, once elaborated."""
+        return self.told.here == self._program.labels[label] + behind
 
     def _accumulate(self, m, at, op, x, index, operand):
         """Accumulator: loads, sums, shifts, products."""

@@ -406,6 +406,8 @@ class ControlBlock(wiring.Component):
     def _count(self, m, s):
         """Prescalers between the engine's events and the counters in the RAM. Returns them and, of each counter, whether it is its turn."""
         engine = self.engine
+        #: This cycle counts; for who looks on (:mod:`.activity`).
+        self.counting = s.run == _Run.RUN
         m.submodules.prescalers = prescalers = Prescalers(
             bits={f"{c.name}_{view}" if view else c.name: self._width(c, view) for view, c in self._turns},
             gap=self.gap, sampled=self._sampled)

@@ -171,6 +171,14 @@ class Engine(wiring.Component):
         control, ports = self.prepare()
         super().__init__({"control": Out(control), "memory": Out(MemoryPort(beat_bytes)).array(ports)})
 
+    def rows(self):
+        """The :class:`~.activity.Row` of a timeline that it tells of; one whose cycles the shell does not see has its ``class``, too."""
+        return ()
+
+    def activity(self):
+        """name of each of its rows -> :class:`~.activity.Activity`, once it and all below it were elaborated."""
+        return {}
+
     @staticmethod
     def spram_blocks(params):
         """SPRAM blocks of an UP5K that the engine takes from main memory."""

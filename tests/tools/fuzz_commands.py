@@ -134,9 +134,14 @@ def _disasm(m):
     return [m.core(), m.program(), *m.maybe(0.6, "-o", lambda: m.out("out.s")), *m.sizes()]
 
 
+def _trace(m):
+    return [*m.maybe(0.15, "--trace", lambda: m.of("nodir/x.json", "x.json", "x.vcd", "", "subfolder")),
+            *m.maybe(0.1, "--trace-from", lambda: m.of("0", "5", "x", "-1")), *m.maybe(0.1, "--trace-to", lambda: m.of("9", "0", "1e3"))]
+
+
 def _run(m):
     return [m.job(), *m.maybe(0.8, "--on", m.target), *m.maybe(0.4, "--out", m.folder), *m.maybe(0.2, "--allow-outside"),
-            *m.maybe(0.1, "--vcd", lambda: m.of("nodir/x.vcd", "x.fst", "")), *m.maybe(0.1, "--fst", lambda: m.of("nodir/x.fst", "x"))]
+            *m.maybe(0.1, "--vcd", lambda: m.of("nodir/x.vcd", "x.fst", "")), *m.maybe(0.1, "--fst", lambda: m.of("nodir/x.fst", "x")), *_trace(m)]
 
 
 def _verify(m):
@@ -160,7 +165,7 @@ def _compile(m):
 
 def _infer(m):
     return [m.of("folder", "job.toml", "subfolder"), *m.maybe(0.5, "--on", m.target), "--input", _arrays(m), *m.maybe(0.3, "--labels", lambda: _arrays(m)),
-            *m.maybe(0.5, "--limit", lambda: m.of(1, 3)), *m.maybe(0.2, "--no-overlap"), *m.rnd.choice(([], ["--layers"]))]
+            *m.maybe(0.5, "--limit", lambda: m.of(1, 3)), *m.maybe(0.2, "--no-overlap"), *m.rnd.choice(([], ["--layers"])), *_trace(m)]
 
 
 def _compare(m):

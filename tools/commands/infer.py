@@ -5,6 +5,7 @@ Weights are written once and stay in the target's memory. Inputs are FILE.npy, F
 counts them; with several inputs of a network NAME=FILE for each. --out gets one .npy for each output of the network.
 """
 from ..errors import Exit, InputError
+from ..jobs.timeline import add_trace, trace_file
 from ..outputs import check_folder
 
 
@@ -16,6 +17,7 @@ def arguments(parser):
     parser.add_argument("--limit", metavar="N", type=int, help="the first N inputs only")
     parser.add_argument("--layers", action="store_true", help="signal to noise of every layer and, but on a golden model, its cycles")
     parser.add_argument("--no-overlap", action="store_true", help="write the next input only when the core has ended: cycles without the link's share of main memory")
+    add_trace(parser)
     parser.add_argument("--out", metavar="DIR", help="folder for the outputs")
 
 
@@ -24,6 +26,7 @@ def run(args, console):
     from ..compiler.plan import load_plan
     from ..targets.names import open_target, parse_target
     target_name = parse_target(args.on)
+    trace = trace_file(args, args.on)
     plan = load_plan(args.plan)
     if args.out is not None:
         check_folder(args.out, "--out")
@@ -35,12 +38,18 @@ def run(args, console):
     from ..compiler.results.accuracy import check_labels, classified
     check_labels(plan, labels)
     from ..compiler.session import Session
+    from ..compiler.verification import instruction_at
     name = f"model:{plan.isa}" if target_name.kind == "model" and target_name.isa is None else args.on
     with console.progress() as progress:
         target = open_target(name, progress=progress)
+        if trace is not None:
+            trace.record(target)
         with Session(plan, target, progress, overlap=not args.no_overlap) as session:
             outputs, report, info = session.outputs(**inputs), session.report, target.info
             rows = _layers(session, session.check(**inputs), progress) if args.layers else None
+            notes = trace.write(target, lambda pc: None, lambda pc: instruction_at(plan, pc)) if trace is not None else []
+    for note in notes:
+        console.note(note)
     _save(args.out, outputs)
     found = classified(outputs, labels)
     from ..compiler.results.throughput import on_the_line, throughput

@@ -9,6 +9,7 @@ targets:
 from urllib.parse import urlencode
 
 from ..errors import Exit, InputError
+from ..jobs.timeline import add_trace, trace_file
 from ..outputs import check_folder
 
 
@@ -18,6 +19,7 @@ def arguments(parser):
     parser.add_argument("--out", metavar="DIR", help="folder for the results (default: that of the job)")
     for kind, text in (("vcd", "every signal"), ("fst", "the same, compressed")):
         parser.add_argument(f"--{kind}", metavar="FILE", help=f"of a virtual board: a trace of {text}, with save files for GTKWave and Surfer")
+    add_trace(parser)
     parser.add_argument("--allow-outside", action="store_true", help="let the job's saves leave that folder")
 
 
@@ -25,6 +27,7 @@ def run(args, console):
     from ..targets.names import open_target, parse_target
     on = _traced(args)
     parse_target(on)
+    trace = trace_file(args, on)
     from ..jobs.job import Job
     job = Job.load(args.job)
     if args.out is not None:
@@ -34,12 +37,17 @@ def run(args, console):
     check_outputs(job, args.out, args.allow_outside)
     with console.progress() as progress:
         with open_target(on, progress=progress) as target:
+            if trace is not None:
+                trace.record(target)
             result = run_job(job, target, progress=progress, tick=lambda seconds: progress("run"))
-    for warning in result.image.warnings:
+            notes = trace.write(target, result.source, comments=job.isa.syntax.comments) if trace is not None else []
+    for warning in (*result.image.warnings, *notes):
         console.note(warning)
     save_outputs(result, args.out, args.allow_outside)
     _show(result, console)
-    console.result(run_object(result))
+    if trace is not None:
+        console.out(f"saved {trace.path}")
+    console.result({**run_object(result), **({} if trace is None else {"trace": trace.path})})
     return Exit.OK if result.outcome.status == "done" else Exit.FAULT
 
 

@@ -9,7 +9,7 @@ from .plan import MachineStep
 from .session import Session
 from .values import to_numbers, to_values
 
-__all__ = ["LayerDifference", "PlanComparison", "keeping", "random_inputs", "reference_tensors", "verify_plan"]
+__all__ = ["LayerDifference", "PlanComparison", "instruction_at", "keeping", "random_inputs", "reference_tensors", "verify_plan"]
 
 
 @dataclass
@@ -161,6 +161,12 @@ def _name_writer(plan, difference, inputs, openers):
     if writer:
         difference.pc = writer[0]
         difference.text = _instruction(plan, lowered, writer[0])
+
+
+def instruction_at(plan, pc):
+    """The assembly text of the instruction at byte address ``pc`` of a plan's programs, ``None`` where it is none or no word by itself."""
+    programs = (program for step in plan.machine_steps for program in (step.lowered, step.twin) if program is not None)
+    return next((text for program in programs if (text := _instruction(plan, program, pc)) is not None), None)
 
 
 def _instruction(plan, lowered, pc):

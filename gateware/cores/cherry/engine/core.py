@@ -19,6 +19,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 
 from ....memory.portbuffer import PortBuffer
+from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_feature, cap_size
@@ -36,6 +37,9 @@ from .units.lsu import LoadStore
 from .units.sfupath import SfuPath
 
 __all__ = ["PipelinedEngine"]
+
+#: Rows of a timeline.
+_ROWS = {Unit.LSU: "loads and stores", Unit.DOT: "dot unit", Unit.ALU: "vector ALU", Unit.SFU: "special functions"}
 
 #: Element operations are counted in sixteens on their way here.
 _SIXTEEN = 4
@@ -80,7 +84,25 @@ class PipelinedEngine(Engine):
         self._dma(m, sequencer, mover, scratchpad)
         self._registers(m, front, sequencer)
         self._classes(m, front, sequencer)
+        self._sequencer = sequencer
         return m
+
+    def rows(self):
+        units = [unit for unit in Unit if unit is not Unit.SFU or self.params["sfu_lanes"]]
+        return (*(Row(name) for name in ("images", "DMA in")), Row("DMA out", numbered=False), *(Row(_ROWS[unit], queue=True) for unit in units))
+
+    def activity(self):
+        """Rows of a timeline: the thread of the steps, and the operations under way in each unit."""
+        told, issued, finished = self._sequencer.told, self.front.issued, self.front.finished
+        found = {
+            "images": Activity(told.phase == Phase.FETCH, number=told.entry), "DMA in": Activity(told.phase == Phase.IN, number=told.entry),
+            "DMA out": Activity(told.phase == Phase.OUT)}
+        op = issued.payload
+        for unit in Unit:
+            found[_ROWS[unit]] = Activity(
+                number=(op.snapshot.index << 2) + told.code, takes=issued.valid & issued.ready & (op.record.unit == unit), parts=op.size,
+                leaves=finished[unit.value])
+        return found
 
     def _units(self, m, front, tiles, scratchpad):
         """The four units between the front end, the tile file and MEM."""

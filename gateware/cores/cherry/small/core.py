@@ -17,6 +17,7 @@ from amaranth.lib import wiring
 
 from ....microcode.engine import MicroMachine
 from ....primitives.bram import BlockRAM
+from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_feature, cap_size
@@ -75,12 +76,23 @@ class SmallEngine(Engine):
             control.stall.eq(Mux(working, Stall.WORK, machine.stall))]
         return m
 
+    def rows(self):
+        return Row("program"), Row("dot unit"), Row("vector ALU")
+
+    def activity(self):
+        """Rows of a timeline. An instruction's number is counted, and where the code lies was noted before."""
+        machine = self.machine
+        written, begins = machine.told.write.data, machine.writes("INDEX")
+        return {
+            "program": Activity((begins, machine.at("over") | self.control.start), takes=begins, number=written << 2, base=(machine.writes("CODE0"), written)),
+            **{name: Activity(unit.working, number="program") for name, unit in (("dot unit", self._dot), ("vector ALU", self._alu))}}
+
     def _units(self, m, table):
         """Dot unit and vector ALU, of which one works at a time; returns whether one does."""
         params, machine = self.params, self.machine
         # Logic on an iCE40, the larger of which have no DSP.
-        m.submodules.dot = dot = SerialDot(params=params, multiplier="lut" if self.family == "ice40" else "dsp", family=self.family)
-        m.submodules.alu = alu = SerialAlu(params=params, family=self.family)
+        m.submodules.dot = self._dot = dot = SerialDot(params=params, multiplier="lut" if self.family == "ice40" else "dsp", family=self.family)
+        m.submodules.alu = self._alu = alu = SerialAlu(params=params, family=self.family)
         a = machine.a
         came, above = Signal(18), Const(tile_table(params) // TILE_WORDS)
         m.d.sync += came.eq(table.read_data)

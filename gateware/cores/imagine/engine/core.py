@@ -14,15 +14,16 @@ still in registers of the array's side before its mark arrives.
 from dataclasses import replace
 from fractions import Fraction
 
-from amaranth import DomainRenamer, Module, Mux, Shape, Signal
+from amaranth import Cat, DomainRenamer, Module, Mux, Shape, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.fifo import SyncFIFOBuffered
 
 from ....parts.queues import StreamBuffer
 from ....primitives.floorplan import ram_columns
+from ....shell.activity import Activity, Row
 from ....shell.crossing import CountCrossing, CrossingFIFO
-from ....shell.engine import Engine, EngineControl
+from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import geometry, register_file
 from .bounds import Bounds
@@ -158,7 +159,21 @@ class ArrayEngine(Engine):
         with m.If(drain.vector):
             m.d.sync += ended.eq(1)
         m.d.sync += control.bus.read_data.eq(ended)
+        self._dispatch = dispatch
         return m if params["own_clock"] else DomainRenamer({_FAR: "sync"})(m)
+
+    def rows(self):
+        return Row("class", domain=_FAR), Row("array", domain=_FAR)
+
+    def activity(self):
+        """Rows of a timeline, in the array's clock."""
+        dispatch = self._dispatch
+        now = dict(zip(EVENTS, dispatch.event, strict=True))
+        others = {"write": Stall.WRITE, "other": Stall.OTHER, "fetch": Stall.FETCH}
+        issue = dispatch.issue
+        return {
+            "class": Activity(now["work"] | Cat(now[name] for name in others).any(), number=sum(Mux(now[name], kind.value, 0) for name, kind in others.items())),
+            "array": Activity(issue.go | issue.running, takes=issue.go, number=dispatch.told << 2, base=self.control.program_address)}
 
     def _run(self, m, dispatch, fetch, drain):
         """A run, from start to finish."""

@@ -48,6 +48,7 @@ from amaranth.lib import wiring
 from amaranth.utils import exact_log2
 
 from ....primitives.floorplan import pair_places
+from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from .actunit import ActivationUnit
@@ -170,7 +171,19 @@ class PipelinedEngine(Engine):
             ]
         m.d.comb += u.matrix.clear.eq(finished)
         self._count(m, go, is_op, lonely, u)
+        self._parts = u, pc
         return m
+
+    def rows(self):
+        return (Row("fetch", numbered=False), Row("RHM"), Row("RW", queue=True), Row("MMC"), Row("ACT"), Row("WHM"))
+
+    def activity(self):
+        """Rows of a timeline: the units. The matrix unit hears of an instruction in the cycle of its issue."""
+        u, pc = self._parts
+        return {
+            "fetch": Activity(~u.fetch.idle), "RHM": Activity(u.rhm.active, number=u.rhm.trouble.pc),
+            "RW": Activity(takes=u.rw.issue, number=u.rw.pc, leaves=u.rw.done), "MMC": Activity(u.matrix.active, takes=u.matrix.issue, number=pc),
+            "ACT": Activity(u.act.active, takes=u.act.issue, number=u.rw.pc), "WHM": Activity(u.whm.active, number=u.whm.trouble.pc)}
 
     def _units(self, m, finished):
         """Units and memories, by name, and what they say to each other about data."""

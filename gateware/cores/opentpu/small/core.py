@@ -17,6 +17,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.utils import exact_log2
 
+from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from .compute import ComputeUnit, N
@@ -134,7 +135,20 @@ class SmallEngine(Engine):
         self._connect(m, micro, mover, compute, command, opcode, flags, slot, is_mmc, is_tile, started)
         self._run(m, micro, compute, command, flags, idle, started)
         self._count(m, micro, mover, compute, now)
+        self._parts = micro, mover, compute
         return m
+
+    def rows(self):
+        return Row("program"), Row("loads and stores"), Row("MMC and ACT")
+
+    def activity(self):
+        """Rows of a timeline. A program is straight: what was taken last is at hand, and each NOP that was skipped was taken."""
+        (micro, mover, compute), control = self._parts, self.control
+        taken = micro.commands[Command.DISPATCH]
+        return {
+            "program": Activity((taken, control.finish), takes=taken, each=_WORD_BYTES, base=control.program_address & ~0xF),
+            "loads and stores": Activity(mover.active, takes=mover.move, number="program"),
+            "MMC and ACT": Activity(compute.busy, takes=compute.issue, number="program")}
 
     def _connect(self, m, micro, mover, compute, command, opcode, flags, slot, is_mmc, is_tile, started):
         """Between the parts."""

@@ -20,6 +20,7 @@ from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 
 from ....parts.queues import StreamBuffer
+from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_lanes
@@ -30,6 +31,7 @@ from .floorplan import floorplan
 from .front.decode import Decode
 from .front.fetch import Fetch
 from .front.regions import RegionTable
+from .records import DMAKind
 from .transfer.dma import DMA
 
 __all__ = ["PipelinedEngine"]
@@ -174,4 +176,20 @@ class PipelinedEngine(Engine):
             control.retired.eq(retired), control.operations.eq(convs.operations), control.bytes_written.eq(dma.bytes_written),
             control.bytes_read.eq(dma.bytes_read + Mux(retired, _WORD_BYTES, 0)),
         ]
+        self._parts = fetch, decode, convs, dma
         return m
+
+    def rows(self):
+        return Row("fetch", numbered=False), Row("loads", queue=True), Row("convolutions", queue=True), Row("stores", queue=True)
+
+    def activity(self):
+        """Rows of a timeline: both queues, the loads and what writes memory each by itself. A convolution has begun with its first products."""
+        fetch, decode, convs, dma = self._parts
+        pc = decode.pc << 2
+        handed, conv = decode.transfer.valid & decode.transfer.ready, decode.conv.valid & decode.conv.ready
+        kind = decode.transfer.payload.kind
+        writes = (kind == DMAKind.STORE) | (kind == DMAKind.PAD)
+        return {
+            "fetch": Activity(~fetch.idle), "loads": Activity(dma.reading, number=pc, takes=handed & ~writes, leaves=dma.retired_load),
+            "convolutions": Activity(self.compute.conv_step, number=pc, takes=conv, leaves=convs.finished),
+            "stores": Activity(dma.writing, number=pc, takes=handed & writes, leaves=dma.retired_write)}

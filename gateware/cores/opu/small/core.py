@@ -12,6 +12,7 @@ while a convolution runs. Loads and stores never overlap with convolutions. Thre
 """
 from amaranth import Cat, Const, Module, Mux, Signal
 
+from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_lanes
@@ -126,7 +127,21 @@ class SmallEngine(Engine):
 
         self._run(m, micro, command)
         self._count(m, command, compute, to_line, to_bias, moving, here)
+        self._parts = micro, compute
         return m
+
+    def rows(self):
+        return Row("program"), Row("loads"), Row("convolutions"), Row("stores")
+
+    def activity(self):
+        """Rows of a timeline. While a convolution runs the next instruction is at hand."""
+        (micro, compute), control = self._parts, self.control
+        stores, begins = control.inc.stall_ofm, micro.writes("PC")
+        return {
+            "program": Activity((begins, control.finish), takes=begins, number=micro.told.data),
+            **{name: Activity(busy, takes=micro.commands[command], number="program") for name, busy, command in (
+                ("loads", control.inc.dma_busy & ~stores, Command.SINK), ("convolutions", (micro.commands[Command.CONV], ~compute.convolving), Command.CONV),
+                ("stores", stores, Command.STORING))}}
 
     def _registers(self, m, micro, compute, accepted, to_line, to_bias, half, data):
         """Words (once more with the address field alone), bias, and the region table while idle."""

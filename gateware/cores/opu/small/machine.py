@@ -111,7 +111,13 @@ class MicroMachine(wiring.Component):
         self._command(m, s)
         self._jump(m, s, program)
         self._write(m, s, write)
+        #: The port that writes registers, for who looks on.
+        self.told = write
         return m
+
+    def writes(self, name):
+        """Whether register ``name`` is written in this cycle, once elaborated; the value is that of ``told``."""
+        return self.told.en & (self.told.addr == self._program.names[name])
 
     def _add(self, m, s, read):
         """Adder: the accumulator, shifted where asked for, and the operand."""

@@ -17,6 +17,7 @@ events and LMem stay as they are, for the debug registers and the next run.
 from amaranth import Array, Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib.wiring import connect, flipped
 
+from ....shell.activity import Activity, Row
 from ....shell.engine import Engine
 from ..isa import EVENTS, ISA, REGISTERS_PER_CORE
 from ..params import BUILT
@@ -31,6 +32,11 @@ from .processor import CODE_PORT, DATA_PORT, Processor
 from .tree import PortTree
 
 __all__ = ["ManyCoreEngine"]
+
+def _row(name, core, cores):
+    """Name of a row of a timeline."""
+    return f"{name} {core}" if cores > 1 else name
+
 
 _OFFSETS = {r.name: r.offset // 4 for r in ISA.registers}
 
@@ -151,7 +157,28 @@ class ManyCoreEngine(Engine):
         ]
         count(m, params=p, states=states, running=end.running | end.stop, control=control)
         self._debug(m, states, events)
+        self._end = end
         return m
+
+    def rows(self):
+        cores = self.params["cores"]
+        named = (("code", False, False), ("core", True, False), ("matrix unit", True, True), ("vector unit", True, True), ("transfers", False, False))
+        return (Row("LOAD", numbered=False), *(Row(_row(name, k, cores), numbered=numbered, queue=queue)
+                                               for k in range(cores) for name, numbered, queue in named))
+
+    def activity(self):
+        """Rows of a timeline: of each core its oldest instruction that is not complete, and its units."""
+        cores, found = self.params["cores"], {"LOAD": Activity(self.load.busy)}
+        for k, processor in enumerate(self.processors):
+            issue, code = processor.issue, self.load.starts[k].code
+            at = code + (issue.offered << 2)
+            found |= {_row(name, k, cores): activity for name, activity in {
+                "code": Activity(~processor.prefetch.idle),
+                "core": Activity(self._end.running & ~processor.state.finished, number=code + processor.state.pc_offset),
+                "matrix unit": Activity(number=at, takes=issue.matrix.valid & issue.matrix.ready, leaves=processor.matrix.ends.done),
+                "vector unit": Activity(number=at, takes=issue.vector.valid & issue.vector.ready, leaves=processor.vector.ends.done),
+                "transfers": Activity(~processor.transfer.quiet)}.items()}
+        return found
 
     def _debug(self, m, states, events):
         """core_select, core_pc, dbg_index and dbg_value; what they look at lies still long before a bus cycle comes."""

@@ -18,6 +18,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 
 from ....microcode.engine import MicroMachine
+from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl
 from ..isa import COUNTERS, ISA, LENGTH_MOST
 from .instructions import MACHINE, REGION_BITS, Count, Flag, Sink, Source
@@ -88,7 +89,20 @@ class SmallEngine(Engine):
         m.d.comb += [control.retired.eq(counts[Count.RETIRED]), control.inc.code_bytes.eq(Cat(Const(0, 2), counts[Count.CODE4])),
                      *(control.inc[name].eq(counts[Count[name.upper()]]) for name in ("scalar", "matrix", "vector", "transfer"))]
         self._debug(m)
+        self._parts = units, flags[Flag.LOADING.bit_length() - 1]
         return m
+
+    def rows(self):
+        return Row("LOAD", numbered=False), Row("program"), Row("vectors and products")
+
+    def activity(self):
+        """Rows of a timeline. LOAD uses the units, too, and keeps what it reads where an instruction's address is later."""
+        (units, load), machine = self._parts, self.machine
+        begins = machine.writes("IADDR") & machine.at("fetch", 2)
+        return {
+            "LOAD": Activity(load & ~machine.ready),
+            "program": Activity((begins, self.control.finish), takes=begins, number=machine.told.write.data),
+            "vectors and products": Activity((units.begin & ~load, units.finished), number="program")}
 
     def _debug(self, m):
         """core_pc and dbg_value, of core 0 alone: registers of the machine while it waits."""

@@ -111,6 +111,8 @@ class FrontEnd(wiring.Component):
         self._loops = m.submodules.loops = Loops(params=self.params)
         self._units = m.submodules.units = AddressUnits(params=self.params, multiplier=self._multiplier, family=self.family)
         self._issue = m.submodules.issue = Issue(params=self.params)
+        #: Operations on their way to the units; for who looks on.
+        self.issued = self._issue.op
         progress = m.submodules.progress = Progress()
         self._tables(m)
         issue, units, loops = self._issue, self._units, self._loops

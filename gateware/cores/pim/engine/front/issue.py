@@ -275,6 +275,8 @@ class Issue(wiring.Component):
         s.matrix_done, s.vector_done = Signal(), Signal(name="vector_done")
         m.d.sync += [s.matrix_done.eq(self.matrix_ends.done), s.vector_done.eq(self.vector_ends.done)]
         commands(m, self, s.ready_one, operands, s.entry)
+        #: Word of the code of the instruction that is offered to its unit, for who looks on.
+        self.offered = s.ready_one.place
         m.d.comb += [
             mac_count.matrix.eq(board.push_matrix), mac_count.rows.eq(s.entry.rows), mac_count.cols.eq(s.entry.cols),
             mac_count.vector.eq(board.push_vector & s.ready_one.counts_macs), mac_count.length.eq(fields_of(ISA, "vvmul", s.ready_one.low).len),
