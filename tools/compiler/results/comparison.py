@@ -16,6 +16,7 @@ from ..target_build import target_build
 from ..verification import reference_tensors, verify_plan
 from .accuracy import agreement, signal_to_noise
 from .layers import layer_counters, layer_snr
+from .places import build_object
 from .report import plan_rows
 
 __all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_rows"]
@@ -27,7 +28,8 @@ class Cell:
 
     ``cycles`` of one input, ``measured`` or estimated; ``clock_hz`` that the board is built for; ``agreement``: share of inputs whose first class is the
     float network's; ``snr``: dB against it; ``correct``: inputs of the label's class; ``memory``, ``moved``: bytes of main memory taken, and moved for an
-    input; ``equal``: whether every tensor of every layer is that of the reference, on the virtual board; ``seconds`` that it took to compile; ``refusal``: why there is none of this.
+    input; ``equal``: whether every tensor of every layer is that of the reference, on the virtual board; ``seconds`` that it took to compile; ``refusal``: why there is none of this;
+    ``build``: parameters, ceilings and places, as :func:`~.places.build_object` gives them, and ``inputs`` of a run, for which ``counters`` are.
     """
     isa: str
     preset: str | None = None
@@ -46,6 +48,7 @@ class Cell:
     seconds: float | None = None
     layers: list = field(default_factory=list)
     counters: dict = field(default_factory=dict)
+    build: dict = field(default_factory=dict)
 
     @property
     def milliseconds(self):
@@ -109,6 +112,7 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
     rows = plan_rows(plan)
     cell = Cell(build.isa, build.preset, estimated=round(plan.cycles), cycles=round(plan.cycles), clock_hz=plan.clock(build.clock_hz), memory=plan.memory,
                 moved=sum(row["bytes"] for row in rows), macs=sum(row["macs"] for row in rows), layers=rows, seconds=seconds)
+    cell.build = {**build_object(plan, clock_hz=build.clock_hz), "inputs": max(step.lowered.images for step in plan.machine_steps)}
     if progress is not None:
         progress(f"{build.isa}: reference")
     given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}
