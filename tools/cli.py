@@ -21,6 +21,7 @@ COMMANDS = {
     "compile": "compile a trained network (ONNX) for a core",
     "infer": "run a compiled network on inputs",
     "compare": "say what every core makes of a network",
+    "report": "make a page of what another command has measured",
     "studio": "draw a digit on a web page and see the machines recognise it",
     "run": "run a job on a target",
     "verify": "run a job or a compiled network on two targets and compare",
@@ -36,8 +37,8 @@ COMMANDS = {
     "doctor": "say what is missing on this machine, and how to get it",
 }
 
-#: Modules of commands that do not lie in ``tools/commands``: these run firmware, which tools know nothing of.
-_PLACES = {"demo": "..firmware.demo.command", "studio": "..firmware.studio.command"}
+#: Modules of commands that do not lie in ``tools/commands``: some run firmware, which tools know nothing of.
+_PLACES = {"demo": "..firmware.demo.command", "studio": "..firmware.studio.command", "report": ".report.command"}
 
 
 class _Parser(argparse.ArgumentParser):

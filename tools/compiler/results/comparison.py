@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One network on every core of a board, side by side."""
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from .layers import layer_counters, layer_snr
 from .places import build_object
 from .report import plan_rows
 
-__all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_rows"]
+__all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_of", "comparison_rows"]
 
 
 @dataclass
@@ -67,6 +67,13 @@ class NetworkComparison:
 
     def as_dict(self):
         return {**asdict(self), "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells]}
+
+
+def comparison_of(values):
+    """The :class:`NetworkComparison` that :meth:`NetworkComparison.as_dict` told, of a dict that may say more."""
+    def cell(one):
+        return Cell(**{each.name: one[each.name] for each in fields(Cell) if one.get(each.name) is not None})
+    return NetworkComparison(values["network"], values["board"], values["inputs"], values.get("correct"), [cell(one) for one in values["cells"]], list(values["notes"]))
 
 
 def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, *, host_steps=False, estimate=False, verify=False, layers=True,
