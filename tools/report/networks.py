@@ -2,13 +2,9 @@
 """Pages of networks: a compiled one, one that has run, and one on several cores side by side."""
 from . import charts, pieces
 from .page import Page, chart, facts, items, table, text
-from .roofline import Point, merged_layers
+from .roofline import Point, merged_layers, moved
 
 __all__ = ["compare_page", "infer_page", "plan_page"]
-
-
-def _moved(counters):
-    return counters.get("bytes_read", 0) + counters.get("bytes_written", 0)
 
 
 def _clock_text(hz):
@@ -21,7 +17,7 @@ def _layers(rows):
     if not rows:
         return ""
     measured, snr = any(row.get("measured") is not None for row in rows), any("snr" in row for row in rows)
-    drawn = [{"name": f"{number}: {row['layer']}", "value": row.get("measured") or 0 if measured else row["cycles"], "mark": row["cycles"],
+    drawn = [{"name": f"{number}: {row['layer']}", "value": max(0, row.get("measured") or 0) if measured else row["cycles"], "mark": row["cycles"],
               "shown": _number(row.get("measured")) or "with the next" if measured else f"{row['cycles']:,.0f}"} for number, row in enumerate(rows, 1)]
     columns = ("layer", "what", ">MACs", ">cycles, estimated", *((">measured",) if measured else ()), ">MACs a cycle", ">bytes moved", *((">SNR, dB",) if snr else ()))
     lines = [(row["layer"], row["kind"], f"{row['macs']:,.0f}", f"{row['cycles']:,.0f}", *((_number(row.get("measured")),) if measured else ()),
@@ -39,7 +35,7 @@ def _number(value):
 
 def _rate(row, measured):
     cycles = row.get("measured") if measured else row["cycles"]
-    return f"{row['macs'] / cycles:.1f}" if cycles else ""
+    return f"{row['macs'] / cycles:.1f}" if cycles and cycles > 0 else ""
 
 
 def _host(rows):
@@ -64,7 +60,7 @@ def plan_page(data):
                                      ("time of an input", f"{cycles / clock * 1e3:.3f} ms" if clock else None)), _host(rows), items(data.get("notes")))
     roof = pieces.roof_of(data["isa"], data.get("ceilings"))
     point = Point("an input", "network", data["macs"], cycles, sum(row["bytes"] for row in rows))
-    page.add("Roofline", pieces.roofline([(roof, [point, *merged_layers(rows)])]))
+    page.add("Roofline", pieces.roofline([(roof, [point, *merged_layers(rows, data.get("ceilings"))])]))
     page.add("Layers", _layers(rows))
     page.add("Utilisation", pieces.utilisation(roof, point))
     page.add("Main memory", pieces.memory(data.get("places"), data.get("memory_size"), data.get("memory_used")))
@@ -86,8 +82,8 @@ def infer_page(data):
         _host(rows), "" if cycles else text("This target counted no cycles: a golden model has none.", "soft"),
         "" if rows else text("With --layers quintet infer measures every layer, and the page shows them.", "soft"))
     roof = pieces.roof_of(data["isa"], data.get("ceilings"))
-    point = Point("an input", "network", data.get("macs") or 0, cycles, _moved(counters) / inputs)
-    page.add("Roofline", pieces.roofline([(roof, [point, *(merged_layers(rows) if any(row.get("measured") is not None for row in rows) else ())])]) if cycles else "")
+    point = Point("an input", "network", data.get("macs") or 0, cycles, moved(counters, data.get("ceilings")) / inputs)
+    page.add("Roofline", pieces.roofline([(roof, [point, *(merged_layers(rows, data.get("ceilings")) if any(row.get("measured") is not None for row in rows) else ())])]) if cycles else "")
     page.add("Where the cycles went", pieces.classes(pieces.in_classes("all", counters) + _layer_classes(rows)))
     page.add("Layers", _layers(rows))
     page.add("Utilisation", pieces.utilisation(roof, point if cycles else None, counters["work"] / counters["cycles"] if cycles and "work" in counters else None))
@@ -116,7 +112,7 @@ def compare_page(data):
             page.add(cell.isa, text("The network cannot run there:"), items([line.strip() for line in cell.refusal.splitlines() if line.strip()]))
             continue
         build = cell.build
-        page.add(f"{cell.isa}, {cell.preset}" if cell.preset else cell.isa, _host(cell.layers), pieces.roofline([(_cell_roof(cell), [_cell_point(cell), *merged_layers(cell.layers)])]),
+        page.add(f"{cell.isa}, {cell.preset}" if cell.preset else cell.isa, _host(cell.layers), pieces.roofline([(_cell_roof(cell), [_cell_point(cell), *merged_layers(cell.layers, cell.build.get("ceilings"))])]),
                  "<h3>Layers</h3>", _layers(cell.layers), "<h3>Main memory</h3>" if build.get("places") else "",
                  pieces.memory(build.get("places"), build.get("memory_size"), build.get("memory_used")))
     return page
@@ -129,5 +125,5 @@ def _cell_roof(cell):
 def _cell_point(cell):
     """A network on a core: bytes are those counted, where they were, else those that the compiler expects."""
     inputs = cell.build.get("inputs") or 1
-    moved = _moved(cell.counters) / inputs if cell.measured and "bytes_read" in cell.counters else cell.moved or 0
-    return Point("an input", "network", cell.macs or 0, cell.cycles or 0, moved)
+    size = moved(cell.counters, cell.build.get("ceilings")) / inputs if cell.measured else 0
+    return Point("an input", "network", cell.macs or 0, cell.cycles or 0, size or cell.moved or 0)

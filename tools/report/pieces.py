@@ -31,21 +31,30 @@ def roofline(pairs, said=""):
     if not pairs:
         return text("What bounds this build is not known: the result has no ceilings.", "soft")
     one = len(pairs) == 1
-    words = [(f"{roof.name}. " if not one else "") + describe(roof, points[0] if points else None) for roof, points in pairs]
+    words = describe(pairs[0][0], next(iter(pairs[0][1]), None)) if one else "What each build can do at most, and what it did."
     rows = [{"build": roof.name, "name": point.name, "kind": point.kind, "x": point.intensity, "y": point.rate, "macs": f"{point.macs:,.0f}", "cycles": f"{point.cycles:,.0f}",
              "bytes": f"{point.bytes:,.0f}", "rate": f"{point.rate:,.3g}", "intensity": f"{point.intensity:,.3g}", "share": f"{100 * point.share(roof):.0f} %"}
             for roof, points in pairs for point in reversed(points)]
-    rows = [{**row, "label": row["name"].split(" + ")[-1] if len(rows) <= _NAMED else ""} for row in rows]
+    rows = [{**row, "label": (row["name"].split(" + ")[-1] if one else row["build"]) if len(rows) <= _NAMED else ""} for row in rows]
     lines = roof_lines([roof for roof, _ in pairs], [point for _, points in pairs for point in points])
-    return text(said) + "".join(text(line) for line in words) + chart(charts.roofline(lines, rows, f"Roofline: {' '.join(words)}"))
+    return text(said) + text(words) + chart(charts.roofline(lines, rows, f"Roofline: {words}")) + ("" if one else _roofs(pairs))
+
+
+def _roofs(pairs):
+    """Several roofs and the first point of each, as a table."""
+    rows = []
+    for roof, points in pairs:
+        point = points[0] if points else None
+        did = ("", "", "") if point is None else (f"{point.rate:,.3g}", f"{point.intensity:,.3g}", f"{100 * point.share(roof):.0f} %")
+        rows.append((roof.name, f"{roof.macs:,.4g}", "" if roof.bytes is None else f"{roof.bytes:,.3g}", "" if roof.ridge is None else f"{roof.ridge:,.3g}", *did, "" if point is None else roof.bound(point)))
+    return table(("build", ">MACs a cycle, at most", ">bytes a cycle, at most", ">balanced at MACs a byte", ">did MACs a cycle", ">at MACs a byte", ">of what is possible there", "bound by"), rows)
 
 
 def in_classes(name, counters):
     """Rows of :func:`~.charts.classes`: the cycles of ``name`` by class; none where they were not counted."""
-    total = sum(counters.get(key, 0) for key in charts.CLASSES)
-    if "work" not in counters or not total:
-        return []
-    return [{"name": name, "class": shown, "cycles": counters[key], "share": counters[key] / total} for key, shown in charts.CLASSES.items() if counters.get(key)]
+    found = {key: counters[key] for key in charts.CLASSES if counters.get(key, 0) > 0}
+    total = sum(found.values())
+    return [{"name": name, "class": charts.CLASSES[key], "cycles": cycles, "share": cycles / total} for key, cycles in found.items()] if "work" in counters else []
 
 
 def classes(rows):

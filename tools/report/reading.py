@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...gateware.isa.files import FileError, read_bytes
 from ..errors import InputError
-from .shapes import ANY, COUNT, FLAG, NUMBER, SIGNED, TEXT, Map, check
+from .shapes import ANY, COUNT, FLAG, LEVEL, NUMBER, SIGNED, TEXT, Map, check
 
 __all__ = ["KINDS", "Found", "read_result"]
 
@@ -16,19 +16,22 @@ MOST_BYTES = 1 << 26
 #: What a folder holds -> the file that says so.
 _FOLDERS = {"plan": "plan.toml", "matrix": "matrix.json", "build": "report.json"}
 
-_CEILINGS = {"macs?": NUMBER, "bytes?": NUMBER, "clock_hz?": NUMBER}
+_CEILINGS = {"macs?": NUMBER, "bytes?": NUMBER, "clock_hz?": NUMBER, "byte_counters?": [TEXT]}
 _PLACES = [{"what": TEXT, "kind": TEXT, "at": COUNT, "bytes": COUNT}]
 _COUNTERS = Map(NUMBER)
-_LAYERS = [{"layer": TEXT, "kind": TEXT, "where": TEXT, "macs": NUMBER, "cycles": NUMBER, "bytes": NUMBER, "measured?": NUMBER, "snr?": SIGNED, "counters?": _COUNTERS}]
-_BUILD = {"isa": TEXT, "preset?": TEXT, "params?": Map(ANY), "ceilings?": _CEILINGS, "places?": _PLACES, "memory_size?": COUNT, "memory_used?": COUNT}
+#: Counters of a layer are differences of two runs: what does not depend on the program alone may come out below zero.
+_LAYERS = [{"layer": TEXT, "kind": TEXT, "where": TEXT, "macs": NUMBER, "cycles": NUMBER, "bytes": NUMBER, "measured?": SIGNED, "snr?": LEVEL,
+            "counters?": Map(SIGNED)}]
+_SIZES = {"preset?": TEXT, "params?": Map(ANY), "ceilings?": _CEILINGS, "places?": _PLACES, "memory_size?": COUNT, "memory_used?": COUNT}
+_BUILD = {"isa": TEXT, **_SIZES}
 _RUN = {**_BUILD, "target": TEXT, "status": TEXT, "counters": _COUNTERS, "board?": TEXT, "clock_hz?": NUMBER, "notes?": [TEXT], "cycles?": NUMBER,
         "recognised?": Map({"correct": COUNT, "images": COUNT}), "fault?": {"name": TEXT, "pc": COUNT, "file?": TEXT, "line?": COUNT},
         "runs?": [{"program": TEXT, "status": TEXT, "counters": _COUNTERS}]}
 _INFER = {**_BUILD, "network": TEXT, "target": TEXT, "inputs": COUNT, "counters": _COUNTERS, "board?": TEXT, "clock_hz?": NUMBER, "macs?": NUMBER, "correct?": COUNT,
           "input_bytes": COUNT, "output_bytes": COUNT, "constant_bytes": COUNT, "inputs_per_second?": {"core?": NUMBER, "line?": NUMBER, "link?": NUMBER}, "layers?": _LAYERS}
 _PLAN = {**_BUILD, "network": TEXT, "board?": TEXT, "clock_hz?": NUMBER, "macs": NUMBER, "cycles_estimated": NUMBER, "layers": _LAYERS, "notes?": [TEXT]}
-_CELL = {"isa": TEXT, "preset?": TEXT, "refusal?": TEXT, "cycles?": NUMBER, "measured?": FLAG, "estimated?": NUMBER, "clock_hz?": NUMBER, "agreement?": NUMBER, "snr?": SIGNED,
-         "correct?": COUNT, "memory?": NUMBER, "moved?": NUMBER, "macs?": NUMBER, "layers?": _LAYERS, "counters?": _COUNTERS, "build?": {**_BUILD, "inputs?": COUNT}}
+_CELL = {"isa": TEXT, "preset?": TEXT, "refusal?": TEXT, "cycles?": NUMBER, "measured?": FLAG, "estimated?": NUMBER, "clock_hz?": NUMBER, "agreement?": NUMBER, "snr?": LEVEL,
+         "correct?": COUNT, "memory?": NUMBER, "moved?": NUMBER, "macs?": NUMBER, "layers?": _LAYERS, "counters?": _COUNTERS, "build?": {**_SIZES, "inputs?": COUNT}}
 _COMPARE = {"network": TEXT, "board": TEXT, "inputs": COUNT, "correct?": COUNT, "notes": [TEXT], "cells": [_CELL]}
 _CLOCK = {"asked_mhz": NUMBER, "reached_mhz": NUMBER}
 _AREA = {"luts": COUNT, "ffs": COUNT, "dsps": COUNT, "brams": COUNT, "sprams?": COUNT}
@@ -101,7 +104,7 @@ def _parsed(data, origin):
     try:
         return json.loads(data.decode("utf-8"))
     except json.JSONDecodeError as error:
-        end = error.pos >= len(error.doc.rstrip())
+        end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
         raise InputError(f"{origin}: line {error.lineno}, column {error.colno}: {'it ends there: the JSON is cut off' if end else f'no JSON ({error.msg})'}; "
                          "expected what a command prints with --json") from None
     except (ValueError, RecursionError) as error:

@@ -2,7 +2,7 @@
 """Rooflines: what a build can do at most, by how often it works with a byte, and where a job and its layers are below that."""
 from dataclasses import dataclass
 
-__all__ = ["Point", "Roof", "describe", "merged_layers", "roof_lines"]
+__all__ = ["Point", "Roof", "describe", "merged_layers", "moved", "roof_lines"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,10 @@ class Roof:
     def ridge(self):
         """MACs a byte from which on computing is the bound."""
         return None if not self.bytes else self.macs / self.bytes
+
+    def bound(self, point):
+        """What stands above a point: ``memory`` or ``the array``; empty where that is not known."""
+        return "" if self.bytes is None else "memory" if point.intensity < self.ridge else "the array"
 
     def at(self, intensity):
         """MACs a cycle at most, at so many MACs a byte."""
@@ -70,12 +74,17 @@ def describe(roof, point=None):
     else:
         said = [f"{most} and moves at most {roof.bytes:,.3g} bytes of main memory in one; below {roof.ridge:,.3g} MACs a byte memory is the bound, above it the array."]
     if point is not None and point.shown:
-        bound = "" if roof.bytes is None else ", bound by memory" if point.intensity < roof.ridge else ", bound by the array"
+        bound = f", bound by {roof.bound(point)}" if roof.bound(point) else ""
         said.append(f"{point.name[:1].upper()}{point.name[1:]}: {point.rate:,.3g} MACs a cycle at {point.intensity:,.3g} MACs a byte: {100 * point.share(roof):.0f} % of what is possible there{bound}.")
     return " ".join(said)
 
 
-def merged_layers(rows):
+def moved(counters, ceilings):
+    """Bytes of main memory that counters tell of; 0 where they count none."""
+    return sum(counters.get(name, 0) for name in (ceilings or {}).get("byte_counters") or ("bytes_read", "bytes_written"))
+
+
+def merged_layers(rows, ceilings):
     """Points of the layers of a network. Where cycles were measured, layers that were measured together are one point; else cycles are estimates."""
     rows = [row for row in rows if row["where"] != "host"]
     measured = any(row.get("measured") is not None for row in rows)
@@ -85,8 +94,7 @@ def merged_layers(rows):
         if measured and row.get("measured") is None:
             continue
         counters = row.get("counters") or {}
-        if measured and "bytes_read" in counters:
-            size = counters["bytes_read"] + counters.get("bytes_written", 0)
+        size = measured and moved(counters, ceilings) or size
         points.append(Point(" + ".join(names), "layer", macs, row["measured"] if measured else row["cycles"], size))
         names, macs, size = [], 0, 0
     return points

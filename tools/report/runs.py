@@ -3,13 +3,13 @@
 from ..jobs.report import time_text
 from . import pieces
 from .page import Page, facts, text
-from .roofline import Point
+from .roofline import Point, moved
 
 __all__ = ["run_page"]
 
 
-def _point(name, kind, counters):
-    return Point(name, kind, counters.get("operations", 0), counters.get("cycles", 0), counters.get("bytes_read", 0) + counters.get("bytes_written", 0))
+def _point(name, kind, counters, ceilings):
+    return Point(name, kind, counters.get("operations", 0), counters.get("cycles", 0), moved(counters, ceilings))
 
 
 def run_page(data):
@@ -22,9 +22,9 @@ def run_page(data):
         ("cycles", f"{cycles:,}" if cycles else None), ("time", time_text(cycles / clock) if cycles and clock else None),
         *((f"right in {name}", f"{one['correct']:,} of {one['images']:,}") for name, one in (data.get("recognised") or {}).items())]),
         "" if cycles else text("This target counted no cycles: a golden model has none. On a virtual board or a board the page has a roofline and classes of cycles.", "soft"))
-    roof, point = pieces.roof_of(data["isa"], ceilings), _point("the job", "job", counters)
+    roof, point = pieces.roof_of(data["isa"], ceilings), _point("the job", "job", counters, ceilings)
     runs = data.get("runs") or []
-    several = [_point(f"{number}: {run['program']}", "program", run["counters"]) for number, run in enumerate(runs)] if len(runs) > 1 else []
+    several = [_point(f"{number}: {run['program']}", "program", run["counters"], ceilings) for number, run in enumerate(runs)] if len(runs) > 1 else []
     page.add("Roofline", pieces.roofline([(roof, [point, *several])], "Operations are the counter's: multiplications, or operations on elements.") if cycles else "")
     rows = pieces.in_classes("the job", counters)
     for number, run in enumerate(runs if several else ()):

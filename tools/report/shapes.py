@@ -2,7 +2,7 @@
 """Shapes of results: which fields a page needs, and of what kind they are. A result that lacks one is refused by the field's name."""
 from ..errors import InputError
 
-__all__ = ["ANY", "COUNT", "FLAG", "Map", "NUMBER", "SIGNED", "TEXT", "check"]
+__all__ = ["ANY", "COUNT", "FLAG", "LEVEL", "Map", "NUMBER", "SIGNED", "TEXT", "check"]
 
 #: No field is larger; what is would be no count of anything.
 _MOST = 1e18
@@ -22,7 +22,8 @@ TEXT = _Kind("text", lambda value: isinstance(value, str))
 FLAG = _Kind("true or false", lambda value: isinstance(value, bool))
 COUNT = _Kind("a whole number from 0", lambda value: type(value) is int and 0 <= value < _MOST)
 NUMBER = _Kind("a number from 0", lambda value: _number(value) and 0 <= value < _MOST)
-SIGNED = _Kind("a number", lambda value: _number(value) and value == value)
+SIGNED = _Kind("a finite number", lambda value: _number(value) and abs(value) < _MOST)
+LEVEL = _Kind("a number, or an infinity", lambda value: _number(value) and value == value)
 ANY = _Kind("a plain value", lambda value: value is None or isinstance(value, (str, int, float, bool)))
 
 

@@ -44,8 +44,8 @@ def weight_bytes(params):
 _SMALL = {"engine": "small", "cores": 1, "lanes": 1, "prefetch_words": 32}
 
 def _peaks(params):
-    """The small engine has one multiplier, whatever its lanes."""
-    return Peaks(1 if params["engine"] == "small" else params["cores"] * params["lanes"])
+    """The small engine has one multiplier, whatever its lanes. Code is counted apart from what programs read."""
+    return Peaks(1 if params["engine"] == "small" else params["cores"] * params["lanes"], byte_counters=("bytes_read", "bytes_written", "code_bytes"))
 
 
 SPACE = ParameterSpace("pim", (
