@@ -167,6 +167,11 @@ def _compare(m):
     return [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--board", m.board(), "--isa", m.of(m.isa), *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), "--estimate", "--limit", m.of(1, 2)]
 
 
+def _report(m):
+    out = m.out("out.html")
+    return [m.of("job.toml", "there.txt", "subfolder", "nodir", "fifo", "yaml.s", "folder"), *m.maybe(0.9, "-o", lambda: out)], [out, "report.html"]
+
+
 def _studio(m):
     # A page that is served ends by an interrupt alone: one of its arguments is always wrong.
     return [*m.of(("--port", "70000"), ("--board", "nowhere"), ("--plan", m.of("nothing", "job.toml")), ("--on", m.of("model", "sim:ulx3s-85f/opu", "/dev/nothing"))),
@@ -228,7 +233,7 @@ def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
-_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "studio": 2, "selftest": 2, "boards": 1, "cores": 1,
+_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "demo": 2, "report": 2, "studio": 2, "selftest": 2, "boards": 1, "cores": 1,
             "doctor": 1, "measure": 1, "new": 2}
 
 
