@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every command that a document prints exists and takes the arguments that stand there."""
 import argparse
-import importlib
 import importlib.util
 import re
 import shlex
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.tools.cli import _parse, _Usage
+from quintet.tools.cli import _module, _parse, _Usage
 from quintet.tools.errors import InputError
 from quintet.tools.measure.catalogue import find
 from quintet.tools.measure.choice import Choice
@@ -40,7 +39,7 @@ def spelled(line):
 
 def options_of(command):
     parser = argparse.ArgumentParser()
-    importlib.import_module(f"quintet.tools.commands.{command}").arguments(parser)
+    _module(command).arguments(parser)
     return {"--json", *parser._option_string_actions}
 
 

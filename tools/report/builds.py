@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pages of bitstreams: one build, and a matrix of them."""
+import re
+
 from ..build.logs import TITLES
 from . import charts, pieces
 from .page import Page, Wrong, chart, facts, table, text
@@ -9,6 +11,8 @@ __all__ = ["build_page", "matrix_page"]
 
 #: Rows of a bar chart, at most; the table has all.
 _MOST_BARS = 80
+#: What yosys and nextpnr add to the name of a signal to name the cells around it.
+_CELL = re.compile(r"(_(SB_|TRELLIS_|LUT4|PFUMX|L6MUX|CCU2C|DP16KD|MULT18X18D|COMB|FF).*|_LC|_DFF)$")
 
 
 def build_page(data):
@@ -44,7 +48,8 @@ def _path(path):
     """The longest path in words."""
     whole = path["logic_ns"] + path["routing_ns"]
     steps = f"through {path['steps']} cells of logic, " if path.get("steps") else ""
-    return (f"The longest path leaves {path['from']} and ends in {path['to']}: {steps}{whole:.2f} ns in all, {path['logic_ns']:.2f} ns in cells and {path['routing_ns']:.2f} ns on wires "
+    ends = [_CELL.sub("", path[end]).removeprefix("soc.") for end in ("from", "to")]
+    return (f"The longest path leaves {ends[0]} and ends in {ends[1]}: {steps}{whole:.2f} ns in all, {path['logic_ns']:.2f} ns in cells and {path['routing_ns']:.2f} ns on wires "
             f"({100 * path['routing_ns'] / whole if whole else 0:.0f} %).")
 
 

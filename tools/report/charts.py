@@ -66,7 +66,7 @@ def roofline(lines, points, text):
     base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y)
     marks = base.mark_point(filled=True, size=110, opacity=0.85, stroke="var(--card)", strokeWidth=1).encode(
         color=colour, shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["diamond", "circle", "square", "triangle-up"][:len(kinds)]),
-                                      legend=alt.Legend() if len(kinds) > 1 else None), tooltip=told)
+                                      legend=alt.Legend(symbolFillColor="var(--dim)") if len(kinds) > 1 else None), tooltip=told)
     labels = base.mark_text(dy=-11, fontSize=11, limit=_NAME).encode(text="label:N")
     return _finished(roofs + marks + labels, text, _HEIGHT)
 
@@ -84,7 +84,7 @@ def classes(rows, text):
     return _finished(chart, text, _step(len({row["name"] for row in rows})))
 
 
-def bars(rows, title, text, form="~s", mark=None):
+def bars(rows, title, text, form=",", mark=None):
     """A bar for each of ``rows``: ``name``, ``value``, ``shown`` (the value as text), and ``mark``, where a stroke stands for what ``mark`` says, if it is named."""
     alt, _ = library()
     y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pages of networks: a compiled one, one that has run, and one on several cores side by side."""
+from ..targets.ceilings import moved
 from . import charts, pieces
 from .page import Page, chart, facts, items, table, text
-from .roofline import Point, merged_layers, moved
+from .roofline import Point, merged_layers
 
 __all__ = ["compare_page", "infer_page", "plan_page"]
 
@@ -123,7 +124,4 @@ def _cell_roof(cell):
 
 
 def _cell_point(cell):
-    """A network on a core: bytes are those counted, where they were, else those that the compiler expects."""
-    inputs = cell.build.get("inputs") or 1
-    size = moved(cell.counters, cell.build.get("ceilings")) / inputs if cell.measured else 0
-    return Point("an input", "network", cell.macs or 0, cell.cycles or 0, size or cell.moved or 0)
+    return Point("an input", "network", cell.macs or 0, cell.cycles or 0, cell.bytes_of_an_input or 0)

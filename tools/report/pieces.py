@@ -3,7 +3,7 @@
 from ..jobs.report import STALLS
 from . import charts
 from .page import chart, table, text
-from .roofline import Roof, describe, roof_lines
+from .roofline import Roof, above, describe, roof_lines
 
 __all__ = ["classes", "counters_table", "in_classes", "memory", "parameters", "roof_of", "roofline", "size_text", "utilisation"]
 
@@ -37,7 +37,8 @@ def roofline(pairs, said=""):
             for roof, points in pairs for point in reversed(points)]
     rows = [{**row, "label": (row["name"].split(" + ")[-1] if one else row["build"]) if len(rows) <= _NAMED else ""} for row in rows]
     lines = roof_lines([roof for roof, _ in pairs], [point for _, points in pairs for point in points])
-    return text(said) + text(words) + chart(charts.roofline(lines, rows, f"Roofline: {words}")) + ("" if one else _roofs(pairs))
+    high = " ".join(filter(None, (above(roof, points) for roof, points in pairs)))
+    return text(said) + text(words) + text(high, "soft") + chart(charts.roofline(lines, rows, f"Roofline: {words}")) + ("" if one else _roofs(pairs))
 
 
 def _roofs(pairs):

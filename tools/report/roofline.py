@@ -2,7 +2,9 @@
 """Rooflines: what a build can do at most, by how often it works with a byte, and where a job and its layers are below that."""
 from dataclasses import dataclass
 
-__all__ = ["Point", "Roof", "describe", "merged_layers", "moved", "roof_lines"]
+from ..targets.ceilings import moved
+
+__all__ = ["Point", "Roof", "above", "describe", "merged_layers", "roof_lines"]
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,10 @@ def describe(roof, point=None):
     return " ".join(said)
 
 
-def moved(counters, ceilings):
-    """Bytes of main memory that counters tell of; 0 where they count none."""
-    return sum(counters.get(name, 0) for name in (ceilings or {}).get("byte_counters") or ("bytes_read", "bytes_written"))
+def above(roof, points):
+    """A sentence on points above their roof, which parts of a program can be, never a whole one; empty without any."""
+    names = [point.name for point in points if point.shown and point.share(roof) > 1.01]
+    return f"Above the roof: {', '.join(names)}. Part of that work was done beside what came before, and its cycles or bytes are counted there." if names else ""
 
 
 def merged_layers(rows, ceilings):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The page of a job's run."""
 from ..jobs.report import time_text
+from ..targets.ceilings import moved
 from . import pieces
 from .page import Page, facts, text
-from .roofline import Point, moved
+from .roofline import Point
 
 __all__ = ["run_page"]
 

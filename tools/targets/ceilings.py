@@ -2,7 +2,7 @@
 """What bounds a build, as results carry it: products and bytes a cycle, and the clock that its counters count."""
 from ...gateware.cores import open_room
 
-__all__ = ["board_memory", "ceilings", "info_ceilings"]
+__all__ = ["board_memory", "ceilings", "info_ceilings", "moved"]
 
 
 def ceilings(isa, params, memory, clock_hz):
@@ -35,3 +35,8 @@ def board_memory(name, size):
     from ...boards import open_board
     memory = open_board(name).memory
     return {"size": size, "beat_bytes": memory.beat(size), "kind": memory.kind}
+
+
+def moved(counters, ceilings):
+    """Bytes of main memory that counters tell of; 0 where they count none."""
+    return sum(counters.get(name, 0) for name in (ceilings or {}).get("byte_counters") or ("bytes_read", "bytes_written"))

@@ -3,7 +3,8 @@
 import pytest
 
 from quintet.tools.report.pieces import in_classes, roof_of, size_text
-from quintet.tools.report.roofline import Point, Roof, describe, merged_layers, moved, roof_lines
+from quintet.tools.report.roofline import Point, Roof, above, describe, merged_layers, roof_lines
+from quintet.tools.targets.ceilings import moved
 from tests.tools.report.samples import sample
 
 ROOF = Roof("opu", 128, 2.0)
@@ -23,6 +24,11 @@ def test_a_point_says_what_it_did():
                                      "The job: 32 MACs a cycle at 32 MACs a byte: 50 % of what is possible there, bound by memory.")
     assert describe(Roof("x", 0.1818, None)) == "This build does at most 0.1818 MACs a cycle; what its main memory moves is not known."
     assert "bound by the array" in describe(ROOF, Point("it", "job", 100_000, 1000, 1000))
+
+
+def test_a_part_above_the_roof_is_told():
+    whole, part = Point("all", "job", 32_000, 1000, 1000), Point("conv2", "layer", 32_000, 200, 1000)
+    assert above(ROOF, [whole]) == "" and above(ROOF, [whole, part]).startswith("Above the roof: conv2. Part of that work was done beside")
 
 
 def test_lines_reach_past_points_and_ridge():

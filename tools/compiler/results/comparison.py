@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 import numpy as np
 
 from ...errors import QuintetError
+from ...targets.ceilings import moved
 from ..backends import backend_names
 from ..backends.base import LoweringError
 from ..evaluate import run_graph
@@ -53,6 +54,12 @@ class Cell:
     @property
     def milliseconds(self):
         return None if not self.cycles or not self.clock_hz else self.cycles / self.clock_hz * 1e3
+
+    @property
+    def bytes_of_an_input(self):
+        """Bytes of main memory moved for an input: those counted, else those that the compiler expects."""
+        counted = moved(self.counters, self.build.get("ceilings")) / (self.build.get("inputs") or 1) if self.measured else 0
+        return round(counted) or self.moved
 
 
 @dataclass
