@@ -106,6 +106,8 @@ def test_paper_is_white_even_in_the_dark(chromium, pages):
     opened(chromium, pages["infer"], 1200, "dark")
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
     assert chromium.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 680, "height": 960, "deviceScaleFactor": 1, "mobile": False})     # A4 less its margins
+    assert chromium.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
     printed = base64.b64decode(chromium.execute_cdp_cmd("Page.printToPDF", {"printBackground": False, "preferCSSPageSize": True})["data"])
     assert printed.startswith(b"%PDF-") and 2 <= printed.count(b"/Type /Page\n") <= 8
 
