@@ -106,7 +106,7 @@ def matrix_page(data):
         ("board", "core", "preset", ">seed", ">asked, MHz", ">reached, MHz", ">logic cells", ">flip-flops", ">DSPs", ">block RAMs", ">seconds", "state"), [_row(cell) for cell in cells]))
     clocked = [cell for cell in cells if cell.get("clock_reached_mhz")]
     drawn = [{"name": _name(cell), "value": cell["clock_reached_mhz"], "mark": cell.get("clock_asked_mhz"), "shown": f"{cell['clock_reached_mhz']:.1f} MHz"} for cell in clocked]
-    page.add("Clocks", chart(charts.bars(drawn[:_MOST_BARS], "MHz reached", "Clock of every build", "~g", mark="MHz asked")) if drawn else "", _cut(drawn))
+    page.add("Clocks", chart(charts.bars(drawn[:_MOST_BARS], "MHz reached", "Clock of every build", mark="MHz asked")) if drawn else "", _cut(drawn))
     full = [{"name": _name(cell), "value": cell["luts"] / cell["available"]["luts"], "shown": f"{cell['luts']:,} of {cell['available']['luts']:,}"}
             for cell in cells if cell.get("luts") and (cell.get("available") or {}).get("luts")]
     page.add("Share of the FPGA's logic cells", chart(charts.bars(full[:_MOST_BARS], "of the FPGA", "Share of the logic cells of every build", ".0%")) if full else "", _cut(full))

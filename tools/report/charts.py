@@ -54,9 +54,9 @@ def roofline(lines, points, text):
     alt, _ = library()
     names = list(dict.fromkeys(row["build"] for row in lines))
     colour = alt.Color("build:N", scale=alt.Scale(domain=names, range=_COLOURS[:len(names)]), legend=alt.Legend() if len(names) > 1 else None)
-    x = alt.X("x:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(title="MACs a byte of main memory", format="~g", tickCount=6, labelOverlap=True))
+    x = alt.X("x:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(title="MACs a byte of main memory", format=",", tickCount=6, labelOverlap=True))
     heights = [row["y"] for row in (*lines, *points)]
-    y = alt.Y("y:Q", scale=alt.Scale(type="log", nice=False, domain=[min(heights) / 1.5, max(heights) * 2]), axis=alt.Axis(title="MACs a cycle", format="~g", tickCount=6, labelOverlap=True))
+    y = alt.Y("y:Q", scale=alt.Scale(type="log", nice=False, domain=[min(heights) / 1.5, max(heights) * 2]), axis=alt.Axis(title="MACs a cycle", format=",", tickCount=6, labelOverlap=True))
     roofs = alt.Chart(alt.Data(values=lines)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
     if not points:
         return _finished(roofs, text, _HEIGHT)
@@ -84,7 +84,7 @@ def classes(rows, text):
     return _finished(chart, text, _step(len({row["name"] for row in rows})))
 
 
-def bars(rows, title, text, form=",", mark=None):
+def bars(rows, title, text, form=",f", mark=None):
     """A bar for each of ``rows``: ``name``, ``value``, ``shown`` (the value as text), and ``mark``, where a stroke stands for what ``mark`` says, if it is named."""
     alt, _ = library()
     y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False))

@@ -104,7 +104,7 @@ def compare_page(data):
                   "virtual board.", "soft"))
     cells = [cell for cell in found.cells if not cell.refusal and cell.cycles]
     timed = [{"name": cell.isa, "value": cell.milliseconds, "shown": f"{cell.milliseconds:.3f} ms at {cell.clock_hz / 1e6:g} MHz"} for cell in cells if cell.milliseconds]
-    page.add("Time of one input", chart(charts.bars(timed, "milliseconds", "Time of one input on every core", "~g")) if timed else "")
+    page.add("Time of one input", chart(charts.bars(timed, "milliseconds", "Time of one input on every core")) if timed else "")
     pairs = [(_cell_roof(cell), [_cell_point(cell)]) for cell in cells]
     page.add("Roofline", pieces.roofline(pairs) if any(roof for roof, _ in pairs) else "")
     page.add("Where the cycles went", pieces.classes([row for cell in cells for row in pieces.in_classes(cell.isa, cell.counters)]))
