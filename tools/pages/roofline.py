@@ -3,7 +3,6 @@
 ``docs/results.json`` says of networks. It needs the extra ``report``.
 """
 import re
-from pathlib import Path
 
 from ...boards import open_board
 from ...gateware.cores import open_room, room_names
@@ -52,10 +51,19 @@ def draw(data):
     lines = roof_lines(list(tops.values()), [point for several in measured.values() for point in several])
     spec = charts.roofline(lines, rows, "Roofline of the five cores on a ULX3S-85F") | {"width": 900, "height": 420}
     svg = convert.vegalite_to_svg(spec)
-    variables = "".join(re.findall(r"^(?::root \{.*?^\}|:root \{.*?\}$|@media \(prefers-color-scheme: dark\) \{.*?^\})\n", text, re.S | re.M)[index]
-                        for text in (STYLE.read_text(), Path(STYLE).with_name("report.css").read_text()) for index in (0, 1))
-    # A legend of shapes has no colour of its own.
-    return re.sub(r">", f"><title>Roofline of the five cores</title><style>\n{variables}</style>", svg, count=1) + "\n"
+    light, dark = _variables(set(re.findall(r"var\((--[\w-]+)\)", svg)))
+    style = f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
+    return re.sub(">", f"><title>Roofline of the five cores</title><style>\n{style}\n</style>", svg, count=1) + "\n"
+
+
+def _variables(names):
+    """Declarations of the style sheets' variables ``names``: on a light ground, and on a dark one."""
+    light, dark = [], []
+    for sheet in (STYLE, STYLE.with_name("report.css")):
+        before, _, rest = sheet.read_text(encoding="utf-8").partition("@media (prefers-color-scheme: dark)")
+        for found, text in ((light, before), (dark, rest.partition("\n}\n")[0])):
+            found += [f"{name}: {value};" for name, value in re.findall(r"(--[\w-]+): ([^;]+);", text) if name in names]
+    return " ".join(light), " ".join(dark)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def test_roofs_are_those_of_the_cores():
 def test_what_was_measured_lies_below_the_roofs():
     data, tops = read(), roofs()
     measured = points(data)
-    assert set(measured) <= set(tops) and sum(map(len, measured.values())) >= 5
+    assert set(measured) <= set(tops) and sum(map(len, measured.values())) >= 4
     for title, several in measured.items():
         for point in several:
             assert 0 < point.share(tops[title]) <= 1, (title, point)
