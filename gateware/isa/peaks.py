@@ -17,12 +17,14 @@ class Peaks:
     macs : products that its array or arrays add up in a cycle of its counters
     port_bytes : bytes that its engine asks of main memory in a cycle of the main clock, ``None`` for as many as a beat has
     byte_counters : names of the counters that together count the bytes of main memory
+    uncounted : what is moved besides and no counter tells, in words; empty: nothing
     clock_ratio : cycles of its counters in one of the main clock: more than one where a core counts in a clock of its own
     """
     macs: float
     port_bytes: float | None = None
     clock_ratio: float = 1.0
     byte_counters: tuple = ("bytes_read", "bytes_written")
+    uncounted: str = ""
 
     def bytes_a_cycle(self, kind, beat_bytes):
         """Bytes that move in a cycle of the counters, reads and writes together, with a memory of this kind and beat."""

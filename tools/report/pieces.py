@@ -3,7 +3,7 @@
 from ..jobs.report import STALLS
 from . import charts
 from .page import chart, table, text
-from .roofline import Roof, above, describe, roof_lines
+from .roofline import Roof, above, describe, roof_lines, uncounted
 
 __all__ = ["classes", "counters_table", "in_classes", "memory", "parameters", "roof_of", "roofline", "size_text", "utilisation"]
 
@@ -22,7 +22,7 @@ def size_text(size):
 
 def roof_of(name, ceilings):
     """The :class:`~.roofline.Roof` of a build's ``ceilings``, ``None`` where they are not known."""
-    return None if not ceilings or not ceilings.get("macs") else Roof(name, ceilings["macs"], ceilings.get("bytes") or None)
+    return None if not ceilings or not ceilings.get("macs") else Roof(name, ceilings["macs"], ceilings.get("bytes") or None, ceilings.get("uncounted") or "")
 
 
 def roofline(pairs, said=""):
@@ -48,7 +48,8 @@ def _roofs(pairs):
         point = points[0] if points else None
         did = ("", "", "") if point is None else (f"{point.rate:,.3g}", f"{point.intensity:,.3g}", f"{100 * point.share(roof):.0f} %")
         rows.append((roof.name, f"{roof.macs:,.4g}", "" if roof.bytes is None else f"{roof.bytes:,.3g}", "" if roof.ridge is None else f"{roof.ridge:,.3g}", *did, "" if point is None else roof.bound(point)))
-    return table(("build", ">MACs a cycle, at most", ">bytes a cycle, at most", ">balanced at MACs a byte", ">did MACs a cycle", ">at MACs a byte", ">of what is possible there", "bound by"), rows)
+    said = "".join(text(f"{roof.name}: {uncounted(roof)}", "soft") for roof, _ in pairs if roof.uncounted)
+    return said + table(("build", ">MACs a cycle, at most", ">bytes a cycle, at most", ">balanced at MACs a byte", ">did MACs a cycle", ">at MACs a byte", ">of what is possible there", "bound by"), rows)
 
 
 def in_classes(name, counters):

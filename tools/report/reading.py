@@ -16,7 +16,7 @@ MOST_BYTES = 1 << 26
 #: What a folder holds -> the file that says so.
 _FOLDERS = {"plan": "plan.toml", "matrix": "matrix.json", "build": "report.json"}
 
-_CEILINGS = {"macs?": NUMBER, "bytes?": NUMBER, "clock_hz?": NUMBER, "byte_counters?": [TEXT]}
+_CEILINGS = {"macs?": NUMBER, "bytes?": NUMBER, "clock_hz?": NUMBER, "byte_counters?": [TEXT], "uncounted?": TEXT}
 _PLACES = [{"what": TEXT, "kind": TEXT, "at": COUNT, "bytes": COUNT}]
 _COUNTERS = Map(NUMBER)
 #: Counters of a layer are differences of two runs: what does not depend on the program alone may come out below zero.

@@ -4,15 +4,17 @@ from dataclasses import dataclass
 
 from ..targets.ceilings import moved
 
-__all__ = ["Point", "Roof", "above", "describe", "merged_layers", "roof_lines"]
+__all__ = ["Point", "Roof", "above", "describe", "merged_layers", "roof_lines", "uncounted"]
 
 
 @dataclass(frozen=True)
 class Roof:
-    """Ceilings of a build: ``macs`` and ``bytes`` a cycle, ``bytes`` ``None`` where main memory is not known."""
+    """Ceilings of a build: ``macs`` and ``bytes`` a cycle, ``bytes`` ``None`` where main memory is not known; ``uncounted``, what the counted bytes of points leave
+    out."""
     name: str
     macs: float
     bytes: float | None
+    uncounted: str = ""
 
     @property
     def ridge(self):
@@ -78,7 +80,14 @@ def describe(roof, point=None):
     if point is not None and point.shown:
         bound = f", bound by {roof.bound(point)}" if roof.bound(point) else ""
         said.append(f"{point.name[:1].upper()}{point.name[1:]}: {point.rate:,.3g} MACs a cycle at {point.intensity:,.3g} MACs a byte: {100 * point.share(roof):.0f} % of what is possible there{bound}.")
+    if roof.uncounted:
+        said.append(uncounted(roof))
     return " ".join(said)
+
+
+def uncounted(roof):
+    """A sentence on bytes that no counter tells."""
+    return f"Its bytes are without {roof.uncounted}: what moves them in every run belongs further left."
 
 
 def above(roof, points):

@@ -7,7 +7,7 @@ __all__ = ["board_memory", "ceilings", "info_ceilings", "moved"]
 
 def ceilings(isa, params, memory, clock_hz):
     """``macs`` and ``bytes`` that a build does at most in a cycle of its counters, ``clock_hz`` of that clock, each ``None`` where it is not known, and
-    ``byte_counters``, names of the counters whose sum are those bytes.
+    ``byte_counters``, names of the counters whose sum are those bytes, with ``uncounted``, in words what they leave out.
 
     Parameters
     ----------
@@ -18,9 +18,10 @@ def ceilings(isa, params, memory, clock_hz):
     """
     peaks = open_room(isa).params.SPACE.peaks(params) if isa else None
     if peaks is None:
-        return {"macs": None, "bytes": None, "clock_hz": clock_hz, "byte_counters": []}
+        return {"macs": None, "bytes": None, "clock_hz": clock_hz, "byte_counters": [], "uncounted": ""}
     return {"macs": round(peaks.macs, 4), "bytes": round(peaks.bytes_a_cycle(memory.get("kind"), memory["beat_bytes"]), 4) if memory.get("beat_bytes") else None,
-            "clock_hz": None if clock_hz is None else round(clock_hz * peaks.clock_ratio), "byte_counters": list(peaks.byte_counters)}
+            "clock_hz": None if clock_hz is None else round(clock_hz * peaks.clock_ratio), "byte_counters": list(peaks.byte_counters),
+            "uncounted": peaks.uncounted}
 
 
 def info_ceilings(info):

@@ -45,7 +45,8 @@ _SMALL = {"engine": "small", "cores": 1, "lanes": 1, "prefetch_words": 32}
 
 def _peaks(params):
     """The small engine has one multiplier, whatever its lanes. Code is counted apart from what programs read."""
-    return Peaks(1 if params["engine"] == "small" else params["cores"] * params["lanes"], byte_counters=("bytes_read", "bytes_written", "code_bytes"))
+    return Peaks(1 if params["engine"] == "small" else params["cores"] * params["lanes"], byte_counters=("bytes_read", "bytes_written", "code_bytes"),
+                 uncounted="weights that LOAD reads")
 
 
 SPACE = ParameterSpace("pim", (

@@ -23,6 +23,7 @@ def test_a_point_says_what_it_did():
     assert describe(ROOF, point) == ("This build does at most 128 MACs a cycle and moves at most 2 bytes of main memory in one; below 64 MACs a byte memory is the bound, above it the array. "
                                      "The job: 32 MACs a cycle at 32 MACs a byte: 50 % of what is possible there, bound by memory.")
     assert describe(Roof("x", 0.1818, None)) == "This build does at most 0.1818 MACs a cycle; what its main memory moves is not known."
+    assert describe(Roof("pim", 128, 2.0, "weights that LOAD reads")).endswith("Its bytes are without weights that LOAD reads: what moves them in every run belongs further left.")
     assert "bound by the array" in describe(ROOF, Point("it", "job", 100_000, 1000, 1000))
 
 

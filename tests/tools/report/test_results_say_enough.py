@@ -38,7 +38,7 @@ def plans(tmp_path_factory):
 def test_a_run_says_what_lies_where(capsys, tmp_path):
     job = f"{next(iter(opentpu.__path__))}/digits/digits_norm_n8.toml"
     found = printed(capsys, "run", job, "--out", tmp_path)
-    assert found["ceilings"] == {"macs": 64, "bytes": None, "clock_hz": None, "byte_counters": ["bytes_read", "bytes_written"]}
+    assert found["ceilings"] == {"macs": 64, "bytes": None, "clock_hz": None, "byte_counters": ["bytes_read", "bytes_written"], "uncounted": ""}
     kinds = [place["kind"] for place in found["places"]]
     assert kinds.count("program") == 1 and "load" in kinds and "save" in kinds and apart(found["places"])
     assert max(place["at"] + place["bytes"] for place in found["places"]) <= found["memory_size"]
