@@ -28,12 +28,14 @@ lint: $(VENV)/stamp
 
 docs: $(VENV)/stamp
 	$(BIN)/python -m quintet.tools.pages.pictures
+	$(BIN)/python -m quintet.tools.pages.roofline
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Those that need virtual boards and a Chromium; the others are drawn by every `make docs`.
 pictures: $(VENV)/stamp
 	$(BIN)/python -m quintet.tools.pages.recording
 	$(BIN)/python -m tests.firmware.studio.picture docs/pictures/studio.png
+	$(BIN)/python -m tests.tools.report.picture docs/pictures/report.png
 
 clean:
 	rm -rf $(VENV) build dist out .quintet-cache *.egg-info

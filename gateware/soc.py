@@ -80,6 +80,7 @@ class SoC(wiring.Component):
     preset : str
     info : bytes, contents of the info ROM
     link : dict, what the info text says of the link
+    memory_info : dict, what it says of main memory: ``size``, ``beat_bytes``, ``kind``
     domain : DomainRequest or None, the core's own clock domain, which the design around must drive
     """
     def __init__(self, *, board_name, clock_hz, memory, room=None, preset=None, params=None, family=None, link=None,
@@ -100,10 +101,10 @@ class SoC(wiring.Component):
             self.core = CoreShell(room=room, params=self.params, beat_bytes=memory.beat_bytes, memory_size=memory.size,
                                   family=family, pipelined=self.pipelined, shared_clock=shared_clock)
         self.domain = self.core.domain if self.core is not None else None
+        self.memory_info = {"size": memory.size, "beat_bytes": memory.beat_bytes, "kind": getattr(memory, "kind", type(memory).__name__)}
         text = {"board": board_name, "isa": room.name if room else None, "preset": self.preset, "params": self.params,
                 "clock_hz": clock_hz, "link": {**self.link, "strided": not self.uartbone}, "version": _version(),
-                "memory": {"size": memory.size, "beat_bytes": memory.beat_bytes,
-                           "kind": getattr(memory, "kind", type(memory).__name__)}}
+                "memory": self.memory_info}
         if self.domain is not None:
             text["domains"] = {self.domain.name: self.domain_hz}
         self.info = info_rom(text=text, tag=tag, params_hash=params_hash(self.params) if room else 0,

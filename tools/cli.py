@@ -21,6 +21,7 @@ COMMANDS = {
     "compile": "compile a trained network (ONNX) for a core",
     "infer": "run a compiled network on inputs",
     "compare": "say what every core makes of a network",
+    "report": "make a page of what another command has measured",
     "studio": "draw a digit on a web page and see the machines recognise it",
     "run": "run a job on a target",
     "verify": "run a job or a compiled network on two targets and compare",
@@ -38,7 +39,7 @@ COMMANDS = {
 }
 
 #: Modules of commands that do not lie in ``tools/commands``: they lie with what they run, firmware among it, which tools know nothing of.
-_PLACES = {"check": ".netlist.command", "demo": "..firmware.demo.command", "studio": "..firmware.studio.command"}
+_PLACES = {"check": ".netlist.command", "demo": "..firmware.demo.command", "report": ".report.command", "studio": "..firmware.studio.command"}
 
 
 class _Parser(argparse.ArgumentParser):

@@ -112,5 +112,5 @@ def _run(norm, target, folder, say, progress):
         comparison.troubles.append(describe_outcome(result))
     say(f"{correct} of {images} images recognised; "
         + ("every result equals the golden model's" if comparison.equal else f"DIFFERENT: {comparison.troubles[0]}"))
-    return NetworkRun(title, images, correct, comparison.equal, comparison.troubles, result, target.info.params["n"] ** 2,
+    return NetworkRun(title, images, correct, comparison.equal, comparison.troubles, result, int(target.room.params.SPACE.peaks(target.info.params).macs),
                       digits.float_accuracy(), seconds)

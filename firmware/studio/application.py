@@ -2,7 +2,7 @@
 """The web application: a page, its state, requests, and a stream of events, all below a secret part of the address.
 
 Whoever does not know the token sees nothing. A post must come from this page itself: a browser says from where (``Origin``), and other pages cannot read
-what they are not told. No file but those of ``page/`` can be had, none can be written.
+what they are not told. No file but those of the page can be had, none can be written.
 """
 import asyncio
 import json
@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from quintet.tools.errors import InputError
+from quintet.tools.report.page import STYLE
 
 __all__ = ["MOST_BYTES", "make_application"]
 
@@ -22,7 +23,9 @@ __all__ = ["MOST_BYTES", "make_application"]
 MOST_BYTES = 1 << 20
 
 _PAGE = Path(__file__).parent / "page"
-_FILES = {"": ("index.html", "text/html"), "studio.js": ("studio.js", "text/javascript"), "studio.css": ("studio.css", "text/css")}
+#: Name in the address -> the file, and what it is.
+_FILES = {"": (_PAGE / "index.html", "text/html"), "studio.js": (_PAGE / "studio.js", "text/javascript"), "studio.css": (_PAGE / "studio.css", "text/css"),
+          STYLE.name: (STYLE, "text/css")}
 _HEADERS = {"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
             "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "Cross-Origin-Resource-Policy": "same-origin"}
@@ -46,9 +49,9 @@ def make_application(studio, token, port):
             return response
         return guard
 
-    def page(name, kind):
+    def page(file, kind):
         async def send(_):
-            return Response((_PAGE / name).read_bytes(), media_type=kind)
+            return Response(file.read_bytes(), media_type=kind)
         return send
 
     async def state(_):

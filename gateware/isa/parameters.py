@@ -99,9 +99,12 @@ class ParameterSpace:
     presets : iterable of Preset; exactly one is the default and one is ``sim``
     check : callable(dict), optional
         Raises :class:`ParameterError` for combinations that no single parameter's range excludes.
+    peaks : callable(dict), optional
+        The :class:`~.peaks.Peaks` of a build with these parameters.
     """
-    def __init__(self, isa, parameters, presets, check: Callable[[dict], None] | None = None):
+    def __init__(self, isa, parameters, presets, check: Callable[[dict], None] | None = None, peaks: Callable[[dict], Any] | None = None):
         self.isa = isa
+        self._peaks = peaks
         self.parameters = {p.name: p for p in parameters}
         self.presets = {p.name: p for p in presets}
         self._check = check
@@ -129,6 +132,10 @@ class ParameterSpace:
                       and (beats is None or p.beats is None or set(beats) & set(p.beats))]
             fpga = FPGAS.get(fpga)
         return names
+
+    def peaks(self, params):
+        """The :class:`~.peaks.Peaks` of a build with ``params``, every parameter's value; ``None`` where the core declares none."""
+        return None if self._peaks is None else self._peaks(params)
 
     def resolve(self, preset=None, overrides=None):
         """Every parameter's value, as a dict in declaration order.

@@ -159,7 +159,7 @@ def _compile(m):
     out = m.folder()
     args = [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--for", m.of(f"ulx3s-85f/{m.isa}", f"model:{m.isa}", f"icebreaker/{m.isa}"), *m.sizes(),
             *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), *m.maybe(0.2, "--bits", lambda: m.of(8, 16)), *m.maybe(0.1, "--percentile", lambda: m.of(99, 100)),
-            *m.maybe(0.2, "--no-equalise"), *m.maybe(0.2, "--host-steps"), *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0)), *m.maybe(0.5, "--dry-run"), "-o", out]
+            *m.maybe(0.2, "--no-equalise"), *m.maybe(0.2, "--host-steps"), *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0, "auto")), *m.maybe(0.5, "--dry-run"), "-o", out]
     return args, [out]
 
 
@@ -170,6 +170,11 @@ def _infer(m):
 
 def _compare(m):
     return [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--board", m.board(), "--isa", m.of(m.isa), *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), "--estimate", "--limit", m.of(1, 2)]
+
+
+def _report(m):
+    out = m.out("out.html")
+    return [m.of("job.toml", "there.txt", "subfolder", "nodir", "fifo", "yaml.s", "folder"), *m.maybe(0.9, "-o", lambda: out)], [out, "report.html"]
 
 
 def _studio(m):
@@ -238,7 +243,7 @@ def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
-_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "check": 2, "demo": 2, "studio": 2, "selftest": 2, "boards": 1, "cores": 1,
+_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "check": 2, "demo": 2, "report": 2, "studio": 2, "selftest": 2, "boards": 1, "cores": 1,
             "doctor": 1, "measure": 1, "new": 2}
 
 

@@ -18,7 +18,7 @@ from tests.tools.tools_small_job import SmallJob
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 DOCUMENTS = [ROOT / "README.md", *(DOCS / "start" / f"{name}.md" for name in ("install", "first-job", "first-model")),
-             *(DOCS / "guides" / f"own-{name}.md" for name in ("model", "board", "core", "soc")),
+             *(DOCS / "guides" / f"{name}.md" for name in ("own-model", "reports", "own-board", "own-core", "own-soc")),
              *(DOCS / "cores" / f"{core}.md" for core in ("opentpu", "opu", "pim", "imagine", "cherry")), DOCS / "performance" / "models.md"]
 #: Commands that are not run: hardware, place and route, compiled boards, what takes minutes, what makes the environment that runs this.
 _LEFT = re.compile(r"sim:|/dev/|quintet (build|demo|flash|matrix|measure|serve)\b|pip install (-e )?('?\.[\s'\[]|\.$|ziglang)|(git|make|gtkwave|surfer|python3|eval|autoload|register\S+)\b")

@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 from ...gateware.isa.parameters import elaborating
+from ..targets.ceilings import ceilings
 from . import logs
+from .area import area
 from .logs import TOP, BuildError, NoRoomError
 from .mapping import FILES, mapped, steps
 from .toolchain import find_tool, run_tool, tool_environment
@@ -87,7 +89,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its name, ``usb_io`` and ``usb`` with
         that link, others by those of the netlist), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
         has, ``available`` (the same of the FPGA), ``clock_met`` (all but those of the netlist), ``crossings`` (as of :func:`~.crossings.crossings`), ``sdram`` (with such a chip: phase, capture, margins in
-        nanoseconds), ``critical_path``, ``seconds``, ``bitstream``. The same as ``report.json`` in the
+        nanoseconds), ``critical_path`` (``from``, ``to``, ``logic_ns``, ``routing_ns``, ``steps``), ``area`` (:func:`~.area.area`), ``memory``,
+        ``ceilings`` (:func:`~..targets.ceilings.ceilings`, at the asked clock), ``seconds``, ``bitstream``. The same as ``report.json`` in the
         folder.
 
     Raises
@@ -134,6 +137,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     report = {**who,
               "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3), "clock_real_mhz": round(soc.clock_hz / 1e6, 6),
               **({} if soc.clocking.sdram is None else {"sdram": soc.clocking.sdram.report}), **logs.figures(board.family, folder, soc.clock_hz, domains),
+              "area": area(folder / f"{TOP}.json"), "memory": soc.memory_info, "ceilings": ceilings(isa, soc.params, soc.memory_info, soc.clock_hz),
               "seconds": round(time.monotonic() - started, 1),
               "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}
     if not Path(report["bitstream"]).is_file():

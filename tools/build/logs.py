@@ -81,14 +81,15 @@ def _clocks(log):
 
 
 def _critical_path(paths):
-    """The longest path between registers: its ends, and nanoseconds of logic and of routing."""
+    """The longest path between registers: its ends, nanoseconds of logic and of routing, and how many cells of logic it goes through."""
     inner = [p for p in paths if p["from"].startswith("posedge") and p["to"].startswith("posedge")]
     if not inner:
         return None
     steps = max(inner, key=lambda p: sum(step["delay"] for step in p["path"]))["path"]
     routing = sum(step["delay"] for step in steps if step["type"] == "routing")
     return {"from": steps[0]["from"]["cell"], "to": steps[-1]["to"]["cell"], "routing_ns": round(routing, 2),
-            "logic_ns": round(sum(step["delay"] for step in steps) - routing, 2)}
+            "logic_ns": round(sum(step["delay"] for step in steps) - routing, 2),
+            "steps": sum(step["type"] == "logic" for step in steps)}
 
 
 def _names(clocks, ours):

@@ -18,14 +18,16 @@ def arguments(parser):
     parser.add_argument("--limit", metavar="N", type=int, default=100, help="judge by the first N (default: 100)")
     parser.add_argument("--estimate", action="store_true", help="estimated cycles instead of a simulation")
     parser.add_argument("--host-steps", action="store_true", help="nodes that a core cannot do may run on the host")
-    parser.add_argument("--html", metavar="FILE", help="write a page that opens without a network")
+    parser.add_argument("--html", metavar="FILE", help="write a page that opens without a network, as quintet report does")
 
 
 def run(args, console):
     if args.limit < 1:
         raise InputError(f"--limit {args.limit}: expected at least 1")
     if args.html is not None:
+        from ..report.charts import library
         check_output(args.html, "--html")
+        library()       # what is missing is told before anything that takes time
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.onnx_import import import_onnx
     from ..compiler.results.comparison import compare_network, comparison_rows
@@ -52,7 +54,7 @@ def run(args, console):
         if cell.refusal:
             console.out(f"{cell.isa}: {cell.refusal}")
     if args.html is not None:
-        from ..compiler.results.page import write_page
-        write_page(args.html, found)
+        from ..report.command import write_page
+        write_page(args.html, "compare", found.as_dict())
         console.out(f"wrote {args.html}")
     console.result(found.as_dict())

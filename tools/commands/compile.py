@@ -52,7 +52,7 @@ def run(args, console):
         console.out("nothing is written (--dry-run)")
     else:
         console.out(f"wrote {args.out}; run it: quintet infer {args.out} --input FILE")
-    console.result({**plan_object(plan, clock), "written": None if args.dry_run else args.out})
+    console.result({**plan_object(plan, build.clock_hz), "written": None if args.dry_run else args.out})
 
 
 def _calibration(args, graph):

@@ -30,7 +30,7 @@ def describe(room):
         "program_align": isa.program_align, "forms": list(room.software.SOFTWARE.forms), "gateware": room.has_core,
         "parameters": [{"name": p.name, "kind": p.kind.__name__, "legal": p.expected, "default": p.default, "job": p.job,
                         "doc": p.doc} for p in space.parameters.values()],
-        "presets": [{"name": p.name, "default": p.default, "doc": p.doc, "params": space.resolve(p.name)}
+        "presets": [{"name": p.name, "default": p.default, "doc": p.doc, "macs": _macs(space, space.resolve(p.name)), "params": space.resolve(p.name)}
                     for p in space.presets.values()],
         "registers": [{"name": r.name, "offset": r.offset, "access": r.access, "count": r.count, "width": r.width,
                        "doc": r.doc} for r in isa.registers],
@@ -38,13 +38,19 @@ def describe(room):
     }
 
 
+def _macs(space, params):
+    """MACs a cycle of a build at most, ``None`` where the core does not say."""
+    peaks = space.peaks(params)
+    return None if peaks is None else round(peaks.macs, 4)
+
+
 def _show_one(core, console):
     console.out(f"{core['name']}: {core['title']} (tag {core['tag']}, version {core['version']})")
     console.table(("parameter", "default", "legal", "a job needs it", "meaning"),
                   [(p["name"], _text(p["default"]), p["legal"], p["job"].replace("_", " "), p["doc"]) for p in core["parameters"]])
     default = next(p["params"] for p in core["presets"] if p["default"])
-    console.table(("preset", "what", "sizes, beside those of the default preset"), [
-        (p["name"] + ("*" if p["default"] else ""), p["doc"],
+    console.table(("preset", ">MACs a cycle", "what", "sizes, beside those of the default preset"), [
+        (p["name"] + ("*" if p["default"] else ""), "" if p["macs"] is None else f"{p['macs']:.3g}", p["doc"],
          " ".join(f"{name}={_text(value)}" for name, value in p["params"].items() if p["default"] or value != default[name])) for p in core["presets"]])
 
 

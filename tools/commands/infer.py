@@ -58,8 +58,10 @@ def run(args, console):
     if rows is not None:
         from ..compiler.results.report import show_layers
         show_layers(console, rows)
-    console.result({"network": plan.network, "isa": plan.isa, "target": name, "board": info.board, "clock_hz": plan.clock(info.clock_hz), **report.as_dict(),
-                    "inputs_per_second": rates, **found, **({} if rows is None else {"layers": rows})})
+    from ..compiler.results.places import build_object
+    from ..compiler.results.report import plan_rows
+    console.result({"network": plan.network, **build_object(plan, info), "target": name, "board": info.board, "clock_hz": plan.clock(info.clock_hz), **report.as_dict(),
+                    "macs": sum(row["macs"] for row in plan_rows(plan)), "inputs_per_second": rates, **found, **({} if rows is None else {"layers": rows})})
     return Exit.OK
 
 

@@ -2,6 +2,8 @@
 """The report of a run: counters, and what they mean."""
 from pathlib import Path
 
+from ..targets.ceilings import info_ceilings
+
 __all__ = ["counter_rows", "describe_fault", "describe_outcome", "explanation", "run_object",
            "run_rows"]
 
@@ -23,12 +25,21 @@ def run_object(result):
         "cycles": outcome.counters.get("cycles"), "counters": dict(outcome.counters),
         "values": dict(outcome.values), "recognised": result.recognised, "outputs": list(result.outputs), "fault": fault,
         "board": info.board, "preset": info.preset, "params": dict(info.params), "clock_hz": info.clock_hz,
+        "memory": dict(info.memory), "memory_size": info.memory_size, "ceilings": info_ceilings(info), "places": _places(result),
         "loaded_bytes": result.loaded_bytes, "load_seconds": round(result.load_seconds, 6),
         "run_seconds": round(result.run_seconds, 6), "warnings": result.image.warnings,
         "notes": explanation(result),
         "runs": [{"program": step.name, "status": one.status, "cycles": one.counters.get("cycles"), "counters": dict(one.counters),
                   "values": dict(one.values)} for step, one in zip(result.image.steps, result.outcomes, strict=False)],
     }
+
+
+def _places(result):
+    """What lies where in main memory: ``what``, ``kind``, ``at``, ``bytes``, in the order of addresses."""
+    programs = {step.at for step in result.image.steps}
+    found = [{"what": part.what, "kind": "program" if part.at in programs else "load", "at": part.at, "bytes": len(part.data)} for part in result.image.parts]
+    found += [{"what": save.name, "kind": "save", "at": save.at, "bytes": save.size} for save in result.job.saves]
+    return sorted(found, key=lambda place: (place["at"], place["bytes"]))
 
 
 def _where(result, pc):
@@ -88,7 +99,7 @@ def counter_rows(result):
     counters = dict(result.outcome.counters)
     rows = []
     cycles = counters.pop("cycles", None)
-    clock = result.info.clock_hz
+    clock = info_ceilings(result.info)["clock_hz"]
 
     def share(count):
         return f"{100 * count / cycles:.1f} % of the cycles" if cycles else ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....gateware.cores.opu.model.model import Model
+from ....gateware.cores.opu.params import SPACE
 from ....tools.measure import Differs, Row
 from .workloads import BUILDS, ROWS, build_params, program, values_of
 
@@ -131,7 +132,7 @@ def workload_rows(choice, rows=ROWS):
         value, c = measure(row, machines[row.build, row.memory], known)
         params = build_params(row.build)
         more = {"build": row.build, "memory": row.memory, "aim": row.aim,
-                "MACs of peak": _percent(c["operations"] / params["pi"] / params["po"] / c["cycles"]),
+                "MACs of peak": _percent(c["operations"] / SPACE.peaks(params).macs / c["cycles"]),
                 **{k: _percent(c[n] / c["cycles"]) for k, n in (("work", "work"), ("operand", "stall_operand"), ("write", "stall_write"),
                                                                 ("fetch", "stall_fetch"), ("other", "stall_other"))}}
         yield Row(row.title, value, row.what, row.bound, row.what == "bytes a cycle", more)
@@ -145,7 +146,7 @@ def layer_rows(choice):
         for memory in choice.memories:
             for workload in choice.only or ("W5",):
                 for schedule in (True, False):
-                    yield from _layers(machines[build, memory], workload, schedule, params["pi"] * params["po"])
+                    yield from _layers(machines[build, memory], workload, schedule, SPACE.peaks(params).macs)
 
 
 def _layers(machine, workload, schedule, lanes):

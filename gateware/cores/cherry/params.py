@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the Cherry core (specification, section 8). Pure Python."""
 from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.peaks import Peaks
 
 __all__ = ["SPACE", "cap_feature", "cap_size", "microcoded"]
+
+#: Bytes of a word of main memory.
+_WORD = 4
 
 
 def _check(values):
@@ -41,6 +45,11 @@ def microcoded(params):
     return params["sfu_lanes"] <= 1 and all(params[name] == least for name, least in _SERIAL.items())
 
 
+def _peaks(params):
+    """The small engine adds up four products at a time: eight reads, and fourteen cycles behind the last. DMA converts one word a cycle."""
+    return Peaks(4 / 22 if microcoded(params) else params["macs"], _WORD)
+
+
 SPACE = ParameterSpace("cherry", (
     Parameter("macs", int, (1, 4, 8, 16, 32, 64), 32, doc="multipliers: macs/4 dot units; 1: the small engine"),
     Parameter("banks", int, (1, 2, 4, 8, 16), 16, doc="banks of MEM: at most so many elements a cycle; 1: the small engine"),
@@ -62,4 +71,4 @@ SPACE = ParameterSpace("cherry", (
     Preset("hx8k", _SMALL, doc="one multiplier, 2,048 elements: the small engine"),
     Preset("sim", {"macs": 8, "banks": 4, "log_mem": 12, "contexts": 4, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
            doc="small, for tests"),
-), _check)
+), _check, _peaks)

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the IMAGine core (specification, section 8). Pure Python."""
 from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.peaks import Peaks
 from .isa import levels, registers_of
+from .sizes import PES
 
 __all__ = ["SPACE", "geometry", "levels", "register_file", "registers_of"]
+
+#: Bytes of a word of the stream.
+_WORD = 4
 
 
 def _check(values):
@@ -23,6 +28,15 @@ def register_file(params):
 
 
 _FIFO = tuple(1 << k for k in range(4, 11))
+
+
+def _peaks(params):
+    """All PEs multiply at once, bit by bit: N steps of 2N + 2 cycles and one that clears (``mv_MULT`` as built). Words come one a cycle of the main
+    clock, and the array counts in its own."""
+    n = params["reg_width"]
+    ratio = params["clock_ratio"] / 4 if params["own_clock"] else 1.0
+    return Peaks(PES * params["rows"] * params["cols"] / (n * (2 * n + 2) + 1), _WORD, ratio)
+
 
 SPACE = ParameterSpace("imagine", (
     Parameter("rows", int, range(1, 257), 48, job="equal", doc="block rows; a vector is as many words"),
@@ -48,4 +62,4 @@ SPACE = ParameterSpace("imagine", (
     Preset("up5k", {"rows": 4, "cols": 2, "depth": 256, "ram": "sdp1", "fifo_in": 64, "fifo_out": 32},
            doc="8 of 30 block RAMs, 128 PEs of 16 registers"),
     Preset("sim", {"rows": 16, "cols": 4, "own_clock": False}, doc="for tests"),
-), _check)
+), _check, _peaks)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the OpenTPU core (specification, section 8). Pure Python."""
 from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.peaks import Peaks
 
 __all__ = ["NO_DSP_LIMIT", "SPACE", "norm_legal"]
 
@@ -23,6 +24,11 @@ def _norm(value):
 def _check(values):
     if values["multiplier"] == "lut" and values["dsp_limit"] != NO_DSP_LIMIT:
         raise ParameterError("parameter dsp_limit has no meaning with multiplier = lut; leave it out")
+
+
+def _peaks(params):
+    """Every cell of the array multiplies in every cycle, in the small engine too."""
+    return Peaks(params["n"] ** 2)
 
 
 SPACE = ParameterSpace("opentpu", (
@@ -69,4 +75,4 @@ SPACE = ParameterSpace("opentpu", (
     Preset("sim-plain", {"n": 4, "ub_rows": 256, "acc_rows": 64, "banks": 1, "fetch_words": 2, "chain": False,
                          "wfifo_tiles": 1, "ext_sync": False, "ext_norm": False},
            doc="no extension, no chaining and the shortest queues, for tests"),
-), _check)
+), _check, _peaks)

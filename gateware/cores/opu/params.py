@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the OPU core (specification, section 8). Pure Python."""
 from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.peaks import Peaks
 from .types import TYPE_SETS, type_set
 
 __all__ = ["KERNEL_VOLUME", "LINE", "SPACE", "buffer_bytes", "cap_lanes"]
@@ -59,6 +60,11 @@ def cap_lanes(params):
     return params["pi"] | params["po"] << 8 | params["ifm_banks"] << 16 | params["ofm_banks"] << 24
 
 
+def _peaks(params):
+    """A tap of ``po`` output channels over ``pi`` input channels a cycle, in the small engine too."""
+    return Peaks(params["pi"] * params["po"])
+
+
 SPACE = ParameterSpace("opu", (
     Parameter("types", str, tuple(TYPE_SETS), "8-8-16-16", job="equal",
               doc="widths of feature map, weights, bias and partial sums"),
@@ -99,4 +105,4 @@ SPACE = ParameterSpace("opu", (
                    "ofm_banks": 1}, doc="small, for tests"),
     Preset("sim-small", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
                          "engine": "small"}, beats=(4,), doc="the UP5K's engine, for tests"),
-), _check)
+), _check, _peaks)

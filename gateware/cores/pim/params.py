@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the PIM core (specification, section 8). Pure Python."""
 from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.peaks import Peaks
 
 __all__ = ["BUILT", "SPACE", "weight_bytes"]
 
@@ -42,6 +43,12 @@ def weight_bytes(params):
 #: The small engine, with all there is of elements.
 _SMALL = {"engine": "small", "cores": 1, "lanes": 1, "prefetch_words": 32}
 
+def _peaks(params):
+    """The small engine has one multiplier, whatever its lanes. Code is counted apart from what programs read."""
+    return Peaks(1 if params["engine"] == "small" else params["cores"] * params["lanes"], byte_counters=("bytes_read", "bytes_written", "code_bytes"),
+                 uncounted="weights that LOAD reads")
+
+
 SPACE = ParameterSpace("pim", (
     Parameter("cores", int, range(1, 1025), 4, job="at_least", doc="cores built; in gateware at most 32"),
     Parameter("lanes", int, _powers(0, 8), 32, doc="MACs per cycle and core; divides xb_cols"),
@@ -70,4 +77,4 @@ SPACE = ParameterSpace("pim", (
            doc="1 core, one multiplier in logic: the small engine; weights and LMem in block RAM"),
     Preset("sim", {"cores": 2, "lanes": 4, "arrays": 2, "lmem_bytes": 4096, "groups": 16, "bias_words": 64,
                    "vec_bytes": 4, "prefetch_words": 64}, doc="small, for tests"),
-), _check)
+), _check, _peaks)

@@ -1,30 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real Chromium at the studio's page: draws digits and reads the answers."""
-import shutil
-import tempfile
-from contextlib import contextmanager
+"""The studio's page in a real Chromium: draws digits and reads the answers."""
+from tests.support.browser import complaints
 
-__all__ = ["CHROMIUM", "Page", "browser"]
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-@contextmanager
-def browser(size="1280,1000"):
-    """A headless Chromium, without any network of its own."""
-    from selenium import webdriver
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    with tempfile.TemporaryDirectory() as profile:
-        for option in ("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
-                       "disable-dev-shm-usage", f"window-size={size}", f"user-data-dir={profile}"):
-            options.add_argument(f"--{option}")
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-        try:
-            yield driver
-        finally:
-            driver.quit()
+__all__ = ["Page"]
 
 
 class Page:
@@ -70,4 +48,4 @@ class Page:
 
     def console(self):
         """What the browser has complained of."""
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+        return complaints(self.driver)

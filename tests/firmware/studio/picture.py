@@ -2,9 +2,10 @@
 """Takes the studio's picture for the documents: ``python -m tests.firmware.studio.picture docs/pictures/studio.png``."""
 import sys
 
-from tests.firmware.studio.browser import Page, browser
+from tests.firmware.studio.browser import Page
 from tests.firmware.studio.served import Served
 from tests.firmware.studio.strokes import STROKES
+from tests.support.browser import browser
 
 
 def main(path):

@@ -226,7 +226,7 @@ def test_page_and_its_files(client):
     page = client.get(f"/{TOKEN}/")
     assert page.status_code == 200 and "quintet" in page.text and "default-src 'none'" in page.headers["content-security-policy"]
     assert page.headers["referrer-policy"] == "no-referrer"
-    for name in ("studio.js", "studio.css"):
+    for name in ("studio.js", "studio.css", "quintet.css"):
         assert client.get(f"/{TOKEN}/{name}").status_code == 200 and f'"{name}"' in page.text
     state = client.get(f"/{TOKEN}/api/state").json()
     assert [network["key"] for network in state["networks"]] == ["mlp"] and state["chosen"] == ["model:opu"]

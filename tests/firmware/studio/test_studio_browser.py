@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The studio in a real Chromium: digits drawn with a mouse, recognised by five machines. Skipped where there is no Chromium."""
-import shutil
-
 import pytest
 
 pytest.importorskip("selenium")
@@ -9,11 +7,12 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("onnx")
 
-from tests.firmware.studio.browser import CHROMIUM, Page, browser
+from tests.firmware.studio.browser import Page
 from tests.firmware.studio.served import Served
 from tests.firmware.studio.strokes import STROKES
+from tests.support.browser import CHROMIUM, DRIVER, browser
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None or shutil.which("chromedriver") is None, reason="no Chromium with its driver")
+pytestmark = pytest.mark.skipif(None in (CHROMIUM, DRIVER), reason="no Chromium with its driver")
 
 
 def recognised(page, most=20):

@@ -110,7 +110,7 @@ def test_compare_puts_all_side_by_side(capsys, tmp_path):
     for cell in found["cells"]:
         assert cell["refusal"] is None and cell["correct"] == COUNT == found["correct"] and cell["agreement"] == 1 and cell["cycles"] > 0, cell["isa"]
     text = page.read_text()
-    assert text.count("<h2>") == 6 and "http" not in text and "<script" not in text
+    assert text.count("<article><h2>") == 8 and all(f"<h2>{cell['isa']}, {cell['preset']}</h2>" in text for cell in found["cells"])
 
 
 @pytest.mark.parametrize("options, message", [

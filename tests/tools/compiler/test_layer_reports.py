@@ -17,9 +17,9 @@ from quintet.tools.compiler.plan import load_plan
 from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.results.comparison import Cell, NetworkComparison
 from quintet.tools.compiler.results.layers import layer_counters, layer_snr
-from quintet.tools.compiler.results.page import page
 from quintet.tools.compiler.results.report import plan_rows
 from quintet.tools.compiler.verification import random_inputs, reference_tensors
+from quintet.tools.report.networks import compare_page
 from tests.tools.compiler.networks import graphs
 from tests.tools.compiler.test_random_networks import build_of
 
@@ -131,10 +131,13 @@ def test_page_shows_what_was_measured():
     rows = [{"layer": "a", "kind": "conv", "where": "opu", "macs": 900, "cycles": 100, "bytes": 5, "measured": None, "counters": None, "snr": 33.25},
             {"layer": "b", "kind": "dense", "where": "opu", "macs": 100, "cycles": 50, "bytes": 6, "measured": 1234, "counters": {"cycles": 1234.0}, "snr": None}]
     cell = Cell("opu", preset="85f", cycles=1234, measured=True, estimated=150, clock_hz=1_000_000, snr=30.0, memory=1024, layers=rows)
-    text = page(NetworkComparison("net", "board", 1, None, [cell], []))
-    assert "<th>measured</th>" in text and "<td>1,234</td>" in text and "<td>33.2</td>" in text and "within the next one" in text
+
+    def page():
+        return "".join(part for _, parts in compare_page(NetworkComparison("net", "board", 1, None, [cell], []).as_dict()).sections for part in parts)
+    text = page()
+    assert ">measured</th>" in text and ">1,234</td>" in text and ">33.2</td>" in text and "measured together with a later one" in text
     cell.layers = [{key: value for key, value in row.items() if key not in ("measured", "counters")} for row in rows]
-    assert "<th>measured</th>" not in page(NetworkComparison("net", "board", 1, None, [cell], []))
+    assert ">measured</th>" not in page()
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 
+from ....gateware.cores import open_room
 from ...errors import InputError
 
 __all__ = ["DECOMPOSED", "HOST", "NATIVE", "NO", "Backend", "LayerSpan", "Lowered", "LoweringError", "Placed", "Verdict", "moved"]
@@ -128,12 +129,15 @@ class Backend(ABC):
     floating = False
     #: Whether what it answers HOST to needs no permission, since by the machine's design values are on the host between layers.
     host_free = False
-    #: Cycles of its counters in one of the main clock: more than one where a core counts in a clock of its own.
-    clock_ratio = 1.0
-
     def __init__(self, *, params, memory_size):
         self.params = params
         self.memory_size = memory_size
+
+    @property
+    def clock_ratio(self):
+        """Cycles of its counters in one of the main clock: more than one where a core counts in a clock of its own."""
+        peaks = open_room(self.isa).params.SPACE.peaks(self.params)
+        return 1.0 if peaks is None else peaks.clock_ratio
 
     @abstractmethod
     def verdict(self, graph, node):

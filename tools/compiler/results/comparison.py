@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One network on every core of a board, side by side."""
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 import numpy as np
 
 from ...errors import QuintetError
+from ...targets.ceilings import moved
 from ..backends import backend_names
 from ..backends.base import LoweringError
 from ..evaluate import run_graph
@@ -16,9 +17,10 @@ from ..target_build import target_build
 from ..verification import reference_tensors, verify_plan
 from .accuracy import agreement, signal_to_noise
 from .layers import layer_counters, layer_snr
+from .places import build_object
 from .report import plan_rows
 
-__all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_rows"]
+__all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_of", "comparison_rows"]
 
 
 @dataclass
@@ -27,7 +29,8 @@ class Cell:
 
     ``cycles`` of one input, ``measured`` or estimated; ``clock_hz`` that the board is built for; ``agreement``: share of inputs whose first class is the
     float network's; ``snr``: dB against it; ``correct``: inputs of the label's class; ``memory``, ``moved``: bytes of main memory taken, and moved for an
-    input; ``equal``: whether every tensor of every layer is that of the reference, on the virtual board; ``seconds`` that it took to compile; ``refusal``: why there is none of this.
+    input; ``equal``: whether every tensor of every layer is that of the reference, on the virtual board; ``seconds`` that it took to compile; ``refusal``: why there is none of this;
+    ``build``: parameters, ceilings and places, as :func:`~.places.build_object` gives them, and ``inputs`` of a run, for which ``counters`` are.
     """
     isa: str
     preset: str | None = None
@@ -46,10 +49,17 @@ class Cell:
     seconds: float | None = None
     layers: list = field(default_factory=list)
     counters: dict = field(default_factory=dict)
+    build: dict = field(default_factory=dict)
 
     @property
     def milliseconds(self):
         return None if not self.cycles or not self.clock_hz else self.cycles / self.clock_hz * 1e3
+
+    @property
+    def bytes_of_an_input(self):
+        """Bytes of main memory moved for an input: those counted, else those that the compiler expects."""
+        counted = moved(self.counters, self.build.get("ceilings")) / (self.build.get("inputs") or 1) if self.measured else 0
+        return round(counted) or self.moved
 
 
 @dataclass
@@ -64,6 +74,13 @@ class NetworkComparison:
 
     def as_dict(self):
         return {**asdict(self), "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells]}
+
+
+def comparison_of(values):
+    """The :class:`NetworkComparison` that :meth:`NetworkComparison.as_dict` told, of a dict that may say more."""
+    def cell(one):
+        return Cell(**{each.name: one[each.name] for each in fields(Cell) if one.get(each.name) is not None})
+    return NetworkComparison(values["network"], values["board"], values["inputs"], values.get("correct"), [cell(one) for one in values["cells"]], list(values["notes"]))
 
 
 def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, *, host_steps=False, estimate=False, verify=False, layers=True,
@@ -109,6 +126,7 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
     rows = plan_rows(plan)
     cell = Cell(build.isa, build.preset, estimated=round(plan.cycles), cycles=round(plan.cycles), clock_hz=plan.clock(build.clock_hz), memory=plan.memory,
                 moved=sum(row["bytes"] for row in rows), macs=sum(row["macs"] for row in rows), layers=rows, seconds=seconds)
+    cell.build = {**build_object(plan, clock_hz=build.clock_hz), "inputs": max(step.lowered.images for step in plan.machine_steps)}
     if progress is not None:
         progress(f"{build.isa}: reference")
     given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a plan is, for people and as an object: layers, cycles, memory, what runs where."""
 from ..plan import MachineStep
+from .places import build_object
 
 __all__ = ["plan_object", "plan_rows", "show_layers", "show_plan"]
 
@@ -32,9 +33,9 @@ def plan_rows(plan, counters=None, snr=None):
 
 
 def plan_object(plan, clock_hz=None):
+    """The plan as an object, for a main clock of ``clock_hz``; the object's is that of the clock that its cycles count."""
     rows = plan_rows(plan)
-    return {"network": plan.network, "isa": plan.isa, "preset": plan.preset, "board": plan.board, "params": plan.params, "memory": plan.memory,
-            "memory_size": plan.memory_size, "cycles_estimated": round(plan.cycles), "clock_hz": clock_hz, "macs": sum(row["macs"] for row in rows),
+    return {"network": plan.network, "board": plan.board, "memory": plan.memory, **build_object(plan, clock_hz=clock_hz), "cycles_estimated": round(plan.cycles), "clock_hz": plan.clock(clock_hz), "macs": sum(row["macs"] for row in rows),
             "programs": [len(step.lowered.program) for step in plan.machine_steps], "layers": rows, "choices": plan.choices, "notes": plan.notes}
 
 

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of Template: there are none to choose. Pure Python."""
 from quintet.gateware.isa.parameters import ParameterSpace, Preset
+from quintet.gateware.isa.peaks import Peaks
 
 __all__ = ["SPACE"]
 
-SPACE = ParameterSpace("template", (), (Preset("25f", default=True), Preset("sim")))
+
+def _peaks(params):
+    """What a build does at most: an operation an instruction, and an instruction a cycle."""
+    return Peaks(1)
+
+
+SPACE = ParameterSpace("template", (), (Preset("25f", default=True), Preset("sim")), peaks=_peaks)

@@ -25,11 +25,6 @@ class IMAGineBackend(Backend):
     #: What lies between dense layers is the host's by the machine's design, since results leave the array anyway.
     host_free = True
 
-    @property
-    def clock_ratio(self):
-        """The array's clock, in which it counts, over the main clock."""
-        return self.params["clock_ratio"] / 4 if self.params["own_clock"] else 1.0
-
     def verdict(self, graph, node):
         if isinstance(node, Dense):
             return Verdict(NATIVE) if node.activation is None else Verdict(DECOMPOSED, f"{node.activation.function} on the host")

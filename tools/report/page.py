@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The page: sections of tables, facts and charts as one HTML file that fetches nothing, in light and dark, on a phone and on paper."""
+import json
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from ..errors import InputError
+
+__all__ = ["MOST_BYTES", "STYLE", "Page", "Wrong", "chart", "facts", "items", "render", "table", "text"]
+
+_FOLDER = Path(__file__).parent / "style"
+#: The style sheet that all pages of quintet share.
+STYLE = _FOLDER / "quintet.css"
+#: Bytes of a page, at most.
+MOST_BYTES = 5_000_000
+
+_DRAW = """
+for (const place of document.querySelectorAll(".chart")) {
+  vegaEmbed(place, JSON.parse(place.querySelector("script").textContent), {renderer: "svg", actions: false})
+    .then(() => { place.dataset.drawn = "yes"; }, error => { place.textContent = "This chart could not be drawn: " + error.message; console.error(error); });
+}
+"""
+
+
+class Wrong(str):
+    """Text of a cell that says that something is not as it should be."""
+
+
+@dataclass
+class Page:
+    """A page: ``title``, ``lead``, a line below it, and ``sections``, pairs of a heading and a list of parts, which are HTML."""
+    title: str
+    lead: str
+    sections: list = field(default_factory=list)
+
+    def add(self, heading, *parts):
+        """Another section of those parts that are there; none, if there are none."""
+        parts = [part for part in parts if part]
+        if parts:
+            self.sections.append((heading, parts))
+
+
+def text(words, kind=""):
+    """A paragraph; ``kind``: ``soft`` or ``warning``."""
+    return f"<p{_class(kind)}>{escape(words)}</p>" if words else ""
+
+
+def items(lines):
+    """A list of lines."""
+    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
+
+
+def facts(pairs):
+    """Names and values side by side; those whose value is ``None`` are left out."""
+    rows = "".join(f"<div><dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd></div>" for name, value in pairs if value is not None)
+    return f'<dl class="wide">{rows}</dl>' if rows else ""
+
+
+def table(columns, rows):
+    """A table; a column whose name begins with ``>`` holds numbers, a cell that is :class:`Wrong` stands out."""
+    if not rows:
+        return ""
+    numbers = [name.startswith(">") for name in columns]
+    head = "".join(f"<th{_class('number' * number)}>{escape(name.lstrip('>'))}</th>" for name, number in zip(columns, numbers, strict=True))
+    body = "".join("<tr>" + "".join(_cell(value, number) for value, number in zip(row, numbers, strict=True)) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(value, number):
+    return f"<td{_class(' '.join(['number'] * number + ['bad'] * isinstance(value, Wrong)))}>{escape(str(value))}</td>"
+
+
+def _class(names):
+    return f' class="{names}"' if names else ""
+
+
+def chart(specification):
+    """A place for a chart, with its Vega-Lite specification."""
+    inside = json.dumps(specification, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return f'<div class="chart"><script type="application/json">{inside}</script></div>'
+
+
+def render(page):
+    """The page as the text of an HTML file.
+
+    Raises
+    ------
+    InputError
+        It would be larger than :data:`MOST_BYTES`.
+    NoDeviceError
+        The library of charts is missing.
+    """
+    from .charts import script
+    style = "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in (STYLE.name, "report.css"))
+    sections = "".join(f"<article><h2>{escape(heading)}</h2>{''.join(parts)}</article>\n" for heading, parts in page.sections)
+    code = f"<script>{_inline(script())}</script><script>{_DRAW}</script>" if 'class="chart"' in sections else ""
+    made = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<title>{escape(page.title)}</title><link rel="icon" href="data:,"><style>
+{style}</style></head>
+<body><header><h1>quintet <span>{escape(page.title)}</span></h1><p>{escape(page.lead)}</p></header>
+<main>
+{sections}</main>
+<footer>Made by quintet report.</footer>
+{code}</body></html>
+"""
+    size = len(made.encode())
+    if size > MOST_BYTES:
+        raise InputError(f"the page would have {size:,} bytes, more than {MOST_BYTES:,}: the result has too many layers, programs or builds for one")
+    return made
+
+
+def _inline(code):
+    """A script as it may stand in a page."""
+    return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")
