@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small OPU engine, for an UP5K: sixteen products a cycle, everything else in turn.
+"""The small OPU engine, for an iCE40: sixteen products a cycle in DSPs or eight in logic, everything else in turn.
 
 ::
 
     memory 0 <-> port <-> words, bias -> MicroMachine (fetch, decode, checks, addresses, shifts of the bias)
                   |                           | configuration, addresses
-                  +--- ifm, ker, results --> ComputeUnit (SPRAMs, weights, products, rounder, post unit)
+                  +--- ifm, ker, results --> ComputeUnit (buffers, weights, products, rounder, post unit)
 
 A microprogram decodes, checks and carries out one instruction after the other; only the next instruction is decoded and checked
 while a convolution runs. Loads and stores never overlap with convolutions. Three requests are under way at a time.
@@ -17,7 +17,6 @@ from ..isa import ISA
 from ..params import cap_lanes
 from ..types import type_set
 from .compute import ComputeUnit
-from .dot import PI
 from .instructions import FIXED, Command, Cond
 from .machine import MicroMachine
 
@@ -39,23 +38,23 @@ class SmallEngine(Engine):
     """
     @staticmethod
     def spram_blocks(params):
-        """ifm and ker in one, ofm in one."""
-        return 2
+        """ifm and ker in one, ofm in one; none where products are logic."""
+        return 2 if params["multiplier"] == "dsp" else 0
 
     def prepare(self):
         if self.params["engine"] != "small":
             raise ValueError(f"The small engine needs the parameter engine = small, not {self.params['engine']}")
         if self.beat_bytes != _BEAT:
             raise ValueError(f"The small engine needs beats of {_BEAT} bytes, not {self.beat_bytes}")
-        if self.family == "ecp5":
+        if self.family == "ecp5" and self.spram_blocks(self.params):
             raise ValueError("The small engine needs the SPRAM of family 'ice40' (or None), not 'ecp5'")
-        return EngineControl(registers=ISA.registers, operations_bits=PI.bit_length(), bytes_bits=_BEAT.bit_length(), counters=ISA.counters), 1
+        return EngineControl(registers=ISA.registers, operations_bits=self.params["pi"].bit_length(), bytes_bits=_BEAT.bit_length(), counters=ISA.counters), 1
 
     def elaborate(self, platform):
         m = Module()
         control, port = self.control, self.memory[0]
         m.submodules.micro = micro = MicroMachine(params=self.params)
-        m.submodules.compute = compute = ComputeUnit(family=self.family)
+        m.submodules.compute = compute = ComputeUnit(params=self.params, family=self.family)
         command = {number: micro.commands[number] for number in Command}
         asking = {number: micro.asking[number] for number in Command}
 
@@ -203,7 +202,7 @@ class SmallEngine(Engine):
             m.d.sync += [moving.eq(0), storing.eq(0)]
         answer, sent = port.r.valid & port.r.ready, port.w.valid & port.w.ready
         m.d.sync += [
-            control.retired.eq(command[Command.RETIRE]), control.operations.eq(Mux(compute.work, PI, 0)),
+            control.retired.eq(command[Command.RETIRE]), control.operations.eq(Mux(compute.work, self.params["pi"], 0)),
             control.bytes_read.eq(Mux(command[Command.RETIRE] | answer & loading, _BEAT, 0)),
             control.bytes_written.eq(Cat(Const(0, 1), sent & ~port.w.payload.mask[2], sent & port.w.payload.mask[2])),
             control.stall.eq(Stall.OTHER), control.inc.dma_busy.eq(moving),

@@ -2,6 +2,7 @@
 """The small engine's microprogram, put together, and where each opcode enters it. Pure Python."""
 from ....microcode.program import Microprogram
 from ..isa import ISA, MAX_POSITIONS, MAX_TAPS, REGION_BITS, REGIONS
+from ..params import LINE
 from .configuration import CONFIGURATION
 from .convolution import CONVOLUTION
 from .instructions import MACHINE
@@ -32,8 +33,8 @@ def _entries(fault, details):
 
 def microprogram(params):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` for build parameters."""
-    sizes = {f"{name}_1": params[name] + 1 for name in ("ifm_lines", "ofm_lines", "ker_rows")}
-    sizes |= {"positions": MAX_POSITIONS, "positions_1": MAX_POSITIONS + 1, "taps": MAX_TAPS}
+    sizes = {f"{name}_1": params[name] + 1 for name in ("ifm_lines", "ofm_lines")}
+    sizes |= {"ker_lines_1": params["ker_rows"] * params["pi"] // LINE + 1, "positions": MAX_POSITIONS, "positions_1": MAX_POSITIONS + 1, "taps": MAX_TAPS}
     numbers = {"regions": REGIONS, "region_bits": REGION_BITS, "region_size": 1 << REGION_BITS, **ISA.fault_codes}
     numbers |= {f"{fault}_details": _entries(fault, found) for fault, found in _DETAILS.items()}
     return Microprogram(MACHINE, {

@@ -13,7 +13,7 @@ WIDTH = 24
 
 
 class Rounder(wiring.Component):
-    """Makes partial sums of ``OTYPE`` of sums of sixteen products; what the tables hold is :mod:`.convolution`'s affair.
+    """Makes partial sums of ``OTYPE`` of sums of products; what the tables hold is :mod:`.convolution`'s affair.
 
     One channel a cycle: cycle 0 ``step`` (the sum's first value or what earlier chunks gave is read), cycle 1 ``total`` is added,
     cycle 2 the shift, cycle 3 addend and clamp; ``result`` is there in cycle 4.
@@ -25,7 +25,7 @@ class Rounder(wiring.Component):
     Members
     -------
     step, channel, first, last : In: a channel (6 bits) of a chunk; the position's first, last chunk. A channel comes again
-        after eight cycles at the earliest.
+        after four cycles at the earliest.
     total : In, signed(20), in the cycle after
     biased : In: sums begin with the table's entries, addends are the table's; added : In: addends are those of ``addend``
     double : In: the result is twice the addend
@@ -34,6 +34,8 @@ class Rounder(wiring.Component):
     addend, addend_channel, addend_write : In: an old partial sum, 16 bits
     table_u, table_b, table_address, table_data : In: write an entry of a table: 64 + channel, or, of U, 128 for all sums
     result : Out, 16 bits; valid : Out
+    pooling : In: no channel comes; the place of old partial sums is the pool of :class:`~.post.PostUnit`, whose ports
+        pool_channel, pool, keep, keep_channel, keep_data have the same names here
     """
     def __init__(self, *, family):
         self.family = family
@@ -42,7 +44,8 @@ class Rounder(wiring.Component):
             "added": In(1), "double": In(1), "rotate": In(5), "left": In(1), "mask": In(WIDTH),
             "addend": In(signed(16)), "addend_channel": In(6), "addend_write": In(1),
             "table_u": In(1), "table_b": In(1), "table_address": In(8), "table_data": In(WIDTH),
-            "result": Out(16), "valid": Out(1),
+            "result": Out(16), "valid": Out(1), "pooling": In(1), "pool_channel": In(6), "pool": Out(signed(8)),
+            "keep": In(1), "keep_channel": In(6), "keep_data": In(signed(8)),
         })
 
     def elaborate(self, platform):
@@ -79,10 +82,11 @@ class Rounder(wiring.Component):
             large.eq(self.left & ~self.double & ((self.mask & (turned ^ sign.replicate(WIDTH))).any() | (turned[-1] ^ sign))),
         ]
         m.d.comb += [
-            addends.read_addr.eq(Cat(channel[2], self.biased)),
-            addends.write_en.eq(self.table_b | self.addend_write),
-            addends.write_addr.eq(Mux(self.table_b, self.table_address, self.addend_channel)),
-            addends.write_data.eq(Mux(self.table_b, self.table_data.as_signed(), self.addend)),
+            addends.read_addr.eq(Mux(self.pooling, self.pool_channel, Cat(channel[2], self.biased))),
+            addends.write_en.eq(self.table_b | self.addend_write | self.keep),
+            addends.write_addr.eq(Mux(self.table_b, self.table_address, Mux(self.pooling, self.keep_channel, self.addend_channel))),
+            addends.write_data.eq(Mux(self.table_b, self.table_data.as_signed(), Mux(self.pooling, self.keep_data, self.addend))),
+            self.pool.eq(addends.read_data),
         ]
 
         # Cycle 3
