@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arguments import check_family
+from .rows import row_product
 
 __all__ = ["PairSums"]
 
@@ -53,7 +54,8 @@ class PairSums(wiring.Component):
                 product = Signal(signed(16), name=f"product_{lane}", reset_less=True)
                 with m.If(self.load):
                     m.d.sync += held.eq(self.a[lane])
-                m.d.sync += product.eq(held * self.b[lane])
+                m.d.sync += product.eq(
+                    held * self.b[lane] if self.family != "ice40" else row_product(m, f"product_{lane}", held, self.b[lane]))
                 products.append(product)
             m.d.sync += self.s[i].eq(products[0] + products[1])
         return m

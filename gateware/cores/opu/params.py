@@ -40,12 +40,10 @@ def _check(values):
                 raise ParameterError(f"parameter engine = small needs {name} = 1, not {values[name]}")
         if values["po"] != 1:
             raise ParameterError(f"parameter engine = small needs po = 1, not {values['po']}")
-        lanes = {"dsp": 16, "lut": 8}
-        if values["multiplier"] not in lanes:
-            raise ParameterError(f"parameter engine = small needs multiplier = dsp or lut, not {values['multiplier']}")
-        if values["pi"] != lanes[values["multiplier"]]:
-            raise ParameterError(f"parameter engine = small needs pi = {lanes[values['multiplier']]} with multiplier = "
-                                 f"{values['multiplier']}, not {values['pi']}")
+        # With one output channel there is no pair of products in a DSP.
+        lanes = 16 if values["multiplier"] == "dsp" else 8
+        if pi != lanes:
+            raise ParameterError(f"parameter engine = small needs pi = {lanes} with multiplier = {values['multiplier']}, not {pi}")
         for name, most in (("ifm_lines", 1024), ("ofm_lines", 16384), ("ker_rows", 1024)):
             if values[name] > most:
                 raise ParameterError(f"parameter engine = small needs {name} of at most {most}, not {values[name]}")
