@@ -36,6 +36,7 @@ class ComputeUnit(wiring.Component):
     Parameters
     ----------
     params : dict of ``SPACE.resolve``
+    beat_bytes : 2 or 4
     family : as the primitives'
 
     Members
@@ -55,15 +56,15 @@ class ComputeUnit(wiring.Component):
     table_u, table_b, table_address, table_data : In: the rounder's
     valid, ready, beat, mask : Out, In, Out, Out: what stores write
     """
-    def __init__(self, *, params, family):
-        self.params, self.family = params, family
+    def __init__(self, *, params, beat_bytes, family):
+        self.params, self.beat_bytes, self.family = params, beat_bytes, family
         flags = ("line_step", "row_step", "columns", "rows", "channels", "chunks", "words", "shift", "mask", "post", "line",
                  "slice", "convolve", "run", "zeros", "begin", "store", "step", "table_u", "table_b", "ready")
         outs = ("can_slice", "can_convolve", "can_run", "can_zeros", "convolving", "storing", "copying", "work", "valid")
         super().__init__({
             **{name: In(1) for name in flags}, **{name: Out(1) for name in outs},
             "a": In(32), "operand": In(32), "argument": In(2), "data": In(16), "place": Out(6),
-            "table_address": In(8), "table_data": In(WIDTH), "beat": Out(32), "mask_out": Out(4),
+            "table_address": In(8), "table_data": In(WIDTH), "beat": Out(8 * beat_bytes), "mask_out": Out(beat_bytes),
         })
 
     def elaborate(self, platform):
@@ -77,7 +78,7 @@ class ComputeUnit(wiring.Component):
         m.submodules.far = far = Buffer(words=far_words, spram=s.copies, family=self.family)            # ofm
         m.submodules.dot = dot = DotProduct(lanes=s.lanes, rows=rows, multiplier=params["multiplier"], family=self.family)
         m.submodules.rounder = rounder = Rounder(family=self.family)
-        m.submodules.post_unit = post = PostUnit()
+        m.submodules.post_unit = post = PostUnit(beat_bytes=self.beat_bytes)
 
         def setting(name, bits):
             return self._setting(m, name, bits)

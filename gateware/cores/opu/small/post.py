@@ -3,6 +3,9 @@
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ..types import SLOT
 
 __all__ = ["PostUnit"]
 
@@ -26,15 +29,16 @@ class PostUnit(wiring.Component):
         and held until the next reading
     pool_channel : Out, 6 bits: read the pool of a channel; pool : In, signed(8), in the next cycle
     keep, keep_channel, keep_data : Out: write it
-    valid, ready_out, data, mask : Out, In, Out, Out: beats of four bytes
+    valid, ready_out, data, mask : Out, In, Out, Out: beats of ``beat_bytes`` bytes, 2 or 4
     """
-    def __init__(self):
+    def __init__(self, *, beat_bytes):
+        self.beat_bytes = beat_bytes
         super().__init__({
             "run": In(1), "write": In(1), "again": In(1), "zeros": In(1), "begin": In(1), "ready": Out(1), "ready_zeros": Out(1),
             "busy": Out(1), "last_channel": In(6), "act": In(2), "order": In(2), "residual": In(1),
             "read": Out(1), "read_pair": Out(1), "ofm": In(signed(16)), "ifm": In(16),
             "pool_channel": Out(6), "pool": In(signed(8)), "keep": Out(1), "keep_channel": Out(6), "keep_data": Out(signed(8)),
-            "valid": Out(1), "ready_out": In(1), "data": Out(32), "mask": Out(4),
+            "valid": Out(1), "ready_out": In(1), "data": Out(8 * beat_bytes), "mask": Out(beat_bytes),
         })
 
     def elaborate(self, platform):
@@ -60,7 +64,7 @@ class PostUnit(wiring.Component):
                 m.d.sync += [channel[k + 1].eq(channel[k]), *(flags[k + 1][n].eq(flags[k][n]) for n in names)]
         with m.If(issuing & go | zeroing & sent):
             m.d.sync += channel[0].eq(channel[0] + 1)
-            with m.If(Mux(zeroing, channel[0][:4].all(), last)):
+            with m.If(Mux(zeroing, channel[0][:ceil_log2(SLOT // self.beat_bytes)].all(), last)):
                 m.d.sync += [channel[0].eq(0), issuing.eq(0), zeroing.eq(0)]
         with m.If(self.run):
             m.d.sync += [issuing.eq(1), flags[0]["writes"].eq(self.write), flags[0]["agains"].eq(self.again),
@@ -98,15 +102,16 @@ class PostUnit(wiring.Component):
         ]
 
         # Packing
-        word, beat = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        word, beat = Signal(8 * self.beat_bytes, reset_less=True), Signal(8 * self.beat_bytes, reset_less=True)
+        place = channel[2][:ceil_log2(self.beat_bytes)]
         out, closes = Signal(), Signal()
         narrow = self.last_channel == 1
         m.d.comb += [
-            out.eq(stage[2] & go & flags[2]["writes"]), closes.eq(channel[2][:2].all() | narrow & channel[2][0]),
-            self.valid.eq(leaving | zeroing), self.data.eq(beat), self.mask.eq(Mux(narrow & ~zeroing, 0b0011, 0b1111)),
+            out.eq(stage[2] & go & flags[2]["writes"]), closes.eq(place.all() | narrow & channel[2][0]),
+            self.valid.eq(leaving | zeroing), self.data.eq(beat), self.mask.eq(Mux(narrow & ~zeroing, 0b11, (1 << self.beat_bytes) - 1)),
         ]
         with m.If(out):
-            m.d.sync += word.word_select(channel[2][:2], 8).eq(z)
+            m.d.sync += word.word_select(place, 8).eq(z)
         with m.If(go):
             m.d.sync += full.eq(out & closes)
         with m.If(full & ~leaving):

@@ -25,7 +25,7 @@ ENGINE_CELLS = {"up5k": (2450, 22), "hx8k": (2900, 25)}
 #: A memory in the same chip: one beat a cycle.
 NEAR = Behaviour(latency=2)
 
-bench = opu_checks.bench_fixture(["small", "logic"])
+bench = opu_checks.bench_fixture(["small", "logic", "logic2"])
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -141,7 +141,7 @@ def test_the_engine_of_the_preset_is_the_small_one():
 
 @pytest.mark.parametrize(("preset", "changes", "message"), [
     ("sim", {}, "The small engine needs the parameter engine = small, not pipelined"),
-    ("up5k", {"beat_bytes": 2}, "The small engine needs beats of 4 bytes, not 2"),
+    ("up5k", {"beat_bytes": 8}, "Beat size must be 2 or 4 bytes, not 8"),
     ("up5k", {"family": "ecp5"}, r"The small engine needs the SPRAM of family 'ice40' \(or None\), not 'ecp5'"),
 ])
 def test_bad_arguments_are_refused(preset, changes, message):
@@ -173,11 +173,11 @@ def test_a_field_too_large_is_refused():
 
 def test_the_microprogram_depends_on_sizes_alone():
     params = SPACE.resolve("up5k")
-    assert microprogram(params).words == microprogram({**params, "types": "none"}).words
-    smaller = microprogram(SPACE.resolve("up5k", {"ifm_lines": 64}))
-    assert 65 in smaller.registers and 1025 in microprogram(params).registers
+    assert microprogram(params, 4).words == microprogram({**params, "types": "none"}, 4).words
+    smaller = microprogram(SPACE.resolve("up5k", {"ifm_lines": 64}), 4)
+    assert 65 in smaller.registers and 1025 in microprogram(params, 4).registers
     # Rows of eight weights, two to a line.
-    assert 129 in microprogram(SPACE.resolve("hx8k")).registers
+    assert 129 in microprogram(SPACE.resolve("hx8k"), 4).registers
 
 
 @pytest.mark.long

@@ -47,8 +47,9 @@ BUILDS = {
     "narrow": ("sim", {"types": "8-8-32-32", "pi": 4, "po": 8, "out_lanes": 2, "ker_rows": 288, "ofm_banks": 2}, 2, "bare"),
     # The small engine: the UP5K's sizes.
     "small": ("sim-small", {}, 4, "shell"),
-    # The HX8K's.
+    # The HX8K's, beside SRAM and beside SDRAM.
     "logic": ("hx8k", {}, 4, "shell"),
+    "logic2": ("hx8k", {}, 2, "shell"),
 }
 #: Those of `make test`: one for each type set.
 QUICK = ("sim", "acc32", "wide")
