@@ -38,12 +38,10 @@ def _check(values):
         for name in ("ifm_banks", "ofm_banks"):
             if values[name] != 1:
                 raise ParameterError(f"parameter engine = small needs {name} = 1, not {values[name]}")
-        if values["po"] != 1:
-            raise ParameterError(f"parameter engine = small needs po = 1, not {values['po']}")
         # With one output channel there is no pair of products in a DSP.
-        lanes = 16 if values["multiplier"] == "dsp" else 8
-        if pi != lanes:
-            raise ParameterError(f"parameter engine = small needs pi = {lanes} with multiplier = {values['multiplier']}, not {pi}")
+        for name, value in (("pi", 16), ("po", 1)):
+            if values[name] != value:
+                raise ParameterError(f"parameter engine = small needs {name} = {value}, not {values[name]}")
         for name, most in (("ifm_lines", 1024), ("ofm_lines", 16384), ("ker_rows", 1024)):
             if values[name] > most:
                 raise ParameterError(f"parameter engine = small needs {name} of at most {most}, not {values[name]}")
@@ -80,8 +78,7 @@ SPACE = ParameterSpace("opu", (
     Parameter("multiplier", str, ("dsp", "dsp_pair", "lut"), "dsp",
               doc="one product in a DSP (two in an SB_MAC16), two in one (po even, 8-bit products), or logic alone"),
     Parameter("engine", str, ("pipelined", "small"), "pipelined",
-              doc="small: one instruction after another in little logic, for an iCE40 (types 8-8-16-16, one bank of each): with DSPs 16 MACs "
-           "a cycle, in logic 8"),
+              doc="small: one instruction after another in little logic, for an iCE40 (types 8-8-16-16, one bank of each)"),
 ), (
     Preset("85f", {}, default=True, doc="128 MACs a cycle"),
     Preset("85f-p64", {"po": 4, "ofm_lines": 8192, "ker_rows": 1024},
@@ -97,9 +94,9 @@ SPACE = ParameterSpace("opu", (
     Preset("up5k", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
                     "engine": "small"},
            beats=(4,), doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
-    Preset("hx8k", {"pi": 8, "po": 1, "ifm_lines": 96, "ofm_lines": 1024, "ker_rows": 256, "ifm_banks": 1, "ofm_banks": 1,
+    Preset("hx8k", {"po": 1, "ifm_lines": 64, "ofm_lines": 256, "ker_rows": 256, "ifm_banks": 1, "ofm_banks": 1,
                     "multiplier": "lut", "engine": "small"},
-           beats=(2, 4), doc="8 MACs a cycle in logic; ifm, ker and ofm in block RAM"),
+           beats=(2, 4), doc="16 MACs a cycle in logic; ifm, ker and ofm in block RAM"),
     Preset("sim", {"pi": 4, "po": 2, "ifm_lines": 256, "ofm_lines": 1024, "ker_rows": 576, "ifm_banks": 1,
                    "ofm_banks": 1}, doc="small, for tests"),
     Preset("sim-small", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,

@@ -5,11 +5,9 @@ from types import SimpleNamespace
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
 from ....primitives.spram import SPRAM
 from ..params import LINE
-from ..types import CHANNELS
 from .buffer import Buffer
 from .dot import DotProduct
 from .post import PostUnit
@@ -19,12 +17,10 @@ __all__ = ["ComputeUnit", "KER_LINE"]
 
 #: Line at which ker begins, behind all that ifm may have; a line has 16 bytes.
 KER_LINE = 1024
-#: Words of a line, of two bytes each.
-_WORDS = LINE // 2
 
 
 class ComputeUnit(wiring.Component):
-    """Convolves a tap: for each position, its chunks of ``pi`` channels; for each chunk, all output channels, one a cycle.
+    """Convolves a tap: for each position, its chunks of 16 channels; for each chunk, all output channels, one a cycle.
 
     A chunk is gathered two elements a cycle while the one before is used; where a position has one chunk and ofm is read and
     written, a channel takes two cycles. What ``@shape``, ``@stride``, ``@shift`` and ``@post`` mean for the loops is configured
@@ -43,7 +39,7 @@ class ComputeUnit(wiring.Component):
     -------
     a, operand : In, 32 bits: values beside the strobes
     line_step, row_step (lines from a position's last chunk to the next position, at a row's end), columns, rows (less one),
-        channels (less one), chunks (log2 of lines), words (of a slice of weights, two bytes each, less one), shift (places to rotate,
+        channels (less one), chunks (log2), words (of a slice of weights, two bytes each, less one), shift (places to rotate,
         bit 5: to the left), mask, post (act, order, residual from bit 0 on) : In, one cycle each: set from ``operand``
     line : In: pointer = line ``a``
     slice : In, where ``can_slice``: a tap's weights begin at line ``a``
@@ -51,7 +47,7 @@ class ComputeUnit(wiring.Component):
         bit 2 double ofm instead
     run, zeros, begin, argument : In: :class:`PostUnit`'s; run from element ``a`` of ofm and line ``operand`` of ifm on
     can_slice, can_convolve, can_run, can_zeros : Out
-    convolving : Out, storing : Out: under way; copying : Out: a slice is; work : Out: ``pi`` products are begun
+    convolving : Out, storing : Out: under way; copying : Out: a slice is; work : Out: sixteen products are begun
     store, data : In: two bytes to the pointer; step : In: the pointer goes on; place : Out, 6 bits of the pointer
     table_u, table_b, table_address, table_data : In: the rounder's
     valid, ready, beat, mask : Out, In, Out, Out: what stores write
@@ -69,14 +65,13 @@ class ComputeUnit(wiring.Component):
 
     def elaborate(self, platform):
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
-        params, s.lanes = self.params, self.params["pi"]
-        s.more = ceil_log2(LINE // s.lanes)             # chunks of a line, log2
+        params = self.params
         s.copies = params["multiplier"] == "dsp"        # weights out of an SPRAM
         near_words, far_words, rows = (
-            (SPRAM.WORDS, SPRAM.WORDS, 256) if s.copies else (params["ifm_lines"] * _WORDS, params["ofm_lines"], params["ker_rows"]))
+            (SPRAM.WORDS, SPRAM.WORDS, 256) if s.copies else (params["ifm_lines"] * LINE // 2, params["ofm_lines"], params["ker_rows"]))
         m.submodules.near = near = Buffer(words=near_words, spram=s.copies, family=self.family)         # ifm, and ker in an SPRAM
         m.submodules.far = far = Buffer(words=far_words, spram=s.copies, family=self.family)            # ofm
-        m.submodules.dot = dot = DotProduct(lanes=s.lanes, rows=rows, multiplier=params["multiplier"], family=self.family)
+        m.submodules.dot = dot = DotProduct(rows=rows, multiplier=params["multiplier"], family=self.family)
         m.submodules.rounder = rounder = Rounder(family=self.family)
         m.submodules.post_unit = post = PostUnit(beat_bytes=self.beat_bytes)
 
@@ -88,7 +83,7 @@ class ComputeUnit(wiring.Component):
         s.chunks, s.shift = setting("chunks", 2), setting("shift", 6)
         s.mask, posts = setting("mask", WIDTH), setting("post", 5)
         s.biased, s.added, s.double = Signal(), Signal(), Signal(name="double")
-        s.single = (s.chunks == 0) & (s.more == 0)         # a position has one chunk
+        s.single = s.chunks == 0
 
         # The pointer: a line, and one of its eight words.
         line, s.word = Signal(11, reset_less=True), Signal(3, reset_less=True, name="word")
@@ -163,25 +158,23 @@ class ComputeUnit(wiring.Component):
     def _take_weights(self, m, s, dot, near):
         """Weights go straight to where they are used; a slice says which are."""
         s.copying = s.copied = Const(0, 1)
-        place, to_ker = Cat(s.word, s.line), s.line[KER_LINE.bit_length() - 1]
-        lanes = ceil_log2(s.lanes) - 1
+        to_ker = s.line[KER_LINE.bit_length() - 1]
         s.store, s.first_row = Signal(), Signal.like(dot.row, reset_less=True, name="first_row")
         with m.If(self.slice):
-            m.d.sync += s.first_row.eq(self.a << ceil_log2(_WORDS) - lanes)
+            m.d.sync += s.first_row.eq(self.a)
         m.d.comb += [
-            s.store.eq(self.store & ~to_ker), dot.write.eq(self.store & to_ker), dot.write_row.eq(place[lanes:]),
-            dot.write_lanes.eq(place[:lanes]), dot.weights.eq(self.data),
+            s.store.eq(self.store & ~to_ker), dot.write.eq(self.store & to_ker), dot.write_row.eq(s.line), dot.write_lanes.eq(s.word),
+            dot.weights.eq(self.data),
         ]
 
     def _gather(self, m, s, dot, near):
         """Gathering of chunks from the pointer on, two elements a cycle: a word may wait at the RAM's output."""
         gathering, waiting, s.gather, s.take = Signal(), Signal(), Signal(), Signal()
-        words = ceil_log2(s.lanes // 2)                 # of a chunk, log2
-        s.number = Signal(words + 1)                    # words of the chunk that is gathered
-        chunk, column, row = Signal(ceil_log2(CHANNELS // s.lanes)), Signal(7), Signal(7)
+        s.number = Signal(4)                            # words of the chunk that is gathered
+        chunk, column, row = Signal(2), Signal(7), Signal(7)
         s.closes, s.ends = Signal(), Signal(name="ends")           # the chunk is its position's last, the last of all
         m.d.comb += [
-            dot.data.eq(near.read_data), dot.take.eq(s.take), dot.shift.eq(waiting & (~s.number[words] | s.take)),
+            dot.data.eq(near.read_data), dot.take.eq(s.take), dot.shift.eq(waiting & (~s.number[3] | s.take)),
             s.gather.eq(gathering & (~waiting | dot.shift)),
         ]
         m.d.sync += waiting.eq(s.gather | waiting & ~dot.shift)
@@ -189,9 +182,8 @@ class ComputeUnit(wiring.Component):
             m.d.sync += s.number.eq(dot.shift)
         with m.Elif(dot.shift):
             m.d.sync += s.number.eq(s.number + 1)
-        ones = Const((1 << s.more) - 1, s.more)
-        final = chunk == Cat(ones, s.chunks.any(), s.chunks[1])
-        with m.If(s.gather & s.word[:words].all()):
+        final = chunk == Cat(s.chunks.any(), s.chunks[1])
+        with m.If(s.gather & s.word.all()):
             m.d.sync += [chunk.eq(Mux(final, 0, chunk + 1)), s.closes.eq(final), s.ends.eq(0)]
             with m.If(final):
                 m.d.sync += column.eq(column - 1)
@@ -208,19 +200,19 @@ class ComputeUnit(wiring.Component):
     def _channels(self, m, s, dot):
         """Channels of a chunk, one a step, each time with that channel's weights."""
         s.running, active, odd, allowed, s.step = Signal(), Signal(), Signal(), Signal(), Signal()
-        s.channel, part = Signal(6), Signal(ceil_log2(CHANNELS // s.lanes), name="part")         # part: the chunk's number within its position
+        s.channel, part = Signal(6), Signal(2, name="part")          # part: the chunk's number within its position
         closing, ending = Signal(), Signal()            # as closes and ends, of the chunk at work
         s.first, s.last = Signal(), Signal(name="last")
         m.d.sync += odd.eq(~odd)
         m.d.comb += [
-            allowed.eq(~(s.added & s.single & odd)), s.take.eq(~active & s.number[-1] & allowed), s.step.eq(s.take | active & allowed),
+            allowed.eq(~(s.added & s.single & odd)), s.take.eq(~active & s.number[3] & allowed), s.step.eq(s.take | active & allowed),
             s.first.eq(part == 0), s.last.eq(Mux(active, closing, s.closes)), self.work.eq(s.step & ~s.double),
         ]
         row = Signal(len(dot.row))
         with m.Switch(s.chunks):
             for chunks in range(3):
                 with m.Case(chunks) if chunks < 2 else m.Default():
-                    m.d.comb += row.eq(Cat(part[:s.more + chunks], s.channel))
+                    m.d.comb += row.eq(Cat(part[:chunks], s.channel))
         m.d.comb += dot.row.eq(s.first_row + row)
         with m.If(s.take):
             m.d.sync += [active.eq(1), closing.eq(s.closes), ending.eq(s.ends)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small OPU engine, for an iCE40: sixteen products a cycle in DSPs or eight in logic, everything else in turn.
+"""The small OPU engine, for an iCE40: sixteen products a cycle, everything else in turn.
 
 ::
 
@@ -17,6 +17,7 @@ from ..isa import ISA
 from ..params import cap_lanes
 from ..types import CHANNELS, type_set
 from .compute import ComputeUnit
+from .dot import PI
 from .instructions import FIXED, Command, Cond
 from .machine import MicroMachine
 
@@ -47,7 +48,7 @@ class SmallEngine(Engine):
             raise ValueError(f"The small engine needs the parameter engine = small, not {self.params['engine']}")
         if self.family == "ecp5" and self.spram_blocks(self.params):
             raise ValueError("The small engine needs the SPRAM of family 'ice40' (or None), not 'ecp5'")
-        return EngineControl(registers=ISA.registers, operations_bits=self.params["pi"].bit_length(), bytes_bits=_WORD_BYTES.bit_length(), counters=ISA.counters), 1
+        return EngineControl(registers=ISA.registers, operations_bits=PI.bit_length(), bytes_bits=_WORD_BYTES.bit_length(), counters=ISA.counters), 1
 
     def elaborate(self, platform):
         m = Module()
@@ -215,7 +216,7 @@ class SmallEngine(Engine):
             m.d.sync += [moving.eq(0), storing.eq(0)]
         answer, sent = port.r.valid & port.r.ready, port.w.valid & port.w.ready
         m.d.sync += [
-            control.retired.eq(command[Command.RETIRE]), control.operations.eq(Mux(compute.work, self.params["pi"], 0)),
+            control.retired.eq(command[Command.RETIRE]), control.operations.eq(Mux(compute.work, PI, 0)),
             control.bytes_read.eq(Mux(command[Command.RETIRE], _WORD_BYTES, Mux(answer & loading, self.beat_bytes, 0))),
             control.bytes_written.eq(Mux(sent, Mux(port.w.payload.mask[-1], self.beat_bytes, 2), 0)),
             control.stall.eq(Stall.OTHER), control.inc.dma_busy.eq(moving),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's products: weights in block RAM, a chunk of one position kept in the multipliers."""
+"""The small engine's sixteen products: weights in block RAM, a chunk of one position kept in the multipliers."""
 from amaranth import Cat, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -8,42 +8,44 @@ from amaranth.utils import ceil_log2
 from ....primitives.bram import BlockRAM
 from ....primitives.pairs import PairSums
 
-__all__ = ["DotProduct"]
+__all__ = ["DotProduct", "PI"]
+
+#: Products a cycle.
+PI = 16
 
 
 class DotProduct(wiring.Component):
-    """``lanes`` products and their sum a cycle.
+    """Sixteen products and their sum a cycle.
 
     Parameters
     ----------
-    lanes : int, a power of two
-    rows : int, rows of as many weights
+    rows : int, rows of sixteen weights
     multiplier : ``"dsp"`` or ``"lut"``
     family : as the primitives'
 
     Members
     -------
-    write, write_row, write_lanes, weights : In: weights of lanes 2i and 2i + 1 (i = ``write_lanes``) of a row
+    write, write_row, write_lanes, weights : In: weights of lanes 2i and 2i + 1 (i = ``write_lanes``, 3 bits) of a row
     shift, data : In: two elements of ifm, the lower first, are the next of the chunk that is gathered
     take : In: the gathered chunk is used from this cycle's row on; ``shift`` may begin the next in the same cycle
     row : In: row of weights
     total : Out, signed(20): sum of the products, three cycles after ``row``
     """
-    def __init__(self, *, lanes, rows, multiplier, family):
-        self.lanes, self.rows, self.multiplier, self.family = lanes, rows, multiplier, family
+    def __init__(self, *, rows, multiplier, family):
+        self.rows, self.multiplier, self.family = rows, multiplier, family
         super().__init__({
-            "write": In(1), "write_row": In(ceil_log2(rows)), "write_lanes": In(ceil_log2(lanes) - 1), "weights": In(16),
+            "write": In(1), "write_row": In(ceil_log2(rows)), "write_lanes": In(3), "weights": In(16),
             "shift": In(1), "data": In(16), "take": In(1), "row": In(ceil_log2(rows)), "total": Out(signed(20)),
         })
 
     def elaborate(self, platform):
         m = Module()
-        gathered = Signal(8 * self.lanes, reset_less=True)
+        gathered = Signal(8 * PI, reset_less=True)
         with m.If(self.shift):
             m.d.sync += gathered.eq(Cat(gathered[16:], self.data))
-        m.submodules.products = products = PairSums(pairs=self.lanes // 2, kind=self.multiplier, family=self.family)
+        m.submodules.products = products = PairSums(pairs=PI // 2, kind=self.multiplier, family=self.family)
         m.d.comb += products.load.eq(self.take)
-        for i in range(self.lanes // 2):
+        for i in range(PI // 2):
             m.submodules[f"weights_{i}"] = weights = BlockRAM(width=16, depth=self.rows, latency=1, family=self.family)
             m.d.comb += [
                 weights.write_en.eq(self.write & (self.write_lanes == i)), weights.write_addr.eq(self.write_row),

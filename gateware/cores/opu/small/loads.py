@@ -55,7 +55,7 @@ ld_ker:     load U_SI; add U_SO; add U_SK >T; add #-1 ?CARRY unset
             load KN; shl *6; hold ?ALWAYS ker_rule
 ker_big:    load TAPS
 ker_rule:   sub #2305 ?CARRY range_4
-            load TAPS; sub #{ker_lines_1} ?CARRY capacity_2
+            load TAPS; sub #{ker_rows_1} ?CARRY capacity_2
             load TAPS; shl *4 >RANGE
             load RK >REGION; hold ?ALWAYS check
 

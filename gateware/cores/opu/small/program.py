@@ -34,8 +34,8 @@ def _entries(fault, details):
 
 def microprogram(params, beat_bytes):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` for build parameters, and beats of 2 or 4 bytes."""
-    sizes = {f"{name}_1": params[name] + 1 for name in ("ifm_lines", "ofm_lines")}
-    sizes |= {"ker_lines_1": params["ker_rows"] * params["pi"] // LINE + 1, "positions": MAX_POSITIONS, "positions_1": MAX_POSITIONS + 1, "taps": MAX_TAPS}
+    sizes = {f"{name}_1": params[name] + 1 for name in ("ifm_lines", "ofm_lines", "ker_rows")}
+    sizes |= {"positions": MAX_POSITIONS, "positions_1": MAX_POSITIONS + 1, "taps": MAX_TAPS}
     # Beats of a line, of a burst of weights, of a slot; what makes beats of biases and of a position's results.
     beats = {"line_places": (LINE // beat_bytes).bit_length() - 1, "burst": 2 * LINE // beat_bytes - 1, "slot": SLOT // beat_bytes - 1,
              "bias_beats": "shr *1; " if beat_bytes == 4 else "", "beat_places": beat_bytes.bit_length() - 1}

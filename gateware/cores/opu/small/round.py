@@ -13,7 +13,7 @@ WIDTH = 24
 
 
 class Rounder(wiring.Component):
-    """Makes partial sums of ``OTYPE`` of sums of products; what the tables hold is :mod:`.convolution`'s affair.
+    """Makes partial sums of ``OTYPE`` of sums of sixteen products; what the tables hold is :mod:`.convolution`'s affair.
 
     One channel a cycle: cycle 0 ``step`` (the sum's first value or what earlier chunks gave is read), cycle 1 ``total`` is added,
     cycle 2 the shift, cycle 3 addend and clamp; ``result`` is there in cycle 4.
@@ -25,7 +25,7 @@ class Rounder(wiring.Component):
     Members
     -------
     step, channel, first, last : In: a channel (6 bits) of a chunk; the position's first, last chunk. A channel comes again
-        after four cycles at the earliest.
+        after eight cycles at the earliest.
     total : In, signed(20), in the cycle after
     biased : In: sums begin with the table's entries, addends are the table's; added : In: addends are those of ``addend``
     double : In: the result is twice the addend

@@ -15,7 +15,7 @@ TABLE = {
     "45f": (16, 4, 2, 1536, 1, 8192, 576, "dsp", 48, 64, 36),
     "25f": (16, 1, 1, 1536, 1, 16384, 2304, "dsp", 24, 32, 36),
     "up5k": (16, 1, 1, 1024, 1, 16384, 1024, "dsp", 16, 32, 16),
-    "hx8k": (8, 1, 1, 96, 1, 1024, 256, "lut", 1.5, 2, 2),
+    "hx8k": (16, 1, 1, 64, 1, 256, 256, "lut", 1, 0.5, 4),
     "sim": (4, 2, 1, 256, 1, 1024, 576, "dsp", 4, 4, 4.5),
     "sim-small": (16, 1, 1, 1024, 1, 16384, 1024, "dsp", 16, 32, 16),
 }
@@ -80,8 +80,7 @@ SMALL = {"engine": "small", "ifm_banks": 1, "ofm_banks": 1, "po": 1, "ifm_lines"
     ({"engine": "small", "ifm_banks": 1}, "parameter engine = small needs ofm_banks = 1, not 2"),
     ({**SMALL, "po": 2}, "parameter engine = small needs po = 1, not 2"),
     ({**SMALL, "po": 2, "multiplier": "dsp_pair"}, "parameter engine = small needs po = 1, not 2"),
-    ({**SMALL, "pi": 8}, "parameter engine = small needs pi = 16 with multiplier = dsp, not 8"),
-    ({**SMALL, "multiplier": "lut"}, "parameter engine = small needs pi = 8 with multiplier = lut, not 16"),
+    ({**SMALL, "pi": 8}, "parameter engine = small needs pi = 16, not 8"),
     ({**SMALL, "ifm_lines": 1025}, "parameter engine = small needs ifm_lines of at most 1024, not 1025"),
     ({"lanes": 8}, "opu has no parameter 'lanes'"),
 ])
@@ -104,7 +103,7 @@ def test_a_job_demands_the_types_alone():
 
 
 def test_capability_registers():
-    assert cap_lanes(SPACE.resolve("85f")) == 0x02_02_08_10 and cap_lanes(SPACE.resolve("hx8k")) == 0x01_01_01_08
+    assert cap_lanes(SPACE.resolve("85f")) == 0x02_02_08_10 and cap_lanes(SPACE.resolve("hx8k")) == 0x01_01_01_10
     assert TYPE_SETS["8-8-16-16"].cap_types == 0x10_10_08_08 and TYPE_SETS["16-16-32-32"].cap_types == 0x20_20_10_10
 
 
