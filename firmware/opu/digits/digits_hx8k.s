@@ -1,8 +1,8 @@
 # Handwritten digits, a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10: 10 held-out images.
 # Written by python -m quintet.firmware.opu.digits
 # conv1, images 0 to 1
-@shape.ofm [2,8,16]
-@shape.ifm [2,8,16]
+@shape.ofm [4,8,16]
+@shape.ifm [4,8,16]
 @mem.ifm 2, 8
 ld.ifm 0x0
 @mem.bias 1
@@ -15,35 +15,23 @@ conv.bias ifm:[0,0], ker:0
 @mem.ofm 2, [6,6]
 pad 0x28a, 1
 pad 0x2ae, 1
-ld.ifm 0x10
+ld.ifm 0x20
 @post act.relu, pool
 @pool [2,2], [2,2]
 store 0x291
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x20
-store 0x297
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x30
+ld.ifm 0x40
 store 0x29d
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x40
-store 0x2a3
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x50
+ld.ifm 0x60
 store 0x2b5
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x60
-store 0x2bb
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x70
-store 0x2c1
-conv.bias ifm:[0,0], ker:0
-@shape.ifm [4,6,16]
+@shape.ifm [6,6,16]
 @mem.ifm 2, 6
 ld.ifm 0x28a
-store 0x2c7
+store 0x2c1
 # conv2, images 0 to 1
-@shape.ofm [2,4,32]
+@shape.ofm [4,4,32]
 ld.bias 0x4d
 @shape.ker 5
 ld.ker 0x5
@@ -59,7 +47,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x296
+ld.ifm 0x2ae
 @shape.ker 5
 ld.ker 0x5
 @mem.ofm 2, [2,2]
@@ -75,37 +63,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ae
-@shape.ker 5
-ld.ker 0x5
-store 0x2d4
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ba
-@shape.ker 5
-ld.ker 0x5
 store 0x2d6
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-store 0x2d8
 # dense1, images 0 to 1
 @shape.ofm [2,1,64]
 @shape.ifm [2,4,32]
@@ -133,48 +91,36 @@ ld.bias 0xe0
 ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
-@shape.ifm [2,8,16]
+@shape.ifm [4,8,16]
 @mem.ifm 2, 8
 ld.ifm 0x80
 ld.bias 0x4
 @post pool
 store 0x280
 # conv1, images 2 to 3
-@shape.ofm [2,8,16]
+@shape.ofm [4,8,16]
 ld.ker 0x0
 @shift 3, -1
 conv.bias ifm:[0,0], ker:0
 @mem.ofm 2, [6,6]
 pad 0x28a, 1
-ld.ifm 0x90
+ld.ifm 0xa0
 @post act.relu, pool
 @pool [2,2], [2,2]
 store 0x291
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0xa0
-store 0x297
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0xb0
+ld.ifm 0xc0
 store 0x29d
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0xc0
-store 0x2a3
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0xd0
+ld.ifm 0xe0
 store 0x2b5
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0xe0
-store 0x2bb
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0xf0
-store 0x2c1
-conv.bias ifm:[0,0], ker:0
-@shape.ifm [4,6,16]
+@shape.ifm [6,6,16]
 @mem.ifm 2, 6
 ld.ifm 0x28a
-store 0x2c7
+store 0x2c1
 # conv2, images 2 to 3
-@shape.ofm [2,4,32]
+@shape.ofm [4,4,32]
 ld.bias 0x4d
 @shape.ker 5
 ld.ker 0x5
@@ -190,7 +136,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x296
+ld.ifm 0x2ae
 @shape.ker 5
 ld.ker 0x5
 @mem.ofm 2, [2,2]
@@ -206,37 +152,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ae
-@shape.ker 5
-ld.ker 0x5
-store 0x2d4
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ba
-@shape.ker 5
-ld.ker 0x5
 store 0x2d6
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-store 0x2d8
 # dense1, images 2 to 3
 @shape.ofm [2,1,64]
 @shape.ifm [2,4,32]
@@ -264,48 +180,36 @@ ld.bias 0xe0
 ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
-@shape.ifm [2,8,16]
+@shape.ifm [4,8,16]
 @mem.ifm 2, 8
 ld.ifm 0x100
 ld.bias 0x4
 @post pool
 store 0x282
 # conv1, images 4 to 5
-@shape.ofm [2,8,16]
+@shape.ofm [4,8,16]
 ld.ker 0x0
 @shift 3, -1
 conv.bias ifm:[0,0], ker:0
 @mem.ofm 2, [6,6]
 pad 0x28a, 1
-ld.ifm 0x110
+ld.ifm 0x120
 @post act.relu, pool
 @pool [2,2], [2,2]
 store 0x291
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x120
-store 0x297
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x130
+ld.ifm 0x140
 store 0x29d
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x140
-store 0x2a3
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x150
+ld.ifm 0x160
 store 0x2b5
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x160
-store 0x2bb
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x170
-store 0x2c1
-conv.bias ifm:[0,0], ker:0
-@shape.ifm [4,6,16]
+@shape.ifm [6,6,16]
 @mem.ifm 2, 6
 ld.ifm 0x28a
-store 0x2c7
+store 0x2c1
 # conv2, images 4 to 5
-@shape.ofm [2,4,32]
+@shape.ofm [4,4,32]
 ld.bias 0x4d
 @shape.ker 5
 ld.ker 0x5
@@ -321,7 +225,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x296
+ld.ifm 0x2ae
 @shape.ker 5
 ld.ker 0x5
 @mem.ofm 2, [2,2]
@@ -337,37 +241,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ae
-@shape.ker 5
-ld.ker 0x5
-store 0x2d4
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ba
-@shape.ker 5
-ld.ker 0x5
 store 0x2d6
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-store 0x2d8
 # dense1, images 4 to 5
 @shape.ofm [2,1,64]
 @shape.ifm [2,4,32]
@@ -395,48 +269,36 @@ ld.bias 0xe0
 ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
-@shape.ifm [2,8,16]
+@shape.ifm [4,8,16]
 @mem.ifm 2, 8
 ld.ifm 0x180
 ld.bias 0x4
 @post pool
 store 0x284
 # conv1, images 6 to 7
-@shape.ofm [2,8,16]
+@shape.ofm [4,8,16]
 ld.ker 0x0
 @shift 3, -1
 conv.bias ifm:[0,0], ker:0
 @mem.ofm 2, [6,6]
 pad 0x28a, 1
-ld.ifm 0x190
+ld.ifm 0x1a0
 @post act.relu, pool
 @pool [2,2], [2,2]
 store 0x291
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x1a0
-store 0x297
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x1b0
+ld.ifm 0x1c0
 store 0x29d
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x1c0
-store 0x2a3
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x1d0
+ld.ifm 0x1e0
 store 0x2b5
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x1e0
-store 0x2bb
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x1f0
-store 0x2c1
-conv.bias ifm:[0,0], ker:0
-@shape.ifm [4,6,16]
+@shape.ifm [6,6,16]
 @mem.ifm 2, 6
 ld.ifm 0x28a
-store 0x2c7
+store 0x2c1
 # conv2, images 6 to 7
-@shape.ofm [2,4,32]
+@shape.ofm [4,4,32]
 ld.bias 0x4d
 @shape.ker 5
 ld.ker 0x5
@@ -452,7 +314,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x296
+ld.ifm 0x2ae
 @shape.ker 5
 ld.ker 0x5
 @mem.ofm 2, [2,2]
@@ -468,37 +330,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ae
-@shape.ker 5
-ld.ker 0x5
-store 0x2d4
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ba
-@shape.ker 5
-ld.ker 0x5
 store 0x2d6
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-store 0x2d8
 # dense1, images 6 to 7
 @shape.ofm [2,1,64]
 @shape.ifm [2,4,32]
@@ -526,48 +358,36 @@ ld.bias 0xe0
 ld.ker 0xd0
 @shift 0, -4
 conv.bias ifm:[0,0], ker:0
-@shape.ifm [2,8,16]
+@shape.ifm [4,8,16]
 @mem.ifm 2, 8
 ld.ifm 0x200
 ld.bias 0x4
 @post pool
 store 0x286
 # conv1, images 8 to 9
-@shape.ofm [2,8,16]
+@shape.ofm [4,8,16]
 ld.ker 0x0
 @shift 3, -1
 conv.bias ifm:[0,0], ker:0
 @mem.ofm 2, [6,6]
 pad 0x28a, 1
-ld.ifm 0x210
+ld.ifm 0x220
 @post act.relu, pool
 @pool [2,2], [2,2]
 store 0x291
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x220
-store 0x297
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x230
+ld.ifm 0x240
 store 0x29d
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x240
-store 0x2a3
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x250
+ld.ifm 0x260
 store 0x2b5
 conv.bias ifm:[0,0], ker:0
-ld.ifm 0x260
-store 0x2bb
-conv.bias ifm:[0,0], ker:0
-ld.ifm 0x270
-store 0x2c1
-conv.bias ifm:[0,0], ker:0
-@shape.ifm [4,6,16]
+@shape.ifm [6,6,16]
 @mem.ifm 2, 6
 ld.ifm 0x28a
-store 0x2c7
+store 0x2c1
 # conv2, images 8 to 9
-@shape.ofm [2,4,32]
+@shape.ofm [4,4,32]
 ld.bias 0x4d
 @shape.ker 5
 ld.ker 0x5
@@ -583,7 +403,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x296
+ld.ifm 0x2ae
 @shape.ker 5
 ld.ker 0x5
 @mem.ofm 2, [2,2]
@@ -599,37 +419,7 @@ conv.acc ifm:[1,2], ker:0
 conv.acc ifm:[2,0], ker:1
 conv.acc ifm:[2,1], ker:2
 conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ae
-@shape.ker 5
-ld.ker 0x5
-store 0x2d4
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-ld.ifm 0x2ba
-@shape.ker 5
-ld.ker 0x5
 store 0x2d6
-conv.bias ifm:[0,0], ker:0
-conv.acc ifm:[0,1], ker:1
-conv.acc ifm:[0,2], ker:2
-conv.acc ifm:[1,0], ker:3
-conv.acc ifm:[1,1], ker:4
-@shape.ker 4
-ld.ker 0x2d
-conv.acc ifm:[1,2], ker:0
-conv.acc ifm:[2,0], ker:1
-conv.acc ifm:[2,1], ker:2
-conv.acc ifm:[2,2], ker:3
-store 0x2d8
 # dense1, images 8 to 9
 @shape.ofm [2,1,64]
 @shape.ifm [2,4,32]

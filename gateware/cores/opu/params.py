@@ -94,7 +94,7 @@ SPACE = ParameterSpace("opu", (
     Preset("up5k", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
                     "engine": "small"},
            beats=(4,), doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
-    Preset("hx8k", {"po": 1, "ifm_lines": 64, "ofm_lines": 256, "ker_rows": 256, "ifm_banks": 1, "ofm_banks": 1,
+    Preset("hx8k", {"po": 1, "ifm_lines": 64, "ofm_lines": 768, "ker_rows": 256, "ifm_banks": 1, "ofm_banks": 1,
                     "multiplier": "lut", "engine": "small"},
            beats=(2, 4), doc="16 MACs a cycle in logic; ifm, ker and ofm in block RAM"),
     Preset("sim", {"pi": 4, "po": 2, "ifm_lines": 256, "ofm_lines": 1024, "ker_rows": 576, "ifm_banks": 1,

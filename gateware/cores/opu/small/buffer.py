@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's buffers of 16-bit words: an SPRAM, or block RAM where there is none."""
-from amaranth import Module
+from amaranth import Module, Mux
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
 from ....primitives.spram import SPRAM
 
@@ -11,7 +10,8 @@ __all__ = ["Buffer"]
 
 
 class Buffer(wiring.Component):
-    """One access a cycle. What was read stands from the cycle after to the next access, and is undefined after a write.
+    """What was read stands from the cycle after to the next access. In an SPRAM, which reads or writes, it is undefined after a write; block RAM
+    does both in one cycle, at two addresses.
 
     Parameters
     ----------
@@ -21,25 +21,24 @@ class Buffer(wiring.Component):
 
     Members
     -------
-    address : In, 14 bits; enable, write : In
+    read, read_address, write, write_address : In, addresses of 14 bits
     write_data : In, 16 bits; read_data : Out, 16 bits
     """
     def __init__(self, *, words, spram, family):
         self._words, self._spram, self._family = words, spram, family
-        super().__init__({"address": In(14), "enable": In(1), "write": In(1), "write_data": In(16), "read_data": Out(16)})
+        super().__init__({"read": In(1), "read_address": In(14), "write": In(1), "write_address": In(14), "write_data": In(16), "read_data": Out(16)})
 
     def elaborate(self, platform):
         m = Module()
         if self._spram:
             m.submodules.spram = ram = SPRAM(family=self._family)
             m.d.comb += [
-                ram.address.eq(self.address), ram.enable.eq(self.enable), ram.write.eq(self.write), ram.mask.eq(0xF),
-                ram.write_data.eq(self.write_data), self.read_data.eq(ram.read_data)]
+                ram.address.eq(Mux(self.write, self.write_address, self.read_address)), ram.enable.eq(self.read | self.write),
+                ram.write.eq(self.write), ram.mask.eq(0xF), ram.write_data.eq(self.write_data), self.read_data.eq(ram.read_data)]
             return m
         m.submodules.words_disjoint = ram = memory.Memory(shape=16, depth=self._words, init=[])
         reader, writer = ram.read_port(), ram.write_port()
-        address = self.address[:ceil_log2(self._words)]
         m.d.comb += [
-            reader.addr.eq(address), reader.en.eq(self.enable & ~self.write), self.read_data.eq(reader.data),
-            writer.addr.eq(address), writer.en.eq(self.enable & self.write), writer.data.eq(self.write_data)]
+            reader.addr.eq(self.read_address), reader.en.eq(self.read), self.read_data.eq(reader.data),
+            writer.addr.eq(self.write_address), writer.en.eq(self.write), writer.data.eq(self.write_data)]
         return m

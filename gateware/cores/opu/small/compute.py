@@ -72,7 +72,7 @@ class ComputeUnit(wiring.Component):
         m.submodules.near = near = Buffer(words=near_words, spram=s.copies, family=self.family)         # ifm, and ker in an SPRAM
         m.submodules.far = far = Buffer(words=far_words, spram=s.copies, family=self.family)            # ofm
         m.submodules.dot = dot = DotProduct(rows=rows, multiplier=params["multiplier"], family=self.family)
-        m.submodules.rounder = rounder = Rounder(family=self.family)
+        m.submodules.rounder = rounder = Rounder(shared=not s.copies, family=self.family)
         m.submodules.post_unit = post = PostUnit(beat_bytes=self.beat_bytes)
 
         def setting(name, bits):
@@ -123,7 +123,8 @@ class ComputeUnit(wiring.Component):
         reads = Signal()
         m.d.comb += [
             reads.eq(s.copying | s.gather | post.read_pair), go_on.eq(reads | self.step),
-            near.enable.eq(reads | s.store), near.write.eq(s.store), near.address.eq(Cat(s.word, line)), near.write_data.eq(self.data),
+            near.read.eq(reads), near.read_address.eq(Cat(s.word, line)),
+            near.write.eq(s.store), near.write_address.eq(Cat(s.word, line)), near.write_data.eq(self.data),
         ]
         busy = Signal()
         m.d.comb += [
@@ -205,7 +206,7 @@ class ComputeUnit(wiring.Component):
         s.first, s.last = Signal(), Signal(name="last")
         m.d.sync += odd.eq(~odd)
         m.d.comb += [
-            allowed.eq(~(s.added & s.single & odd)), s.take.eq(~active & s.number[3] & allowed), s.step.eq(s.take | active & allowed),
+            allowed.eq(~((s.added & s.single if s.copies else s.biased) & odd)), s.take.eq(~active & s.number[3] & allowed), s.step.eq(s.take | active & allowed),
             s.first.eq(part == 0), s.last.eq(Mux(active, closing, s.closes)), self.work.eq(s.step & ~s.double),
         ]
         row = Signal(len(dot.row))
@@ -244,11 +245,11 @@ class ComputeUnit(wiring.Component):
         ]
 
     def _partial_sums(self, m, s, far, rounder, post):
-        """ofm: old partial sums are fetched in time; where a position has several chunks, in the time of the first, in the
-        cycles in which no result is written."""
+        """ofm: old partial sums are fetched when they are wanted; of an SPRAM before, and where a position has several chunks, in the
+        time of the first, in the cycles in which no result is written."""
         read, write = Signal(14), Signal(14)
         old, fetched, old_channel = Signal(), Signal(), Signal(6)
-        m.d.comb += old.eq(s.added & Mux(s.single, s.steps[0], s.begun[3]))
+        m.d.comb += old.eq(s.added & (Mux(s.single, s.steps[0], s.begun[3]) if s.copies else rounder.wanted))
         m.d.sync += fetched.eq(old)
         with m.If(fetched):
             m.d.sync += old_channel.eq(Mux(old_channel == s.channels, 0, old_channel + 1))
@@ -261,7 +262,7 @@ class ComputeUnit(wiring.Component):
         with m.If(self.run):
             m.d.sync += read.eq(self.a)
         m.d.comb += [
-            far.enable.eq(old | post.read | rounder.valid), far.write.eq(rounder.valid),
-            far.address.eq(Mux(rounder.valid, write, read)), far.write_data.eq(rounder.result),
+            far.read.eq(old | post.read), far.read_address.eq(read), far.write.eq(rounder.valid), far.write_address.eq(write),
+            far.write_data.eq(rounder.result),
             rounder.addend.eq(far.read_data), rounder.addend_channel.eq(old_channel), rounder.addend_write.eq(fetched),
         ]

@@ -15,7 +15,7 @@ TABLE = {
     "45f": (16, 4, 2, 1536, 1, 8192, 576, "dsp", 48, 64, 36),
     "25f": (16, 1, 1, 1536, 1, 16384, 2304, "dsp", 24, 32, 36),
     "up5k": (16, 1, 1, 1024, 1, 16384, 1024, "dsp", 16, 32, 16),
-    "hx8k": (16, 1, 1, 64, 1, 256, 256, "lut", 1, 0.5, 4),
+    "hx8k": (16, 1, 1, 64, 1, 768, 256, "lut", 1, 1.5, 4),
     "sim": (4, 2, 1, 256, 1, 1024, 576, "dsp", 4, 4, 4.5),
     "sim-small": (16, 1, 1, 1024, 1, 16384, 1024, "dsp", 16, 32, 16),
 }
@@ -32,7 +32,7 @@ def test_presets(name):
 
 
 #: FPGA -> (bytes of a block, blocks that the buffers may take, DSPs): SoC, link and memory controller need the others.
-BUDGETS = {"85f": (2048, 208 - 12, 156), "45f": (2048, 108 - 12, 72), "25f": (2048, 56 - 6, 28), "hx8k": (512, 32 - 21, 0)}
+BUDGETS = {"85f": (2048, 208 - 12, 156), "45f": (2048, 108 - 12, 72), "25f": (2048, 56 - 6, 28), "hx8k": (512, 32 - 19, 0)}
 
 
 @pytest.mark.parametrize("name", [name for name in SPACE.presets if name.split("-")[0] in BUDGETS])
