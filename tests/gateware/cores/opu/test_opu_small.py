@@ -21,7 +21,7 @@ from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
 
 #: Logic cells and block RAMs of the engine alone (docs/performance/index.md), with some air.
-ENGINE_CELLS = {"up5k": (2450, 22), "hx8k": (2900, 25)}
+ENGINE_CELLS = {"up5k": (2450, 22), "hx8k": (3750, 25)}
 #: A memory in the same chip: one beat a cycle.
 NEAR = Behaviour(latency=2)
 
