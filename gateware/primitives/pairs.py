@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arguments import check_family
+from .rows import row_product
 
 __all__ = ["PairSums"]
 
@@ -12,13 +13,14 @@ __all__ = ["PairSums"]
 class PairSums(wiring.Component):
     """``s[i] = a[2*i]*b[2*i] + a[2*i+1]*b[2*i+1]``, exact, two cycles after ``b``; ``a`` is kept.
 
-    On the iCE40 UltraPlus one DSP makes a pair: the upper adder takes the lower product back through its port C. The sum has
+    On the iCE40 UltraPlus one DSP makes a pair (kind ``"dsp"``): the upper adder takes the lower product back through its port C. The sum has
     16 bits there; its 17th follows, since -2**15 cannot occur: the least sum is -32512.
 
     Parameters
     ----------
     pairs : int
-    family : ``"ice40"``, or ``None`` for logic (the twin)
+    kind : ``"dsp"``, or ``"lut"`` for logic
+    family : ``"ecp5"`` (logic alone), ``"ice40"`` or ``None``
 
     Members
     -------
@@ -26,13 +28,15 @@ class PairSums(wiring.Component):
     b : In, array of ``signed(8)``
     s : Out, array of ``signed(17)``, two cycles after ``b``, with the ``a`` kept in the cycle of ``b``
     """
-    def __init__(self, *, pairs, family=None):
+    def __init__(self, *, pairs, kind="dsp", family=None):
         if not isinstance(pairs, int) or isinstance(pairs, bool) or pairs < 1:
             raise ValueError(f"Number of pairs must be a positive integer, not {pairs!r}")
+        if kind not in ("dsp", "lut"):
+            raise ValueError(f"Kind of multiplier must be dsp or lut, not {kind!r}")
         check_family(family)
-        if family == "ecp5":
+        if family == "ecp5" and kind == "dsp":
             raise ValueError("Pairs of products in one DSP need family 'ice40' (or None), not 'ecp5'")
-        self.pairs, self.family = pairs, family
+        self.pairs, self.kind, self.family = pairs, kind, family
         super().__init__({
             "load": In(1), "a": In(signed(8)).array(2 * pairs), "b": In(signed(8)).array(2 * pairs),
             "s": Out(signed(17)).array(pairs),
@@ -41,7 +45,7 @@ class PairSums(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for i in range(self.pairs):
-            if self.family == "ice40":
+            if self.family == "ice40" and self.kind == "dsp":
                 self._mac16(m, i)
                 continue
             products = []
@@ -50,7 +54,8 @@ class PairSums(wiring.Component):
                 product = Signal(signed(16), name=f"product_{lane}", reset_less=True)
                 with m.If(self.load):
                     m.d.sync += held.eq(self.a[lane])
-                m.d.sync += product.eq(held * self.b[lane])
+                m.d.sync += product.eq(
+                    held * self.b[lane] if self.family != "ice40" else row_product(m, f"product_{lane}", held, self.b[lane]))
                 products.append(product)
             m.d.sync += self.s[i].eq(products[0] + products[1])
         return m

@@ -235,11 +235,15 @@ def test_networks_refused():
 def test_builds_refused():
     network, x = network_and_input((8, 8, 64))
     conv(network, x, 64)
-    with pytest.raises(KernelError, match="layer y: one result needs ifm .* and ofm .*; this build has ifm_lines = 16"):
-        compile_network(network, build("hx8k", ifm_lines=16))
-    with pytest.raises(KernelError, match="layer y: one tap of 64 to 64 channels takes 1024 rows of kernel memory, this build has "
-                                          "ker_rows = 512"):
-        compile_network(network, build("hx8k", ker_rows=512))
+    # Rows of taps are loaded one by one where a window does not fit; one row has to.
+    compile_network(network, build("hx8k", ifm_lines=16))
+    wide, x = network_and_input((8, 8, 64))
+    conv(wide, x, 64, (3, 5))
+    with pytest.raises(KernelError, match=r"layer y: one result needs ifm \[1, 5, 64\] and ofm .*; this build has ifm_lines = 16"):
+        compile_network(wide, build("hx8k", ifm_lines=16))
+    with pytest.raises(KernelError, match="layer y: one tap of 64 to 64 channels takes 256 rows of kernel memory, this build has "
+                                          "ker_rows = 128"):
+        compile_network(network, build("hx8k", ker_rows=128))
     with pytest.raises(KernelError, match="the network is for types 8-8-16-16, the build has 16-16-32-32"):
         compile_network(network, build(types="16-16-32-32"))
     with pytest.raises(KernelError, match=r"the program takes \d+ bytes of memory .*, there are 4096"):

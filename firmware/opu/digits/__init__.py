@@ -2,7 +2,7 @@
 """Handwritten digits on the OPU: a CNN in the manner of LeNet on the 540 held-out images of the UCI set.
 
 * ``job(name)`` -> Path of a job that ships: ``"digits"``, all 540 images, for every ECP5 build; ``"digits_up5k"``, the first
-  images in 64 KiB.
+  images in 64 KiB; ``"digits_hx8k"``, the same where kernels do not fit as a whole.
 * ``make_job(folder, params, name=..., images=..., group=..., memory=...)`` -> the same for any build.
 * ``evaluate(job, saved)``: predictions and accuracy; with images and labels of :mod:`quintet.firmware.digits`.
 * ``classify(target, batch=10)`` -> the same for all images on a target with little memory, in several runs.
@@ -35,6 +35,8 @@ FOLDER = Path(__file__).resolve().parent
 SHIPPED = {
     "digits": ("85f", {"ifm_lines": 1536, "ofm_lines": 2048}, IMAGES, 60, None),
     "digits_up5k": ("up5k", {}, 10, 2, 64 << 10),
+    # The same network and images: the kernels of conv2 and dense1 are larger than its ker, and are loaded in parts.
+    "digits_hx8k": ("hx8k", {}, 10, 2, 64 << 10),
 }
 
 

@@ -39,7 +39,8 @@ def _check(values):
         for name in ("ifm_banks", "ofm_banks"):
             if values[name] != 1:
                 raise ParameterError(f"parameter engine = small needs {name} = 1, not {values[name]}")
-        for name, value in (("pi", 16), ("po", 1), ("multiplier", "dsp")):
+        # With one output channel there is no pair of products in a DSP.
+        for name, value in (("pi", 16), ("po", 1)):
             if values[name] != value:
                 raise ParameterError(f"parameter engine = small needs {name} = {value}, not {values[name]}")
         for name, most in (("ifm_lines", 1024), ("ofm_lines", 16384), ("ker_rows", 1024)):
@@ -83,7 +84,7 @@ SPACE = ParameterSpace("opu", (
     Parameter("multiplier", str, ("dsp", "dsp_pair", "lut"), "dsp",
               doc="one product in a DSP (two in an SB_MAC16), two in one (po even, 8-bit products), or logic alone"),
     Parameter("engine", str, ("pipelined", "small"), "pipelined",
-              doc="small: one instruction after another in little logic, for an UP5K (types 8-8-16-16, one bank of each)"),
+              doc="small: one instruction after another in little logic, for an iCE40 (types 8-8-16-16, one bank of each)"),
 ), (
     Preset("85f", {}, default=True, doc="128 MACs a cycle"),
     Preset("85f-p64", {"po": 4, "ofm_lines": 8192, "ker_rows": 1024},
@@ -99,8 +100,9 @@ SPACE = ParameterSpace("opu", (
     Preset("up5k", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
                     "engine": "small"},
            beats=(4,), doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
-    Preset("hx8k", {"pi": 4, "po": 1, "ifm_lines": 256, "ofm_lines": 2048, "ker_rows": 1024, "ifm_banks": 1,
-                    "ofm_banks": 1, "multiplier": "lut"}, too_large=("hx8k",), doc="4 MACs a cycle in logic"),
+    Preset("hx8k", {"po": 1, "ifm_lines": 64, "ofm_lines": 768, "ker_rows": 256, "ifm_banks": 1, "ofm_banks": 1,
+                    "multiplier": "lut", "engine": "small"},
+           beats=(2, 4), doc="16 MACs a cycle in logic; ifm, ker and ofm in block RAM"),
     Preset("sim", {"pi": 4, "po": 2, "ifm_lines": 256, "ofm_lines": 1024, "ker_rows": 576, "ifm_banks": 1,
                    "ofm_banks": 1}, doc="small, for tests"),
     Preset("sim-small", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,

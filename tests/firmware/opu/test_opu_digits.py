@@ -23,12 +23,13 @@ def test_shipped_job_on_every_ecp5_build(preset):
     assert result.accuracy >= max(0.985, digits.float_accuracy() - 0.01)
 
 
-def test_shipped_job_of_the_up5k_fits_its_memory():
-    job = Job.load(digits.job("digits_up5k"))
+@pytest.mark.parametrize("preset", ["up5k", "hx8k"])
+def test_shipped_jobs_of_the_small_engine_fit_their_memory(preset):
+    job = Job.load(digits.job(f"digits_{preset}"))
     ends = [load.at + load.size for load in job.loads] + [save.at + save.size for save in job.saves]
     ends += [job.registers["region_base[2]"] + job.registers["region_limit[2]"]]
     assert max(ends) <= 64 << 10
-    result = run("digits_up5k", "up5k")
+    result = run(f"digits_{preset}", preset)
     assert np.array_equal(result.logits, digits.logits(10)) and result.correct >= 9
 
 
@@ -48,7 +49,7 @@ def test_shipped_files_are_current(tmp_path):
 
 
 def test_refusals(tmp_path):
-    with pytest.raises(ValueError, match="no digits job 'big' ships, only digits, digits_up5k"):
+    with pytest.raises(ValueError, match="no digits job 'big' ships, only digits, digits_up5k, digits_hx8k"):
         digits.job("big")
     from quintet.gateware.cores.opu.params import SPACE
     with pytest.raises(KernelError, match="takes .* bytes of memory .*, there are 65536"):

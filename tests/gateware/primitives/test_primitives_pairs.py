@@ -41,16 +41,17 @@ int main() {
 '''
 
 
-def test_cell_equals_twin(tmp_path):
+@pytest.mark.parametrize(("kind", "cells"), [("dsp", ("SB_MAC16",)), ("lut", ("SB_LUT4", "SB_CARRY"))])
+def test_cells_equal_the_twin(tmp_path, kind, cells):
     def add(m, family, name, inputs):
-        part = m.submodules[name] = PairSums(pairs=1, family=family)
+        part = m.submodules[name] = PairSums(pairs=1, kind=kind, family=family)
         s = Signal(17, name=f"{name}_s")
         m.d.comb += [part.load.eq(inputs["load"]), s.eq(part.s[0])]
         m.d.comb += [part.a[k].eq(inputs["a"].word_select(k, 8)) for k in range(2)]
         m.d.comb += [part.b[k].eq(inputs["b"].word_select(k, 8)) for k in range(2)]
         return s
 
-    run_pair(tmp_path, cell=ice40_cell("SB_MAC16"), inputs={"load": 1, "a": 16, "b": 16}, add=add, main=MAIN)
+    run_pair(tmp_path, cell="\n".join(map(ice40_cell, cells)), inputs={"load": 1, "a": 16, "b": 16}, add=add, main=MAIN)
 
 
 def test_sums():
@@ -87,6 +88,7 @@ def test_sums():
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"pairs": 0}, "Number of pairs must be a positive integer, not 0"),
+    ({"kind": "dsp_pair"}, "Kind of multiplier must be dsp or lut, not 'dsp_pair'"),
     ({"family": "ecp5"}, r"Pairs of products in one DSP need family 'ice40' \(or None\), not 'ecp5'"),
     ({"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
 ])
@@ -105,3 +107,10 @@ def test_synthesis_leaves_the_cell_as_it_is(tmp_path, monkeypatch):
     names = ("A_REG", "B_REG", "C_REG", "TOP_8x8_MULT_REG", "BOT_8x8_MULT_REG", "TOPADDSUB_UPPERINPUT")
     assert "".join(values[name][-1] for name in names) == "100111"
     assert values["TOPOUTPUT_SELECT"][-2:] == "01" and pins["C"] == pins["O"][:16] and pins["CE"] == ["1"]
+
+
+def test_products_in_logic_take_a_cell_a_bit(tmp_path, monkeypatch):
+    """Beside 71 of each product stand the kept operands and the sum: 8 and 17 cells a pair, and some of a bit alone."""
+    monkeypatch.chdir(tmp_path)
+    cells = synthesise(PairSums(pairs=2, kind="lut", family="ice40"), "ice40", "area")
+    assert cells["ICESTORM_LC"] <= 360 and "SB_MAC16" not in cells

@@ -43,6 +43,10 @@ class SmallMachine:
 
     def _conv(self, name):
         (h, w, ofm_c), ifm_c = self.sequence.ofm, self.sequence.ifm[2]
-        one = 2 * ofm_c if name == "conv.acc" and ifm_c == 16 else ofm_c
-        self.work += h * w * ifm_c * ofm_c // 16
-        self.issue += _CONVOLVE + ifm_c * ofm_c / 2 + h * w * max(ifm_c * ofm_c / 16, ifm_c / 2, one) + (_BIAS * ofm_c if name == "conv.bias" else 0)
+        steps = ifm_c * ofm_c // 16
+        if self.params["multiplier"] == "dsp":              # weights are copied first; ofm has one port
+            copied, slow = 8 * steps, 2 if name == "conv.acc" and ifm_c == 16 else 1
+        else:                                               # sums and addends of the biases lie in one table
+            copied, slow = 0, 2 if name == "conv.bias" else 1
+        self.work += h * w * steps
+        self.issue += _CONVOLVE + copied + h * w * max(slow * steps, ifm_c // 2) + (_BIAS * ofm_c if name == "conv.bias" else 0)

@@ -7,7 +7,7 @@ import numpy as np
 from .layers import BLOCK, NARROW
 from .target import ifm_channels, ofm_channels
 from .tiles import Chunk, Job, Load, Part, border_pads
-from .tiling import channels_of
+from .tiling import channels_of, ifm_shapes
 
 __all__ = ["Lowering"]
 
@@ -143,7 +143,7 @@ class Lowering:
         if skip:                # rows that no tap reads are not loaded
             mem_w, down = mem_w * down, 1
         found = []
-        for r0, c0, high, wide in layer.blocks:
+        for r0, c0, high, wide in self._loads(layer, ofm, down, across, ifm_c):
             shape = (ofm[0] - 1) * down + (high - 1) * far + 1, (ofm[1] - 1) * across + (wide - 1) * apart + 1, ifm_c
             load = Load(source.at(image, part, row + r0 * far, column + c0 * apart), mem_w, shape)
             for r in range(high):
@@ -151,6 +151,16 @@ class Lowering:
                     weights = (part, 0, 0) if layer.weights is None else (part, r0 + r, c0 + c)
                     found.append(_Tap(load, (down, across), layer.f[out], r * far, c * apart, weights))
         return found
+
+    def _loads(self, layer, ofm, down, across, ifm_c):
+        """Blocks of taps for which a load is made: the layer's, or as many rows of one as ``ifm`` holds at a time; in the same order."""
+        far, apart = layer.dilation
+        for r, c, high, wide in layer.blocks:
+            columns = (ofm[1] - 1) * across + (wide - 1) * apart + 1
+            most = high
+            while most > 1 and not self.target.holds_ifm(((ofm[0] - 1) * down + (most - 1) * far + 1, columns, ifm_c)):
+                most -= 1
+            yield from ((r + some, c, min(most, high - some), wide) for some in range(0, high, most))
 
     def _residual(self, layer, tiling, out, n, start, sides, ofm_c, shape):
         buffer = self.maps.buffers[layer.residual]
@@ -167,6 +177,7 @@ class Lowering:
         start = layer.padding[0] - other.padding[0], layer.padding[2] - other.padding[2]
         if (other.source is not layer.source or layer.source.pieces > 1 or (layer.rows, layer.columns) != (other.rows, other.columns)
                 or layer.stride != other.stride or layer.taps[0] == 1 or max(layer.taps) > BLOCK or min(start) < 0
+                or not self.target.holds_ifm(ifm_shapes(layer, 1, 1))
                 or any(a + d > b for a, d, b in zip(other.taps, start, layer.taps, strict=True))):
             return None
         for one in (layer, other):

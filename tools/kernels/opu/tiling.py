@@ -40,8 +40,9 @@ def _most_channels(tensor):
     return channels_of(tensor, 0)
 
 
-def ifm_shapes(layer, rows, columns):
-    """Shapes of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results, the largest kernel block of each side first."""
+def ifm_shapes(layer, rows, columns, by_rows=False):
+    """Shape of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results for the largest kernel block of each side; ``by_rows``: for one
+    row of its taps."""
     ifm_c = ifm_channels(_most_channels(layer.source))
     sides = []
     for axis, count in enumerate((rows, columns)):
@@ -49,7 +50,7 @@ def ifm_shapes(layer, rows, columns):
         before = (count - 1) * layer.pool[2 + axis] + layer.pool[axis]
         if axis == 0 and taps == 1:
             stride = 1                  # rows in between are left out by the width of the map in memory
-        wide = max(block[2 + axis] for block in layer.blocks)
+        wide = 1 if by_rows and axis == 0 else max(block[2 + axis] for block in layer.blocks)
         sides.append((before - 1) * stride + (wide - 1) * layer.dilation[axis] + 1)
     return (*sides, ifm_c)
 
@@ -66,13 +67,13 @@ def _residual_fits(target, layer, rows, columns):
     return target.holds_ifm((*sides, ifm_channels(_most_channels(layer.result))))
 
 
-def _fits(target, layer, rows, columns, flat):
+def _fits(target, layer, rows, columns, flat, by_rows):
     if flat:
         channels = ifm_channels(_most_channels(layer.source))
         slots = min(BLOCK, layer.source.pieces * layer.taps[0] * layer.taps[1])
         return (target.holds_ifm((rows, slots, channels))
                 and target.holds_ofm((rows, 1, ofm_channels(_most_channels(layer.result)))))
-    return (target.holds_ifm(ifm_shapes(layer, rows, columns)) and target.holds_ofm(_ofm_shape(layer, rows, columns))
+    return (target.holds_ifm(ifm_shapes(layer, rows, columns, by_rows)) and target.holds_ofm(_ofm_shape(layer, rows, columns))
             and _residual_fits(target, layer, rows, columns))
 
 
@@ -81,11 +82,16 @@ def _even(count, most):
     return -(-count // -(-count // most))
 
 
-def _most_rows(target, layer, height, columns, flat):
+def _by_rows(target, layer):
+    """Whether ``ifm`` holds no whole window, so that one load serves some rows of taps only."""
+    return not target.holds_ifm(ifm_shapes(layer, 1, 1))
+
+
+def _most_rows(target, layer, height, columns, flat, by_rows):
     low, high = 0, min(height, 127)
     while low < high:
         middle = (low + high + 1) // 2
-        if _fits(target, layer, middle, columns, flat):
+        if _fits(target, layer, middle, columns, flat, by_rows):
             low = middle
         else:
             high = middle - 1
@@ -104,10 +110,10 @@ def _taps(target, layer):
 def widest(target, layer, images, flat):
     """The :class:`Tiling` with the fewest tiles; raises :class:`KernelError` if not even one result fits the buffers."""
     height, width = (images, 1) if flat else layer.result.shape[:2]
-    best = None
+    best, by_rows = None, _by_rows(target, layer)
     for cuts in range(1, width + 1):
         columns = -(-width // cuts)
-        rows = _most_rows(target, layer, height, columns, flat)
+        rows = _most_rows(target, layer, height, columns, flat, by_rows)
         if rows:
             tiles = -(-height // rows) * -(-width // columns)
             if best is None or tiles < best[0]:
@@ -115,7 +121,7 @@ def widest(target, layer, images, flat):
             if -(-width // columns) > 2 * best[0]:
                 break
     if best is None:
-        raise KernelError(f"layer {layer.name}: one result needs ifm {list(ifm_shapes(layer, 1, 1))} and ofm "
+        raise KernelError(f"layer {layer.name}: one result needs ifm {list(ifm_shapes(layer, 1, 1, by_rows))} and ofm "
                           f"{list(_ofm_shape(layer, 1, 1))}; this build has ifm_lines = {target.params['ifm_lines']}, "
                           f"ofm_lines = {target.params['ofm_lines']}")
     return Tiling(best[1], best[2], _taps(target, layer))
@@ -129,8 +135,9 @@ def check_tiling(target, layer, images, flat, tiling):
         check_whole(f"tilings: {what} of layer {layer.name}", getattr(tiling, what), 1, 1 << 31)
     height, width = (images, 1) if flat else layer.result.shape[:2]
     rows, columns = min(tiling.rows, height), min(tiling.columns, width)
-    if not _fits(target, layer, rows, columns, flat):
-        raise KernelError(f"tilings: layer {layer.name}: {rows} x {columns} results need ifm {list(ifm_shapes(layer, rows, columns))} and "
+    by_rows = _by_rows(target, layer)
+    if not _fits(target, layer, rows, columns, flat, by_rows):
+        raise KernelError(f"tilings: layer {layer.name}: {rows} x {columns} results need ifm {list(ifm_shapes(layer, rows, columns, by_rows))} and "
                           f"ofm {list(_ofm_shape(layer, rows, columns))}; this build has ifm_lines = {target.params['ifm_lines']}, "
                           f"ofm_lines = {target.params['ofm_lines']}")
 

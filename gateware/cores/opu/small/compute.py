@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's buffers and loops: one SPRAM for ifm and ker, one for ofm; slices of weights, convolutions, stores."""
+"""The small engine's buffers and loops: ifm, ker and ofm in SPRAM or block RAM; weights, convolutions, stores."""
 from types import SimpleNamespace
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ....primitives.spram import SPRAM
+from ..params import LINE
+from .buffer import Buffer
 from .dot import DotProduct
 from .post import PostUnit
 from .round import WIDTH, Rounder
 
 __all__ = ["ComputeUnit", "KER_LINE"]
 
-#: Line of the first SPRAM at which ker begins; a line has 16 bytes.
+#: Line at which ker begins, behind all that ifm may have; a line has 16 bytes.
 KER_LINE = 1024
 
 
@@ -24,8 +26,13 @@ class ComputeUnit(wiring.Component):
     written, a channel takes two cycles. What ``@shape``, ``@stride``, ``@shift`` and ``@post`` mean for the loops is configured
     beforehand, while nothing is under way.
 
+    With multipliers in DSPs (an UP5K) ifm and ker share one SPRAM, from which the weights of a tap are copied into block RAM. Else each
+    buffer is block RAM, and weights are where they are multiplied.
+
     Parameters
     ----------
+    params : dict of ``SPACE.resolve``
+    beat_bytes : 2 or 4
     family : as the primitives'
 
     Members
@@ -35,7 +42,7 @@ class ComputeUnit(wiring.Component):
         channels (less one), chunks (log2), words (of a slice of weights, two bytes each, less one), shift (places to rotate,
         bit 5: to the left), mask, post (act, order, residual from bit 0 on) : In, one cycle each: set from ``operand``
     line : In: pointer = line ``a``
-    slice : In, where ``can_slice``: copy a tap's weights from line ``a`` on
+    slice : In, where ``can_slice``: a tap's weights begin at line ``a``
     convolve : In, where ``can_convolve``: convolve from line ``a`` on; kind is ``operand``: bit 0 bias, bit 1 accumulate,
         bit 2 double ofm instead
     run, zeros, begin, argument : In: :class:`PostUnit`'s; run from element ``a`` of ofm and line ``operand`` of ifm on
@@ -45,34 +52,35 @@ class ComputeUnit(wiring.Component):
     table_u, table_b, table_address, table_data : In: the rounder's
     valid, ready, beat, mask : Out, In, Out, Out: what stores write
     """
-    def __init__(self, *, family):
-        self.family = family
+    def __init__(self, *, params, beat_bytes, family):
+        self.params, self.beat_bytes, self.family = params, beat_bytes, family
         flags = ("line_step", "row_step", "columns", "rows", "channels", "chunks", "words", "shift", "mask", "post", "line",
                  "slice", "convolve", "run", "zeros", "begin", "store", "step", "table_u", "table_b", "ready")
         outs = ("can_slice", "can_convolve", "can_run", "can_zeros", "convolving", "storing", "copying", "work", "valid")
         super().__init__({
             **{name: In(1) for name in flags}, **{name: Out(1) for name in outs},
             "a": In(32), "operand": In(32), "argument": In(2), "data": In(16), "place": Out(6),
-            "table_address": In(8), "table_data": In(WIDTH), "beat": Out(32), "mask_out": Out(4),
+            "table_address": In(8), "table_data": In(WIDTH), "beat": Out(8 * beat_bytes), "mask_out": Out(beat_bytes),
         })
 
     def elaborate(self, platform):
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
-        m.submodules.near = near = SPRAM(family=self.family)        # ifm, ker
-        m.submodules.far = far = SPRAM(family=self.family)          # ofm
-        m.submodules.dot = dot = DotProduct(family=self.family)
-        m.submodules.rounder = rounder = Rounder(family=self.family)
-        m.submodules.post_unit = post = PostUnit()
+        params = self.params
+        s.copies = params["multiplier"] == "dsp"        # weights out of an SPRAM
+        near_words, far_words, rows = (
+            (SPRAM.WORDS, SPRAM.WORDS, 256) if s.copies else (params["ifm_lines"] * LINE // 2, params["ofm_lines"], params["ker_rows"]))
+        m.submodules.near = near = Buffer(words=near_words, spram=s.copies, family=self.family)         # ifm, and ker in an SPRAM
+        m.submodules.far = far = Buffer(words=far_words, spram=s.copies, family=self.family)            # ofm
+        m.submodules.dot = dot = DotProduct(rows=rows, multiplier=params["multiplier"], family=self.family)
+        m.submodules.rounder = rounder = Rounder(shared=not s.copies, family=self.family)
+        m.submodules.post_unit = post = PostUnit(beat_bytes=self.beat_bytes)
 
         def setting(name, bits):
-            value = Signal(bits, name=f"set_{name}", reset_less=True)
-            with m.If(getattr(self, name)):
-                m.d.sync += value.eq(self.operand)
-            return value
+            return self._setting(m, name, bits)
 
         s.line_step, s.row_step = setting("line_step", 11), setting("row_step", 11)
         s.columns, s.rows, s.channels = setting("columns", 7), setting("rows", 7), setting("channels", 6)
-        s.chunks, words, s.shift = setting("chunks", 2), setting("words", 11), setting("shift", 6)
+        s.chunks, s.shift = setting("chunks", 2), setting("shift", 6)
         s.mask, posts = setting("mask", WIDTH), setting("post", 5)
         s.biased, s.added, s.double = Signal(), Signal(), Signal(name="double")
         s.single = s.chunks == 0
@@ -90,23 +98,9 @@ class ComputeUnit(wiring.Component):
         with m.If(self.run):
             m.d.sync += [line.eq(self.operand), s.word.eq(0)]
 
-        # A slice of weights
-        copying, copied, lanes, weight_row, left = Signal(), Signal(), Signal(3), Signal(8), Signal(11)
-        m.d.sync += [copied.eq(copying), lanes.eq(s.word)]
-        with m.If(copying):
-            m.d.sync += left.eq(left - 1)
-            with m.If(left == 0):
-                m.d.sync += copying.eq(0)
-        with m.If(copied & lanes.all()):
-            m.d.sync += weight_row.eq(weight_row + 1)
-        with m.If(self.slice):
-            m.d.sync += [copying.eq(1), left.eq(words), weight_row.eq(0)]
-        m.d.comb += [
-            self.copying.eq(copying), dot.write.eq(copied), dot.write_row.eq(weight_row), dot.write_lanes.eq(lanes),
-            dot.data.eq(near.read_data),
-        ]
-
-        self._gather(m, s, dot)
+        s.line = line
+        (self._copy if s.copies else self._take_weights)(m, s, dot, near)
+        self._gather(m, s, dot, near)
         self._channels(m, s, dot)
         self._round(m, s, dot, rounder)
         self._partial_sums(m, s, far, rounder, post)
@@ -120,28 +114,69 @@ class ComputeUnit(wiring.Component):
             self.can_run.eq(post.ready), self.can_zeros.eq(post.ready_zeros),
         ]
 
+        m.d.comb += [
+            rounder.pooling.eq(post.busy), rounder.pool_channel.eq(post.pool_channel), post.pool.eq(rounder.pool),
+            rounder.keep.eq(post.keep), rounder.keep_channel.eq(post.keep_channel), rounder.keep_data.eq(post.keep_data),
+        ]
+
         # ifm and ker
         reads = Signal()
         m.d.comb += [
-            reads.eq(copying | s.gather | post.read_pair), go_on.eq(reads | self.step),
-            near.enable.eq(reads | self.store), near.write.eq(self.store), near.mask.eq(0xF),
-            near.address.eq(Cat(s.word, line)), near.write_data.eq(self.data),
+            reads.eq(s.copying | s.gather | post.read_pair), go_on.eq(reads | self.step),
+            near.read.eq(reads), near.read_address.eq(Cat(s.word, line)),
+            near.write.eq(s.store), near.write_address.eq(Cat(s.word, line)), near.write_data.eq(self.data),
         ]
         busy = Signal()
         m.d.comb += [
-            busy.eq(s.running | s.steps.any() | s.tail.any()), self.convolving.eq(busy | copying | copied),
-            self.can_slice.eq(~s.running & ~copying), self.can_convolve.eq(~copying),
+            busy.eq(s.running | s.steps.any() | s.tail.any()), self.convolving.eq(busy | s.copying | s.copied),
+            # Nothing may be under way when the next begins; while a slice is copied it ends.
+            self.can_slice.eq(~Mux(s.copies, s.running, busy) & ~s.copying), self.can_convolve.eq(~s.copying), self.copying.eq(s.copying),
         ]
         return m
 
-    def _gather(self, m, s, dot):
+    def _setting(self, m, name, bits):
+        value = Signal(bits, name=f"set_{name}", reset_less=True)
+        with m.If(getattr(self, name)):
+            m.d.sync += value.eq(self.operand)
+        return value
+
+    def _copy(self, m, s, dot, near):
+        """A slice: the weights of a tap out of the SPRAM, two a cycle."""
+        words = self._setting(m, "words", 11)
+        s.copying, s.copied, lanes, weight_row, left = Signal(), Signal(), Signal(3), Signal(8), Signal(11)
+        m.d.sync += [s.copied.eq(s.copying), lanes.eq(s.word)]
+        with m.If(s.copying):
+            m.d.sync += left.eq(left - 1)
+            with m.If(left == 0):
+                m.d.sync += s.copying.eq(0)
+        with m.If(s.copied & lanes.all()):
+            m.d.sync += weight_row.eq(weight_row + 1)
+        with m.If(self.slice):
+            m.d.sync += [s.copying.eq(1), left.eq(words), weight_row.eq(0)]
+        s.store, s.first_row = self.store, 0
+        m.d.comb += [dot.write.eq(s.copied), dot.write_row.eq(weight_row), dot.write_lanes.eq(lanes), dot.weights.eq(near.read_data)]
+
+    def _take_weights(self, m, s, dot, near):
+        """Weights go straight to where they are used; a slice says which are."""
+        s.copying = s.copied = Const(0, 1)
+        to_ker = s.line[KER_LINE.bit_length() - 1]
+        s.store, s.first_row = Signal(), Signal.like(dot.row, reset_less=True, name="first_row")
+        with m.If(self.slice):
+            m.d.sync += s.first_row.eq(self.a)
+        m.d.comb += [
+            s.store.eq(self.store & ~to_ker), dot.write.eq(self.store & to_ker), dot.write_row.eq(s.line), dot.write_lanes.eq(s.word),
+            dot.weights.eq(self.data),
+        ]
+
+    def _gather(self, m, s, dot, near):
         """Gathering of chunks from the pointer on, two elements a cycle: a word may wait at the RAM's output."""
         gathering, waiting, s.gather, s.take = Signal(), Signal(), Signal(), Signal()
         s.number = Signal(4)                            # words of the chunk that is gathered
         chunk, column, row = Signal(2), Signal(7), Signal(7)
         s.closes, s.ends = Signal(), Signal(name="ends")           # the chunk is its position's last, the last of all
         m.d.comb += [
-            dot.shift.eq(waiting & (~s.number[3] | s.take)), s.gather.eq(gathering & (~waiting | dot.shift)), dot.take.eq(s.take),
+            dot.data.eq(near.read_data), dot.take.eq(s.take), dot.shift.eq(waiting & (~s.number[3] | s.take)),
+            s.gather.eq(gathering & (~waiting | dot.shift)),
         ]
         m.d.sync += waiting.eq(s.gather | waiting & ~dot.shift)
         with m.If(s.take):
@@ -171,16 +206,15 @@ class ComputeUnit(wiring.Component):
         s.first, s.last = Signal(), Signal(name="last")
         m.d.sync += odd.eq(~odd)
         m.d.comb += [
-            allowed.eq(~(s.added & s.single & odd)), s.take.eq(~active & s.number[3] & allowed), s.step.eq(s.take | active & allowed),
+            allowed.eq(~((s.added & s.single if s.copies else s.biased) & odd)), s.take.eq(~active & s.number[3] & allowed), s.step.eq(s.take | active & allowed),
             s.first.eq(part == 0), s.last.eq(Mux(active, closing, s.closes)), self.work.eq(s.step & ~s.double),
         ]
+        row = Signal(len(dot.row))
         with m.Switch(s.chunks):
-            with m.Case(0):
-                m.d.comb += dot.row.eq(s.channel)
-            with m.Case(1):
-                m.d.comb += dot.row.eq(Cat(part[0], s.channel))
-            with m.Default():
-                m.d.comb += dot.row.eq(Cat(part, s.channel))
+            for chunks in range(3):
+                with m.Case(chunks) if chunks < 2 else m.Default():
+                    m.d.comb += row.eq(Cat(part[:chunks], s.channel))
+        m.d.comb += dot.row.eq(s.first_row + row)
         with m.If(s.take):
             m.d.sync += [active.eq(1), closing.eq(s.closes), ending.eq(s.ends)]
         with m.If(s.step):
@@ -211,11 +245,11 @@ class ComputeUnit(wiring.Component):
         ]
 
     def _partial_sums(self, m, s, far, rounder, post):
-        """ofm: old partial sums are fetched in time; where a position has several chunks, in the time of the first, in the
-        cycles in which no result is written."""
+        """ofm: old partial sums are fetched when they are wanted; of an SPRAM before, and where a position has several chunks, in the
+        time of the first, in the cycles in which no result is written."""
         read, write = Signal(14), Signal(14)
         old, fetched, old_channel = Signal(), Signal(), Signal(6)
-        m.d.comb += old.eq(s.added & Mux(s.single, s.steps[0], s.begun[3]))
+        m.d.comb += old.eq(s.added & (Mux(s.single, s.steps[0], s.begun[3]) if s.copies else rounder.wanted))
         m.d.sync += fetched.eq(old)
         with m.If(fetched):
             m.d.sync += old_channel.eq(Mux(old_channel == s.channels, 0, old_channel + 1))
@@ -228,7 +262,7 @@ class ComputeUnit(wiring.Component):
         with m.If(self.run):
             m.d.sync += read.eq(self.a)
         m.d.comb += [
-            far.enable.eq(old | post.read | rounder.valid), far.write.eq(rounder.valid), far.mask.eq(0xF),
-            far.address.eq(Mux(rounder.valid, write, read)), far.write_data.eq(rounder.result),
+            far.read.eq(old | post.read), far.read_address.eq(read), far.write.eq(rounder.valid), far.write_address.eq(write),
+            far.write_data.eq(rounder.result),
             rounder.addend.eq(far.read_data), rounder.addend_channel.eq(old_channel), rounder.addend_write.eq(fetched),
         ]

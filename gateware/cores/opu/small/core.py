@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small OPU engine, for an UP5K: sixteen products a cycle, everything else in turn.
+"""The small OPU engine, for an iCE40: sixteen products a cycle, everything else in turn.
 
 ::
 
     memory 0 <-> port <-> words, bias -> MicroMachine (fetch, decode, checks, addresses, shifts of the bias)
                   |                           | configuration, addresses
-                  +--- ifm, ker, results --> ComputeUnit (SPRAMs, weights, products, rounder, post unit)
+                  +--- ifm, ker, results --> ComputeUnit (buffers, weights, products, rounder, post unit)
 
 A microprogram decodes, checks and carries out one instruction after the other; only the next instruction is decoded and checked
 while a convolution runs. Loads and stores never overlap with convolutions. Three requests are under way at a time.
@@ -16,7 +16,7 @@ from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from ..params import cap_lanes
-from ..types import type_set
+from ..types import CHANNELS, type_set
 from .compute import ComputeUnit
 from .dot import PI
 from .instructions import FIXED, Command, Cond
@@ -24,7 +24,6 @@ from .machine import MicroMachine
 
 __all__ = ["SmallEngine"]
 
-_BEAT = 4
 _WORD_BYTES = 4
 _OUTSTANDING = 3            # requests; the ring of their addresses has one entry more
 _REGION_TABLE = (0x100 // 4, 0x180 // 4)
@@ -38,30 +37,30 @@ class SmallEngine(Engine):
     control : Out, :class:`~..engine.EngineControl`; the region table is read through its bus while no program runs
     memory : Out, one :class:`~quintet.gateware.memory.port.MemoryPort`
     """
+    BEATS = (2, 4)
+
     @staticmethod
     def spram_blocks(params):
-        """ifm and ker in one, ofm in one."""
-        return 2
+        """ifm and ker in one, ofm in one; none where products are logic."""
+        return 2 if params["multiplier"] == "dsp" else 0
 
     def prepare(self):
         if self.params["engine"] != "small":
             raise ValueError(f"The small engine needs the parameter engine = small, not {self.params['engine']}")
-        if self.beat_bytes != _BEAT:
-            raise ValueError(f"The small engine needs beats of {_BEAT} bytes, not {self.beat_bytes}")
-        if self.family == "ecp5":
+        if self.family == "ecp5" and self.spram_blocks(self.params):
             raise ValueError("The small engine needs the SPRAM of family 'ice40' (or None), not 'ecp5'")
-        return EngineControl(registers=ISA.registers, operations_bits=PI.bit_length(), bytes_bits=_BEAT.bit_length(), counters=ISA.counters), 1
+        return EngineControl(registers=ISA.registers, operations_bits=PI.bit_length(), bytes_bits=_WORD_BYTES.bit_length(), counters=ISA.counters), 1
 
     def elaborate(self, platform):
         m = Module()
         control, port = self.control, self.memory[0]
-        m.submodules.micro = micro = MicroMachine(params=self.params)
-        m.submodules.compute = compute = ComputeUnit(family=self.family)
+        m.submodules.micro = micro = MicroMachine(params=self.params, beat_bytes=self.beat_bytes)
+        m.submodules.compute = compute = ComputeUnit(params=self.params, beat_bytes=self.beat_bytes, family=self.family)
         command = {number: micro.commands[number] for number in Command}
         asking = {number: micro.asking[number] for number in Command}
 
         # Requests. One waits in a register, so that nothing here depends on whether the memory takes it.
-        beats, outstanding, pending = Signal(5), Signal(2), Signal()
+        beats, outstanding, pending = Signal(range(CHANNELS * 2 // self.beat_bytes)), Signal(2), Signal()
         issued, answered, failed, trouble = Signal(2), Signal(2), Signal(2), Signal()
         made, address, ended, wrong = Signal(), Signal(30, reset_less=True), Signal(), Signal()
         asked = Signal.like(port.req.payload.beats, reset_less=True)
@@ -73,7 +72,7 @@ class SmallEngine(Engine):
         ]
         with m.If(made):
             m.d.sync += [pending.eq(1), address.eq(micro.a[2:]), writes.eq(command[Command.WRITE]),
-                         asked.eq(Mux(command[Command.FETCH], 0, beats))]
+                         asked.eq(Mux(command[Command.FETCH], _WORD_BYTES // self.beat_bytes - 1, beats))]
         with m.Elif(port.req.ready):
             m.d.sync += pending.eq(0)
         with m.If(command[Command.BEATS]):
@@ -91,24 +90,38 @@ class SmallEngine(Engine):
             m.d.sync += [trouble.eq(0), issued.eq(0), answered.eq(0)]
 
         # Answers, two bytes at a time: words and bias go to registers, all else to the compute unit.
-        to_line, to_bias, half, here = Signal(), Signal(), Signal(), Signal()
-        accepted = Signal()
-        data = port.r.payload.data
+        to_line, to_bias, here, arrived = Signal(), Signal(), Signal(), Signal()
+        accepted, word = Signal(), Signal(32)
         m.d.comb += [
-            accepted.eq(port.r.valid), port.r.ready.eq(half),
-            compute.data.eq(data.word_select(half, 16)), compute.store.eq(accepted & to_line),
-            compute.step.eq(accepted & (to_line | to_bias)),
+            accepted.eq(port.r.valid), compute.store.eq(accepted & to_line), compute.step.eq(accepted & (to_line | to_bias)),
         ]
-        with m.If(accepted):
-            m.d.sync += half.eq(~half)
+        if self.beat_bytes == 4:
+            # What is addressed with a word is a register of its own, written with the beat's second half.
+            half = Signal()
+            m.d.comb += [port.r.ready.eq(half), compute.data.eq(port.r.payload.data.word_select(half, 16)), word.eq(port.r.payload.data),
+                         arrived.eq(answer)]
+            writes_word, writes_offset = ~half, half
+            with m.If(accepted):
+                m.d.sync += half.eq(~half)
+        else:
+            # A word's second beat stands for two cycles.
+            step, low = Signal(2), Signal(16, reset_less=True)
+            writes_word, writes_offset = step[0], step[1]
+            is_word = ~to_line & ~to_bias
+            m.d.comb += [port.r.ready.eq(~is_word | ~step[0]), compute.data.eq(port.r.payload.data), word.eq(Cat(low, port.r.payload.data)),
+                         arrived.eq(answer & step[1])]
+            with m.If(accepted & is_word):
+                m.d.sync += step.eq(Mux(step[1], 0, step + 1))
+                with m.If(step == 0):
+                    m.d.sync += low.eq(port.r.payload.data)
         with m.If(command[Command.FETCH]):
             m.d.sync += [to_line.eq(0), to_bias.eq(0), here.eq(0)]
         with m.Elif(command[Command.SINK]):
             m.d.sync += Cat(to_bias, to_line).eq(micro.argument)
-        with m.Elif(answer):
+        with m.Elif(arrived):
             m.d.sync += here.eq(1)
 
-        self._registers(m, micro, compute, accepted, to_line, to_bias, half, data)
+        self._registers(m, micro, compute, accepted & (to_bias | ~to_line & (writes_word | writes_offset)), to_bias, writes_offset, word)
         self._compute(m, micro, compute, command)
         m.d.comb += micro.wait.eq((asking[Command.FETCH] | asking[Command.READ] | asking[Command.WRITE])
                                   & (pending | (outstanding == _OUTSTANDING)) | asking[Command.SLICE] & ~compute.can_slice
@@ -143,7 +156,7 @@ class SmallEngine(Engine):
                 ("loads", control.inc.dma_busy & ~stores, Command.SINK), ("convolutions", (micro.commands[Command.CONV], ~compute.convolving), Command.CONV),
                 ("stores", stores, Command.STORING))}}
 
-    def _registers(self, m, micro, compute, accepted, to_line, to_bias, half, data):
+    def _registers(self, m, micro, compute, write, to_bias, offset, word):
         """Words (once more with the address field alone), bias, and the region table while idle."""
         control = self.control
         bus = control.bus
@@ -162,12 +175,12 @@ class SmallEngine(Engine):
             ]
         with m.Else():
             m.d.comb += [
-                micro.write.eq(accepted & ~to_line),
+                micro.write.eq(write),
                 micro.write_address.eq(Mux(to_bias, Cat(compute.place, Const(FIXED["BIAS"] >> 6, 2)),
-                                           Mux(half, FIXED["OFFSET"], FIXED["WORD"]))),
+                                           Mux(offset, FIXED["OFFSET"], FIXED["WORD"]))),
                 micro.write_data.eq(Mux(
                     to_bias, Cat(compute.data, compute.data[15].replicate(16)),
-                    data & ~(half.replicate(32) & 0xF000_003F))),
+                    word & ~(offset.replicate(32) & 0xF000_003F))),
             ]
         with m.Switch(micro.source):
             for number, name in enumerate(("program_address", "program_length", "window_base", "window_limit")):
@@ -219,8 +232,8 @@ class SmallEngine(Engine):
         answer, sent = port.r.valid & port.r.ready, port.w.valid & port.w.ready
         m.d.sync += [
             control.retired.eq(command[Command.RETIRE]), control.operations.eq(Mux(compute.work, PI, 0)),
-            control.bytes_read.eq(Mux(command[Command.RETIRE] | answer & loading, _BEAT, 0)),
-            control.bytes_written.eq(Cat(Const(0, 1), sent & ~port.w.payload.mask[2], sent & port.w.payload.mask[2])),
+            control.bytes_read.eq(Mux(command[Command.RETIRE], _WORD_BYTES, Mux(answer & loading, self.beat_bytes, 0))),
+            control.bytes_written.eq(Mux(sent, Mux(port.w.payload.mask[-1], self.beat_bytes, 2), 0)),
             control.stall.eq(Stall.OTHER), control.inc.dma_busy.eq(moving),
             control.inc.stall_ifm.eq(moving & ~storing & ~kernel), control.inc.stall_ker.eq(moving & ~storing & kernel | compute.copying),
             control.inc.stall_ofm.eq(storing),

@@ -26,7 +26,7 @@ check:      hold REGION !X                      // the array of RANGE bytes at O
 
 move_ifm:   hold ?CONV move_ifm
             load #0; hold !LINE; hold !SINK:2
-            load IC; shl *2; sub #1 >T
+            load IC; shl *{line_places}; sub #1 >T
             load IM_W
             hold T !BEATS
             sub IW; shl *6 >GAP
@@ -61,7 +61,7 @@ ker_rule:   sub #2305 ?CARRY range_4
 
 move_ker:   hold ?CONV move_ker
             load #1024; hold !LINE; hold !SINK:2
-            hold #7 !BEATS
+            hold #{burst} !BEATS
             load TAPS; shr *1; sub #1 >T
             load ADDRESS
             hold T !CNT
@@ -75,7 +75,7 @@ ld_bias:    load U_SO >T; add #-1 ?CARRY unset
 
 move_bias:  hold ?CONV move_bias
             load #0; hold !LINE; hold !SINK:1
-            load OC; shr *1; sub #1 >T
+            load OC; {bias_beats}sub #1 >T
             load #0 >N_BIAS
             hold T !BEATS
             load #1 >BIASES

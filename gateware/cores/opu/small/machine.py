@@ -20,6 +20,7 @@ class MicroMachine(wiring.Component):
     Parameters
     ----------
     params : dict of ``SPACE.resolve``
+    beat_bytes : 2 or 4
 
     Members
     -------
@@ -37,8 +38,8 @@ class MicroMachine(wiring.Component):
     write, write_address, write_data : In: to a register. The microprogram writes none while answers to FETCH, or to READ of
         the bias, may come.
     """
-    def __init__(self, *, params):
-        self._program = microprogram(params)
+    def __init__(self, *, params, beat_bytes):
+        self._program = microprogram(params, beat_bytes)
         super().__init__({
             "start": In(1), "idle": Out(1), "show": In(1), "show_entry": In(5),
             "conditions": In(len(Cond)), "source": Out(2), "sources": In(32),

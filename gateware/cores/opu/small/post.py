@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's requantisation, activation, residual, pooling and packing: a channel a cycle (specification, section 4.5)."""
 from amaranth import Cat, Module, Mux, Signal, signed
-from amaranth.lib import memory, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ..types import SLOT
 
 __all__ = ["PostUnit"]
 
@@ -24,14 +27,18 @@ class PostUnit(wiring.Component):
     last_channel : In, 6 bits; act : In, 2 bits; order : In, 2 bits; residual : In: of ``@post``
     read : Out: read the next element of ofm; read_pair : Out: and the next two of ifm; ofm, ifm : In, 16 bits, in the next cycle,
         and held until the next reading
-    valid, ready_out, data, mask : Out, In, Out, Out: beats of four bytes
+    pool_channel : Out, 6 bits: read the pool of a channel; pool : In, signed(8), in the next cycle
+    keep, keep_channel, keep_data : Out: write it
+    valid, ready_out, data, mask : Out, In, Out, Out: beats of ``beat_bytes`` bytes, 2 or 4
     """
-    def __init__(self):
+    def __init__(self, *, beat_bytes):
+        self.beat_bytes = beat_bytes
         super().__init__({
             "run": In(1), "write": In(1), "again": In(1), "zeros": In(1), "begin": In(1), "ready": Out(1), "ready_zeros": Out(1),
             "busy": Out(1), "last_channel": In(6), "act": In(2), "order": In(2), "residual": In(1),
             "read": Out(1), "read_pair": Out(1), "ofm": In(signed(16)), "ifm": In(16),
-            "valid": Out(1), "ready_out": In(1), "data": Out(32), "mask": Out(4),
+            "pool_channel": Out(6), "pool": In(signed(8)), "keep": Out(1), "keep_channel": Out(6), "keep_data": Out(signed(8)),
+            "valid": Out(1), "ready_out": In(1), "data": Out(8 * beat_bytes), "mask": Out(beat_bytes),
         })
 
     def elaborate(self, platform):
@@ -57,7 +64,7 @@ class PostUnit(wiring.Component):
                 m.d.sync += [channel[k + 1].eq(channel[k]), *(flags[k + 1][n].eq(flags[k][n]) for n in names)]
         with m.If(issuing & go | zeroing & sent):
             m.d.sync += channel[0].eq(channel[0] + 1)
-            with m.If(Mux(zeroing, channel[0][:4].all(), last)):
+            with m.If(Mux(zeroing, channel[0][:ceil_log2(SLOT // self.beat_bytes)].all(), last)):
                 m.d.sync += [channel[0].eq(0), issuing.eq(0), zeroing.eq(0)]
         with m.If(self.run):
             m.d.sync += [issuing.eq(1), flags[0]["writes"].eq(self.write), flags[0]["agains"].eq(self.again),
@@ -67,10 +74,9 @@ class PostUnit(wiring.Component):
         with m.If(self.begin):
             m.d.sync += fresh.eq(1)
 
-        # The pool: no entry is written in the cycle of its reading (runs are further apart).
-        m.submodules.pool_disjoint = pool = memory.Memory(shape=8, depth=64, init=[])
-        kept, keep = pool.read_port(), pool.write_port()
-        m.d.comb += [kept.addr.eq(channel[0]), kept.en.eq(go)]
+        # The pool: no entry is written in the cycle of its reading (runs are further apart). What was read is read again as long as
+        # the stages stand still.
+        m.d.comb += self.pool_channel.eq(Mux(go, channel[0], channel[1]))
 
         # Stage 1: requantisation, activation, residual
         rounded, x, summed = Signal(signed(9)), Signal(signed(8)), Signal(signed(8), reset_less=True)
@@ -79,32 +85,33 @@ class PostUnit(wiring.Component):
         other = self.ifm.word_select(channel[1][0], 8)
         m.d.comb += [
             rounded.eq(self.ofm[8:].as_signed() + self.ofm[7]),
-            x.eq(Mux(again, kept.data, self._activate(m, "early", _clamped(rounded), self.order == 1))),
+            x.eq(Mux(again, self.pool, self._activate(m, "early", _clamped(rounded), self.order == 1))),
         ]
         added = Signal(signed(9))
         wanted = self.residual & ((self.order != 2) | again)
         m.d.comb += added.eq(x + (other & wanted.replicate(8)).as_signed())
         with m.If(go):
-            m.d.sync += [summed.eq(_clamped(added)), before.eq(kept.data.as_signed())]
+            m.d.sync += [summed.eq(_clamped(added)), before.eq(self.pool)]
 
         # Stage 2: activation behind the residual, pool
         y, z = Signal(signed(8)), Signal(signed(8))
         m.d.comb += [
             y.eq(self._activate(m, "late", summed, self.order != 1)),
             z.eq(Mux(~flags[2]["firsts"] & (before > y), before, y)),
-            keep.addr.eq(channel[2]), keep.data.eq(z), keep.en.eq(stage[2] & go & ~flags[2]["writes"]),
+            self.keep_channel.eq(channel[2]), self.keep_data.eq(z), self.keep.eq(stage[2] & go & ~flags[2]["writes"]),
         ]
 
         # Packing
-        word, beat = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        word, beat = Signal(8 * self.beat_bytes, reset_less=True), Signal(8 * self.beat_bytes, reset_less=True)
+        place = channel[2][:ceil_log2(self.beat_bytes)]
         out, closes = Signal(), Signal()
         narrow = self.last_channel == 1
         m.d.comb += [
-            out.eq(stage[2] & go & flags[2]["writes"]), closes.eq(channel[2][:2].all() | narrow & channel[2][0]),
-            self.valid.eq(leaving | zeroing), self.data.eq(beat), self.mask.eq(Mux(narrow & ~zeroing, 0b0011, 0b1111)),
+            out.eq(stage[2] & go & flags[2]["writes"]), closes.eq(place.all() | narrow & channel[2][0]),
+            self.valid.eq(leaving | zeroing), self.data.eq(beat), self.mask.eq(Mux(narrow & ~zeroing, 0b11, (1 << self.beat_bytes) - 1)),
         ]
         with m.If(out):
-            m.d.sync += word.word_select(channel[2][:2], 8).eq(z)
+            m.d.sync += word.word_select(place, 8).eq(z)
         with m.If(go):
             m.d.sync += full.eq(out & closes)
         with m.If(full & ~leaving):

@@ -2,6 +2,8 @@
 """The small engine's microprogram, put together, and where each opcode enters it. Pure Python."""
 from ....microcode.program import Microprogram
 from ..isa import ISA, MAX_POSITIONS, MAX_TAPS, REGION_BITS, REGIONS
+from ..params import LINE
+from ..types import SLOT
 from .configuration import CONFIGURATION
 from .convolution import CONVOLUTION
 from .instructions import MACHINE
@@ -30,13 +32,16 @@ def _entries(fault, details):
     return f" ?ALWAYS {fault}\n".join(f"{fault}_{detail}: load #{detail}" for detail in details)
 
 
-def microprogram(params):
-    """The :class:`~quintet.gateware.microcode.program.Microprogram` for build parameters."""
+def microprogram(params, beat_bytes):
+    """The :class:`~quintet.gateware.microcode.program.Microprogram` for build parameters, and beats of 2 or 4 bytes."""
     sizes = {f"{name}_1": params[name] + 1 for name in ("ifm_lines", "ofm_lines", "ker_rows")}
     sizes |= {"positions": MAX_POSITIONS, "positions_1": MAX_POSITIONS + 1, "taps": MAX_TAPS}
+    # Beats of a line, of a burst of weights, of a slot; what makes beats of biases and of a position's results.
+    beats = {"line_places": (LINE // beat_bytes).bit_length() - 1, "burst": 2 * LINE // beat_bytes - 1, "slot": SLOT // beat_bytes - 1,
+             "bias_beats": "shr *1; " if beat_bytes == 4 else "", "beat_places": beat_bytes.bit_length() - 1}
     numbers = {"regions": REGIONS, "region_bits": REGION_BITS, "region_size": 1 << REGION_BITS, **ISA.fault_codes}
     numbers |= {f"{fault}_details": _entries(fault, found) for fault, found in _DETAILS.items()}
     return Microprogram(MACHINE, {
         "opcodes": _jumps(_DECODE, 32), "moves": _jumps(_MOVE, max(_MOVE) + 1), "run": RUN.format(**numbers),
-        "configuration": CONFIGURATION.format(**sizes), "loads": LOADS.format(**sizes), "store": STORE, "convolution": CONVOLUTION,
+        "configuration": CONFIGURATION.format(**sizes), "loads": LOADS.format(**sizes, **beats), "store": STORE.format(**beats), "convolution": CONVOLUTION,
     }, entries=("reset", "start"))

@@ -20,6 +20,9 @@ class Rounder(wiring.Component):
 
     Parameters
     ----------
+    shared : bool
+        One table for all, in half the block RAM: there, channels of ``biased`` are two cycles apart, and old partial sums come when
+        they are wanted.
     family : as the primitives'
 
     Members
@@ -31,25 +34,26 @@ class Rounder(wiring.Component):
     double : In: the result is twice the addend
     rotate, left, mask : In: places (5 bits) that a sum is rotated to the right; it is a shift to the left; bits (24) that it
         does not keep
-    addend, addend_channel, addend_write : In: an old partial sum, 16 bits
+    addend, addend_channel, addend_write : In: an old partial sum, 16 bits, ahead of its channel; or, ``shared``, in the cycle after
+        wanted : Out
     table_u, table_b, table_address, table_data : In: write an entry of a table: 64 + channel, or, of U, 128 for all sums
     result : Out, 16 bits; valid : Out
+    pooling : In: no channel comes; the place of old partial sums is the pool of :class:`~.post.PostUnit`, whose ports
+        pool_channel, pool, keep, keep_channel, keep_data have the same names here
     """
-    def __init__(self, *, family):
-        self.family = family
+    def __init__(self, *, shared, family):
+        self.shared, self.family = shared, family
         super().__init__({
             "step": In(1), "channel": In(6), "first": In(1), "last": In(1), "total": In(signed(20)), "biased": In(1),
             "added": In(1), "double": In(1), "rotate": In(5), "left": In(1), "mask": In(WIDTH),
-            "addend": In(signed(16)), "addend_channel": In(6), "addend_write": In(1),
+            "addend": In(signed(16)), "addend_channel": In(6), "addend_write": In(1), "wanted": Out(1),
             "table_u": In(1), "table_b": In(1), "table_address": In(8), "table_data": In(WIDTH),
-            "result": Out(16), "valid": Out(1),
+            "result": Out(16), "valid": Out(1), "pooling": In(1), "pool_channel": In(6), "pool": Out(signed(8)),
+            "keep": In(1), "keep_channel": In(6), "keep_data": In(signed(8)),
         })
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.sums = sums = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
-        m.submodules.addends = addends = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
-
         valid, last = Signal(4), Signal(4)
         channel = [self.channel, Signal(6, name="channel_1", reset_less=True), Signal(6, name="channel_2", reset_less=True)]
         m.d.sync += [valid.eq(Cat(self.step, valid)), last.eq(Cat(self.last, last))]
@@ -57,13 +61,9 @@ class Rounder(wiring.Component):
 
         # Cycles 0 and 1
         value = Signal(signed(WIDTH), reset_less=True)
-        m.d.comb += sums.read_addr.eq(Mux(self.first, Mux(self.biased, Cat(self.channel, Const(1, 2)), 128), self.channel))
-        m.d.sync += value.eq(sums.read_data.as_signed() + self.total)
-        m.d.comb += [
-            sums.write_en.eq(self.table_u | valid[1] & ~last[1]),
-            sums.write_addr.eq(Mux(self.table_u, self.table_address, channel[2])),
-            sums.write_data.eq(Mux(self.table_u, self.table_data, value)),
-        ]
+        m.d.comb += self.wanted.eq(valid[1] & last[1])
+        begun, addend = (self._one_table if self.shared else self._two_tables)(m, channel, valid, value)
+        m.d.sync += value.eq(begun.as_signed() + self.total)
 
         # Cycle 2
         sign = value[WIDTH - 1]
@@ -78,17 +78,10 @@ class Rounder(wiring.Component):
             shifted.eq(turned & ~self.mask | self.mask & fill.replicate(WIDTH)), negative.eq(sign),
             large.eq(self.left & ~self.double & ((self.mask & (turned ^ sign.replicate(WIDTH))).any() | (turned[-1] ^ sign))),
         ]
-        m.d.comb += [
-            addends.read_addr.eq(Cat(channel[2], self.biased)),
-            addends.write_en.eq(self.table_b | self.addend_write),
-            addends.write_addr.eq(Mux(self.table_b, self.table_address, self.addend_channel)),
-            addends.write_data.eq(Mux(self.table_b, self.table_data.as_signed(), self.addend)),
-        ]
 
         # Cycle 3
         total = Signal(signed(WIDTH + 1))
-        used = (self.biased | self.added).replicate(WIDTH)
-        m.d.comb += total.eq(shifted + (addends.read_data & used).as_signed())
+        m.d.comb += total.eq(shifted + addend)
         chosen = Mux(self.double, Cat(Const(0, 1), total[:15]), total[:16])
         outside = Mux(self.double, total[14] ^ total[15], Const(0)) | (total[15:] != total[-1].replicate(WIDTH - 14))
         below = Mux(large, negative, total[-1])
@@ -98,3 +91,38 @@ class Rounder(wiring.Component):
             m.d.sync += self.result.eq(chosen)
         m.d.comb += self.valid.eq(valid[3] & last[3])
         return m
+
+    def _two_tables(self, m, channel, valid, value):
+        """Sums and their first values; addends of both kinds. Returns what a sum begins with, in cycle 1, and the addend, in cycle 3."""
+        m.submodules.sums = sums = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
+        m.submodules.addends = addends = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
+        m.d.comb += [
+            sums.read_addr.eq(self._beginning()), sums.write_en.eq(self.table_u | valid[1] & ~self.wanted),
+            sums.write_addr.eq(Mux(self.table_u, self.table_address, channel[2])),
+            sums.write_data.eq(Mux(self.table_u, self.table_data, value)),
+            addends.read_addr.eq(Mux(self.pooling, self.pool_channel, Cat(channel[2], self.biased))),
+            addends.write_en.eq(self.table_b | self.addend_write | self.keep),
+            addends.write_addr.eq(Mux(self.table_b, self.table_address, Mux(self.pooling, self.keep_channel, self.addend_channel))),
+            addends.write_data.eq(Mux(self.table_b, self.table_data.as_signed(), Mux(self.pooling, self.keep_data, self.addend))),
+            self.pool.eq(addends.read_data),
+        ]
+        return sums.read_data, (addends.read_data & (self.biased | self.added).replicate(WIDTH)).as_signed()
+
+    def _one_table(self, m, channel, valid, value):
+        """The same of one table: sums or pool, first values, and from 192 on the addends of ``biased``, read in cycle 1."""
+        m.submodules.table = table = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
+        m.d.comb += [
+            table.read_addr.eq(Mux(self.pooling, self.pool_channel, Mux(self.biased & valid[0], Cat(channel[1], Const(3, 2)), self._beginning()))),
+            table.write_en.eq(self.table_u | self.table_b | self.keep | valid[1] & ~self.wanted),
+            table.write_addr.eq(Mux(self.pooling, self.keep_channel, channel[2])),
+            table.write_data.eq(Mux(self.pooling, self.keep_data, value)), self.pool.eq(table.read_data),
+        ]
+        with m.If(self.table_u | self.table_b):
+            m.d.comb += [table.write_addr.eq(self.table_address | self.table_b << 7), table.write_data.eq(self.table_data)]
+        held = Signal(signed(WIDTH), reset_less=True)
+        m.d.sync += held.eq(table.read_data)
+        return table.read_data, Mux(self.biased, held, self.addend & self.added.replicate(16).as_signed())
+
+    def _beginning(self):
+        """Entry of what a sum begins with."""
+        return Mux(self.first, Mux(self.biased, Cat(self.channel, Const(1, 2)), 128), self.channel)

@@ -12,7 +12,7 @@ pad:        load U_MO >T; add #-1 ?CARRY unset
 
 move_pad:   hold ?CONV move_pad
             hold !STORING
-            hold #15 !BEATS
+            hold #{slot} !BEATS
             load P; shl *1 >TP
             load OM_W; sub TP; shl *6 >GAP                              // bytes of a row's inside
             load P; sub #1 >TL
@@ -69,7 +69,7 @@ store_range: load BH; sub #1; shl *25 >T
 
 move_store: hold ?CONV move_store
             hold !STORING
-            load OC; shr *2; sub #1 ?CARRY store_beats
+            load OC; shr *{beat_places}; sub #1 ?CARRY store_beats
             load #0
 store_beats: hold >T
             load OC

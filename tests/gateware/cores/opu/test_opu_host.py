@@ -61,7 +61,7 @@ def test_a_source_is_refused_with_its_line(tmp_path):
     (tmp_path / "j.toml").write_text('core = "opu"\nprogram = "p.s"\nprogram_at = 0\n')
     for preset, code in (("85f", 0), ("hx8k", 2)):
         assert main(["run", str(tmp_path / "j.toml"), "--on", f"model:opu?preset={preset}"]) == code
-    with pytest.raises(AsmError, match=r"p.s:2:1: ifm of 64x32x32 takes 4096 lines .* this build has 256 \(ifm_lines\)"):
+    with pytest.raises(AsmError, match=r"p.s:2:1: ifm of 64x32x32 takes 4096 lines .* this build has 64 \(ifm_lines\)"):
         Job.load(tmp_path / "j.toml").image(SPACE.resolve("hx8k"), 1 << 20)
 
 

@@ -15,7 +15,7 @@ TABLE = {
     "45f": (16, 4, 2, 1536, 1, 8192, 576, "dsp", 48, 64, 36),
     "25f": (16, 1, 1, 1536, 1, 16384, 2304, "dsp", 24, 32, 36),
     "up5k": (16, 1, 1, 1024, 1, 16384, 1024, "dsp", 16, 32, 16),
-    "hx8k": (4, 1, 1, 256, 1, 2048, 1024, "lut", 4, 4, 4),
+    "hx8k": (16, 1, 1, 64, 1, 768, 256, "lut", 1, 1.5, 4),
     "sim": (4, 2, 1, 256, 1, 1024, 576, "dsp", 4, 4, 4.5),
     "sim-small": (16, 1, 1, 1024, 1, 16384, 1024, "dsp", 16, 32, 16),
 }
@@ -28,11 +28,11 @@ def test_presets(name):
     size = buffer_bytes(values)
     assert (*(values[key] for key in keys), *(size[key] / 1024 for key in ("ifm", "ofm", "ker"))) == TABLE[name]
     assert values["types"] == "8-8-16-16" and values["out_lanes"] == values["po"]
-    assert values["engine"] == ("small" if name in ("up5k", "sim-small") else "pipelined")
+    assert values["engine"] == ("small" if name in ("up5k", "hx8k", "sim-small") else "pipelined")
 
 
 #: FPGA -> (bytes of a block, blocks that the buffers may take, DSPs): SoC, link and memory controller need the others.
-BUDGETS = {"85f": (2048, 208 - 12, 156), "45f": (2048, 108 - 12, 72), "25f": (2048, 56 - 6, 28), "hx8k": (512, 32 - 6, 0)}
+BUDGETS = {"85f": (2048, 208 - 12, 156), "45f": (2048, 108 - 12, 72), "25f": (2048, 56 - 6, 28), "hx8k": (512, 32 - 19, 0)}
 
 
 @pytest.mark.parametrize("name", [name for name in SPACE.presets if name.split("-")[0] in BUDGETS])
@@ -51,6 +51,9 @@ def test_default_and_board_presets():
     assert SPACE.default_preset == "85f"
     assert [SPACE.preset_for(f) for f in ("85f", "45f", "25f", "up5k", "hx8k", "sim")] == \
         ["85f", "45f", "25f", "up5k", "hx8k", "sim"]
+
+
+SMALL = {"engine": "small", "ifm_banks": 1, "ofm_banks": 1, "po": 1, "ifm_lines": 1024}
 
 
 @pytest.mark.parametrize("values, message", [
@@ -75,6 +78,10 @@ def test_default_and_board_presets():
     ({"engine": "small", "types": "8-8-32-32"}, "parameter engine = small needs types = 8-8-16-16, not 8-8-32-32"),
     ({"engine": "small"}, "parameter engine = small needs ifm_banks = 1, not 2"),
     ({"engine": "small", "ifm_banks": 1}, "parameter engine = small needs ofm_banks = 1, not 2"),
+    ({**SMALL, "po": 2}, "parameter engine = small needs po = 1, not 2"),
+    ({**SMALL, "po": 2, "multiplier": "dsp_pair"}, "parameter engine = small needs po = 1, not 2"),
+    ({**SMALL, "pi": 8}, "parameter engine = small needs pi = 16, not 8"),
+    ({**SMALL, "ifm_lines": 1025}, "parameter engine = small needs ifm_lines of at most 1024, not 1025"),
     ({"lanes": 8}, "opu has no parameter 'lanes'"),
 ])
 def test_refused(values, message):
@@ -96,7 +103,7 @@ def test_a_job_demands_the_types_alone():
 
 
 def test_capability_registers():
-    assert cap_lanes(SPACE.resolve("85f")) == 0x02_02_08_10 and cap_lanes(SPACE.resolve("hx8k")) == 0x01_01_01_04
+    assert cap_lanes(SPACE.resolve("85f")) == 0x02_02_08_10 and cap_lanes(SPACE.resolve("hx8k")) == 0x01_01_01_10
     assert TYPE_SETS["8-8-16-16"].cap_types == 0x10_10_08_08 and TYPE_SETS["16-16-32-32"].cap_types == 0x20_20_10_10
 
 

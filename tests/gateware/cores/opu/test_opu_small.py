@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine against the golden model, its cycles, and what its own parts refuse."""
+"""The small engine against the golden model, with DSPs and SPRAM and without, its cycles, and what its own parts refuse."""
 
 import numpy as np
 import pytest
@@ -14,23 +14,23 @@ from quintet.gateware.cores.opu.small.instructions import MACHINE
 from quintet.gateware.cores.opu.small.program import microprogram
 from quintet.gateware.microcode.program import Microprogram
 from quintet.tools import Job
-from quintet.tools.build.bitstream import synthesise
+from quintet.tools.build.bitstream import build, synthesise
 from tests.gateware.cores.opu.bench import checks as opu_checks
 from tests.gateware.cores.opu.bench import directed as opu_directed
 from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
 
-#: Logic cells of the engine alone (docs/performance/index.md), with some air.
-ENGINE_CELLS = 2450
+#: Logic cells and block RAMs of the engine alone (docs/performance/index.md), with some air.
+ENGINE_CELLS = {"up5k": (2450, 22), "hx8k": (3750, 25)}
 #: A memory in the same chip: one beat a cycle.
 NEAR = Behaviour(latency=2)
 
-bench = opu_checks.bench_fixture(["small"])
+bench = opu_checks.bench_fixture(["small", "logic", "logic2"])
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs(bench, part):
-    opu_checks.random_programs(bench, range(60 * part, 60 * part + 60))
+    opu_checks.random_programs(bench, range(125 * part, 125 * part + 125))
 
 
 @pytest.mark.parametrize("fault", opu_programs.FAULTS)
@@ -41,6 +41,13 @@ def test_every_fault(bench, fault):
 @pytest.mark.parametrize("group", opu_directed.group_names())
 def test_directed_programs(bench, group):
     opu_checks.directed(bench, group, 40, NEAR)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(20))
+def test_many_random_programs(bench, part):
+    """10,000 in all."""
+    opu_checks.random_programs(bench, range(10_000 + 250 * part, 10_000 + 250 * part + 250))
 
 
 def test_aborts_and_restarts(bench):
@@ -73,17 +80,25 @@ SETUP = ("@shape.ifm [{h},{w},{ifm_c}]\n@shape.ofm [{h},{w},{ofm_c}]\n@shape.ker
 
 
 @pytest.mark.parametrize(("h", "w", "ifm_c", "ofm_c"), [
-    (8, 8, 16, 16), (5, 7, 16, 2), (4, 4, 16, 4), (3, 5, 16, 64), (8, 8, 32, 8), (5, 3, 32, 32), (4, 4, 64, 2), (3, 3, 64, 16),
-    (3, 3, 64, 64), (1, 1, 64, 64)])
+    (8, 8, 16, 16), (4, 4, 16, 16), (5, 7, 16, 2), (4, 4, 16, 4), (3, 5, 16, 64), (1, 4, 16, 64), (8, 8, 32, 8), (8, 4, 32, 8),
+    (5, 3, 32, 32), (2, 4, 32, 32), (4, 4, 64, 2), (3, 3, 64, 16), (3, 3, 64, 64), (2, 2, 64, 64), (1, 1, 64, 64)])
 @pytest.mark.parametrize("kind", ["conv", "conv.bias", "conv.acc"])
 def test_convolutions_take_what_the_formula_says(bench, h, w, ifm_c, ofm_c, kind):
     """Behind one another, when geometry and bias are known."""
+    if h * w * ofm_c > bench.params["ofm_lines"] or h * w * ifm_c // 16 > bench.params["ifm_lines"]:
+        pytest.skip("a larger tile than this build holds")
     setup = SETUP.format(h=h, w=w, ifm_c=ifm_c, ofm_c=ofm_c) + "conv.bias ifm:[0,0], ker:0\n"
     tap = f"{kind} ifm:[0,0], ker:0\n"
     cycles = (run(bench, setup + 9 * tap)["cycles"] - run(bench, setup + 4 * tap)["cycles"]) / 5
-    position = max(ifm_c * ofm_c // 16, ifm_c // 2, ofm_c, 2 * ofm_c if kind == "conv.acc" else 0)
+    if bench.params["multiplier"] == "dsp":
+        # Weights are copied first; ofm has one port.
+        beside, slow = ifm_c * ofm_c // 2 + 16, 2 if kind == "conv.acc" and ifm_c == 16 else 1
+    else:
+        # Sums and addends of the biases lie in one table; the next one begins when the last has ended.
+        beside, slow = 20, 2 if kind == "conv.bias" else 1
+    position = max(slow * ifm_c * ofm_c // 16, ifm_c // 2, ofm_c)
     # A convolution that is shorter than the decoding of the next takes as long as that.
-    assert cycles <= max(ifm_c * ofm_c // 2 + h * w * position + 16, DECODING)
+    assert cycles <= max(beside + h * w * position, DECODING)
 
 
 #: Cycles in which a convolution is fetched, decoded and checked.
@@ -92,6 +107,8 @@ DECODING = 80
 
 def test_a_layer(bench):
     """W9: 3x3 16->16, 16x16, bias, ReLU."""
+    if bench.params["ifm_lines"] < 18 * 18:
+        pytest.skip("a larger tile than this build holds")
     taps = "".join(f"conv.{'bias' if n == 0 else 'acc'} ifm:[{n // 3},{n % 3}], ker:{n}\n" for n in range(9))
     text = ("@shape.ifm [18,18,16]\n@shape.ofm [16,16,16]\n@shape.ker 9\n@mem.ifm 1, 18\n@mem.ker 2\n@mem.bias 2\n"
             "@mem.ofm 3, [16,16]\n@shift -1, 2\n@post act.relu, pool\nld.ifm 0\nld.ker 0\nld.bias 0x40\n" + taps + "store 0\n")
@@ -104,7 +121,7 @@ def test_a_layer(bench):
 
 def test_digits(bench):
     """The digits' network, the first images, in 64 KiB."""
-    job = Job.load(digits.job("digits_up5k"))
+    job = Job.load(digits.job("digits_up5k" if bench.params["multiplier"] == "dsp" else "digits_hx8k"))
     image = job.image(bench.params, 1 << 16)
     memory = np.zeros(1 << 16, np.uint8)
     for part in image.parts:
@@ -121,14 +138,14 @@ def test_digits(bench):
 # What it refuses
 
 def test_the_engine_of_the_preset_is_the_small_one():
-    params = SPACE.resolve("up5k")
-    assert variant(params, 4) is SmallEngine
-    assert SmallEngine.spram_blocks(params) == 2 and variant(SPACE.resolve("sim"), 4).spram_blocks(params) == 0
+    params, logic = SPACE.resolve("up5k"), SPACE.resolve("hx8k")
+    assert variant(params, 4) is variant(logic, 4) is SmallEngine
+    assert SmallEngine.spram_blocks(params) == 2 and SmallEngine.spram_blocks(logic) == 0 and variant(SPACE.resolve("sim"), 4).spram_blocks(params) == 0
 
 
 @pytest.mark.parametrize(("preset", "changes", "message"), [
     ("sim", {}, "The small engine needs the parameter engine = small, not pipelined"),
-    ("up5k", {"beat_bytes": 2}, "The small engine needs beats of 4 bytes, not 2"),
+    ("up5k", {"beat_bytes": 8}, "Beat size must be 2 or 4 bytes, not 8"),
     ("up5k", {"family": "ecp5"}, r"The small engine needs the SPRAM of family 'ice40' \(or None\), not 'ecp5'"),
 ])
 def test_bad_arguments_are_refused(preset, changes, message):
@@ -160,15 +177,25 @@ def test_a_field_too_large_is_refused():
 
 def test_the_microprogram_depends_on_sizes_alone():
     params = SPACE.resolve("up5k")
-    assert microprogram(params).words == microprogram({**params, "types": "none"}).words
-    smaller = microprogram(SPACE.resolve("up5k", {"ifm_lines": 64}))
-    assert 65 in smaller.registers and 1025 in microprogram(params).registers
+    assert microprogram(params, 4).words == microprogram({**params, "types": "none"}, 4).words
+    smaller = microprogram(SPACE.resolve("up5k", {"ifm_lines": 64}), 4)
+    assert 65 in smaller.registers and 1025 in microprogram(params, 4).registers
 
 
 @pytest.mark.long
-def test_the_engine_is_small(tmp_path, monkeypatch):
+@pytest.mark.parametrize("preset", ["up5k", "hx8k"])
+def test_the_engine_is_small(tmp_path, monkeypatch, preset):
     monkeypatch.chdir(tmp_path)
-    engine = SmallEngine(params=SPACE.resolve("up5k"), beat_bytes=4, memory_size=65536, family="ice40")
-    cells = synthesise(engine, "ice40", "area")
-    assert cells["ICESTORM_LC"] <= ENGINE_CELLS
-    assert (cells["SB_MAC16"], cells["SB_SPRAM256KA"]) == (8, 2) and cells["SB_RAM40_4K"] <= 23
+    engine = SmallEngine(params=SPACE.resolve(preset), beat_bytes=4, memory_size=65536, family="ice40")
+    cells, (logic, blocks) = synthesise(engine, "ice40", "area"), ENGINE_CELLS[preset]
+    assert cells["ICESTORM_LC"] <= logic and cells["SB_RAM40_4K"] <= blocks
+    assert (cells.get("SB_MAC16", 0), cells.get("SB_SPRAM256KA", 0)) == ((8, 2) if preset == "up5k" else (0, 0))
+
+
+@pytest.mark.long
+@pytest.mark.pnr
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_blackice_holds_it(tmp_path, monkeypatch, seed):
+    monkeypatch.chdir(tmp_path)
+    report = build("blackice-ii", "opu", seed=seed, dir="build")
+    assert report["preset"] == "hx8k" and report["luts"] <= 7500 and report["clock_reached_mhz"] >= 30

@@ -42,11 +42,14 @@ BUILDS = {
     "p64": ("85f-p64", _SMALL, 2, "shell"),
     "p64acc": ("85f-p64", {**_SMALL, "types": "8-8-32-32", "ofm_banks": 1}, 4, "bare"),
     "p16": ("25f", {"ifm_lines": 512, "ofm_lines": 4096}, 2, "shell"),
-    "p4": ("hx8k", {}, 1, "shell"),
+    "p4": ("sim", {"po": 1, "ofm_lines": 2048, "ker_rows": 1024, "multiplier": "lut"}, 1, "shell"),
     "pairs": ("85f-p256", {**_SMALL, "ker_rows": 144, "ifm_banks": 1}, 8, "bare"),
     "narrow": ("sim", {"types": "8-8-32-32", "pi": 4, "po": 8, "out_lanes": 2, "ker_rows": 288, "ofm_banks": 2}, 2, "bare"),
-    # The UP5K's engine.
+    # The small engine: the UP5K's sizes.
     "small": ("sim-small", {}, 4, "shell"),
+    # The HX8K's, beside SRAM and beside SDRAM.
+    "logic": ("hx8k", {}, 4, "shell"),
+    "logic2": ("hx8k", {}, 2, "shell"),
 }
 #: Those of `make test`: one for each type set.
 QUICK = ("sim", "acc32", "wide")
