@@ -33,6 +33,7 @@ from .run.sequencer import Phase, Sequencer
 from .units.alu import Alu, alu_latency
 from .units.dotpath import DotPath
 from .units.lsu import LoadStore
+from .units.pairs.unit import PairLoadStore, in_pairs
 from .units.sfupath import SfuPath
 
 __all__ = ["PipelinedEngine"]
@@ -85,7 +86,7 @@ class PipelinedEngine(Engine):
     def _units(self, m, front, tiles, scratchpad):
         """The four units between the front end, the tile file and MEM."""
         params, family = self.params, self.family
-        self._lsu = lsu = LoadStore(params=params)
+        self._lsu = lsu = (PairLoadStore if in_pairs(params) else LoadStore)(params=params)
         self._dot = dot = DotPath(params=params, latency=_DOT_LATENCY, notice=alu_latency(params), family=family)
         self._alu = alu = Alu(params=params, family=family)
         self._sfu = SfuPath(params=params, family=family) if params["sfu_lanes"] else None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from quintet.gateware.cores.cherry.engine.units.lsu import LoadStore
+from quintet.gateware.cores.cherry.engine.units.pairs.unit import PairLoadStore, in_pairs
 from quintet.gateware.cores.cherry.params import SPACE
 from tests.gateware.cores.cherry.bench.lsu import Bench, Operations, Reference, passes
 
@@ -12,6 +13,9 @@ BUILDS = {
     "85f": ("85f", {"log_mem": 11}),
     "25f": ("25f", {"log_mem": 10}),
     "wide": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 2, "macs": 32, "contexts": 8}),
+    # By pairs of elements: with whole and with wide elements.
+    "pairs": ("sim", {"log_mem": 10, "banks": 2, "contexts": 16}),
+    "wide pairs": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 2, "macs": 4}),
     "rows": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 16, "contexts": 16}),
 }
 
@@ -19,7 +23,7 @@ BUILDS = {
 def build(name):
     preset, others = BUILDS[name]
     params = SPACE.resolve(preset, others)
-    return params, LoadStore(params=params)
+    return params, (PairLoadStore if in_pairs(params) else LoadStore)(params=params)
 
 
 def same(bench, reference):
@@ -54,7 +58,7 @@ def test_random_operations(name, stall):
     same(bench, reference)
 
 
-@pytest.mark.parametrize("name", ["sim", "85f"])
+@pytest.mark.parametrize("name", ["sim", "85f", "pairs"])
 def test_waits_for_others(name):
     """A slot asks for no tile and writes none before what it waits for, and does not wait for more."""
     params, unit = build(name)
@@ -73,7 +77,9 @@ def test_waits_for_others(name):
             op["waits"][other][kind] = {"valid": 1, "base": base % 512, "size": size}
             while bench.finished < slots:
                 await ctx.tick()
-            await bench.give(ctx, op)
+            # Held as long as it takes: a unit may take it when it is nearly done with it.
+            ctx.set(unit.op.payload, op)
+            ctx.set(unit.op.valid, 1)
             gone = 0
             pulse = bench.others[kind]
             while bench.finished < slots + op["size"]:
@@ -85,7 +91,9 @@ def test_waits_for_others(name):
                     gone = ctx.get(bench.progress.progress[other][kind])
                 past = (gone - base + 256) % 512 - 256
                 allowed = 99 if past >= size else max(past, 0)
-                await ctx.tick()
+                _, _, taken = await ctx.tick().sample(unit.op.ready)
+                if taken:
+                    ctx.set(unit.op.valid, 0)
                 assert bench.fetched - slots <= allowed, (bench.fetched - slots, past, size)
                 assert bench.cycles < 20_000
             slots += op["size"]
@@ -93,7 +101,7 @@ def test_waits_for_others(name):
     same(bench, reference)
 
 
-@pytest.mark.parametrize("name", ["sim", "85f", "wide"])
+@pytest.mark.parametrize("name", ["sim", "85f", "wide", "pairs", "wide pairs"])
 def test_faults(name):
     params, unit = build(name)
     bench = Bench(unit, params, 9)
