@@ -9,7 +9,7 @@ from ...isa import ISA, LOOPS
 from ..ops import POSITION, ProgressLayout, Unit, alu_op, dot_op, header, lsu_op, sfu_op
 from .apu import AddressLayout, RequestLayout
 from .fetch import INDEX
-from .hazards import DEPTH, EntryLayout, InFlight
+from .hazards import DEPTH, EntryLayout, InFlight, depth
 from .loops import VersionsLayout
 from .predecode import RecordLayout
 
@@ -72,7 +72,7 @@ class OpQueue(wiring.Component):
 class Issue(wiring.Component):
     """Takes one operation a cycle, and hands it to its unit with what it must wait for.
 
-    At most :data:`~.hazards.DEPTH` operations of a unit are under way. Positions are compared modulo 2^:data:`~.ops.POSITION`: an
+    At most :func:`~.hazards.depth` operations of a unit are under way. Positions are compared modulo 2^:data:`~.ops.POSITION`: an
     operation that may pass a multiple of 64 slots of its unit, since it begins 32 before it or fewer, is issued when all that were under way
     at the multiple before are complete.
 
@@ -105,7 +105,7 @@ class Issue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         op, unit = self.op.payload, self.op.payload.record.unit
-        tables = [InFlight() for _ in Unit]
+        tables = [InFlight(depth=depth(self.params)) for _ in Unit]
         issued = [Signal(POSITION, name=f"issued_{u.name.lower()}") for u in Unit]
         waits = Signal(header()["waits"])
         base, passes, accept = Signal(POSITION), Signal(), Signal()
