@@ -27,7 +27,7 @@ class Machine:
     """A build's bench and the golden model, the same elements in MEM of both."""
     def __init__(self, preset):
         from ....boards.virtual.bench import IDEAL, CoreBench
-        self.bench = CoreBench("cherry", preset=preset, beat_bytes=4 if preset == "25f" else 2, memory_size=_MEMORY, ports="shell")
+        self.bench = CoreBench("cherry", preset=preset, beat_bytes=4 if preset == "45f" else 2, memory_size=_MEMORY, ports="shell")
         self.bench.behave(IDEAL)
         self.model = Model(self.bench.params, np.zeros(_MEMORY, np.uint8))
         rnd = random.Random(preset)

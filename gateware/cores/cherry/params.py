@@ -56,8 +56,10 @@ SPACE = ParameterSpace("cherry", (
 ), (
     Preset("85f", {}, default=True, clock_mhz=70, doc="32 MACs a cycle, 65,536 elements in 16 banks"),
     Preset("85f-max", {"macs": 64}, clock_mhz=60, doc="64 MACs a cycle"),
-    Preset("25f", {"macs": 16, "banks": 4, "log_mem": 14, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
-           too_large=("25f",), doc="16 MACs a cycle, 16,384 elements in 4 banks"),
+    Preset("45f", {"macs": 16, "banks": 4, "log_mem": 14, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
+           doc="16 MACs a cycle, 16,384 elements in 4 banks"),
+    Preset("25f", {"macs": 4, "banks": 2, "log_mem": 14, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512}, clock_mhz=60,
+           doc="4 MACs a cycle, 16,384 elements in 2 banks"),
     Preset("up5k", _SMALL, clock_mhz=18, doc="one multiplier, 2,048 elements: the small engine, main memory in SPRAM"),
     Preset("hx8k", _SMALL, doc="one multiplier, 2,048 elements: the small engine"),
     Preset("sim", {"macs": 8, "banks": 4, "log_mem": 12, "contexts": 4, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},

@@ -11,10 +11,10 @@ from tests.gateware.cores.cherry.bench.lsu import Bench, Operations, Reference, 
 BUILDS = {
     "sim": ("sim", {"log_mem": 10}),
     "85f": ("85f", {"log_mem": 11}),
-    "25f": ("25f", {"log_mem": 10}),
+    "45f": ("45f", {"log_mem": 10}),
     "wide": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 2, "macs": 32, "contexts": 8}),
     # By pairs of elements: with whole and with wide elements.
-    "pairs": ("sim", {"log_mem": 10, "banks": 2, "contexts": 16}),
+    "pairs": ("25f", {"log_mem": 10}),
     "wide pairs": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 2, "macs": 4}),
     "rows": ("sim", {"log_mem": 10, "acc_frac": 17, "banks": 16, "contexts": 16}),
 }
@@ -184,7 +184,7 @@ def access(store, stride_x, stride_y, **others):
             "waits": [{kind: {"valid": 0, "base": 0, "size": 0} for kind in ("fetched", "finished")}] * 4, **others}
 
 
-@pytest.mark.parametrize(("name", "contexts"), [("85f", 16), ("25f", 16)])
+@pytest.mark.parametrize(("name", "contexts"), [("85f", 16), ("45f", 16)])
 @pytest.mark.parametrize("store", [0, 1])
 def test_cycles_of_an_access(name, contexts, store):
     """As many as the fullest bank has distinct addresses; a tile of rows takes four at least."""
