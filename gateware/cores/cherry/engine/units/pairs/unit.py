@@ -29,7 +29,7 @@ class PairLoadStore(wiring.Component):
 
     The walk (:mod:`.walk`) is ahead by up to sixteen pairs, since all addresses of a slot are checked before the first is used. A load's pairs go to the
     banks, and come three cycles later into registers of a tile, of which each row is written when it is complete; the next slot follows
-    into rows that were written. A store reads its tile row by row, three cycles each, and starts when all loads are written.
+    into rows that were written. A store reads its tile row by row, and starts when all loads are written.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class PairLoadStore(wiring.Component):
 
     Members
     -------
-    As :class:`~..lsu.LoadStore`'s; ``others`` and ``refused`` do not matter: it reads a tile in one of three cycles at most. A slot counts as fetched
+    As :class:`~..lsu.LoadStore`'s; ``others`` and ``refused`` do not matter: it reads a tile in every other cycle at most. A slot counts as fetched
     when it is finished.
 
     Raises
@@ -126,17 +126,18 @@ class PairLoadStore(wiring.Component):
         w.old = row = [Signal(wide, name=f"row_{k}", reset_less=True) for k in range(4)]
         reads, asked, coming = Signal(), Signal(3), Signal()        # rows of a store that were asked for; one is on its way
         m.d.comb += [
-            # The next row of a store comes when the one at work is done with.
+            # The next row of a store comes when the one at work is done with; in pairs that is two cycles after its arrival.
             reads.eq((asked < way.len_y) & (~w.row_there | way.along | (w.x + 2 >= way.len_x))),
-            ask.valid.eq(Mux(w.stores, reads, w.writes & w.then.keeps & ~w.row_there) & ~coming), ask.payload.mask.eq(1 << reg),
+            ask.valid.eq(Mux(w.stores, reads, w.writes & w.then.keeps & ~w.row_there) & (~coming | (w.stores & way.along & self.tiles_read.valid))), ask.payload.mask.eq(1 << reg),
             ask.payload.word.eq(Mux(w.stores, asked, w.row_next)), *(e.eq(w.then.source) for e in ask.payload.entry)]
+        m.d.sync += coming.eq((ask.valid & ask.ready) | (coming & ~self.tiles_read.valid))
         with m.If(ask.valid & ask.ready):
-            m.d.sync += [coming.eq(1), asked.eq(asked + w.stores)]
+            m.d.sync += asked.eq(asked + w.stores)
         with m.If((w.stores & w.issue & w.ends_row) | w.row_written):
             m.d.sync += w.row_there.eq(0)
         with m.If(self.tiles_read.valid):
             word = choose(list(self.tiles_read.data), reg)
-            m.d.sync += [coming.eq(0), w.row_there.eq(1), *(held.eq(word[wide * k:wide * (k + 1)]) for k, held in enumerate(row))]
+            m.d.sync += [w.row_there.eq(1), *(held.eq(word[wide * k:wide * (k + 1)]) for k, held in enumerate(row))]
         with m.If(w.done):
             m.d.sync += asked.eq(0)
         with m.If(self.clear):
