@@ -13,11 +13,13 @@ from .lists import ALL_ONES, CODE_TABLE, TILE_WORDS, lists, tile_table
 from .special import TABLES, special
 from .transfer import transfers
 
-__all__ = ["ALU", "COPIES", "DST", "KIND", "UNIFORM", "microprogram"]
+__all__ = ["ACCESS", "ALU", "COPIES", "DST", "KIND", "UNIFORM", "microprogram"]
 
 #: An operation of a unit: the word's operands, and from these bits on: kind, register that it writes, registers whose private entry it
 #: reads, whether it writes the uniform entry, whether it is the vector ALU's. In INFO the registers are those that it reads.
 KIND, DST, COPIES, UNIFORM, ALU = 13, 16, 18, 22, 23
+#: Bit of an operation of the load/store unit (:class:`~.access.AccessLayout`).
+ACCESS = 24
 #: Elements of an entry, and of a register.
 _ENTRY, _REGISTER = 16, TILE_WORDS // 4
 
@@ -166,37 +168,24 @@ takes_all: ld REG; shl {DST}; add I; st I
         call private
         ld INDEP; jz decided
         ld MOVES; add PRIV; st PRIV
-decided: call view
-        ld REG; shl 5; add #{tiles}; st T
-        ld PRIV; jnz to_private
-        ld T; add #{_ENTRY}; st T
-to_private: ld #0; st E
-loading: ld E; out X
-        ld ADDR+X; out P; sub #0x40000; jnc from_mem
-        ld WORD; and #2; jnz zeroed
-        ld VIEW; add E; out P
-        ld $TABLE; jmp loaded
-zeroed: ld #0; jmp loaded
-from_mem: ld $MEM
-loaded: st V
-        ld T; add E; out P
-        ld V; out TABLE
-        ld E; add #1; st E; sub #{_ENTRY}; jnz loading
+decided: call tile
+        jnc no_element
         call written
         jmp nothing
 op_store: cls WRITE
         call access
         ld INDEP; st PRIV
-        call view
-        ld #0; st E
-storing: ld E; out X
-        ld ADDR+X; sub #0x40000; jc stored
-        ld VIEW; add E; out P
-        ld $TABLE; st V
-        ld ADDR+X; out P
-        ld V; out MEM
-stored: ld E; add #1; st E; sub #{_ENTRY}; jnz storing
-        jmp nothing
+        call tile
+        jc nothing
+no_element: ld $PLACE; and #0x3FFFF; st T
+        ld #{codes["mem_range"]}; jmp of_t
+tile:   call view                                                       // the unit's work; C: done, else the address is outside
+        ld VIEW; and #{_ENTRY}; shl 4; st T
+        ld PRIV; jnz of_context
+        ld T; add #0x200; st T
+of_context: ld WORD; and #0x20FF; add T; add #{1 << ACCESS}; run
+        ld #0x7FFFFFFF; sub $PLACE
+        ret
 view:   ld REG; out X                                                   // where the context sees REG
         shl 5; add #{tiles}; st VIEW
         ld PRIV; jz sees_uniform
@@ -204,61 +193,31 @@ view:   ld REG; out X                                                   // where
 sees_uniform: ld VIEW; add #{_ENTRY}; st VIEW
 seen:   ret
 
-access: ld WORD; shr 6; and #3; st REG                                  // addresses of an access into ADDR, 2^18 and more where there is none
+access: ld WORD; shr 6; and #3; st REG                                  // address and steps of an access into its unit
         ld #0; st I; st MOVES; st K
         ld WORD; shr 8; and #31; st U; out X
         ld UNITS; shr X; and #1; jz no_unit
         ld U; shl 4; st TP; out P
         ld $TABLE; st BEGIN
-        ld REMASK; shr X; and #1; jz strides
+        ld REMASK; jz strides
+        shr X; and #1; jz strides
         ld BEGIN; add REBASE; st BEGIN
 strides: ld TP; add #1; out P
-        ld $TABLE; st SX
+        ld $TABLE; out ALONG
         ld TP; add #2; out P
-        ld $TABLE; st SY
-term:   ld K; sub DEPTH; jz lengths
+        ld $TABLE; out DOWN
+term:   ld K; sub DEPTH; jz placed
         ld K; out X; add #1; st K
         ld STACK+X; out X; add #8; add TP; out P
         ld $TABLE; jz term
         st FACTOR
         ld K; sub DEPTH; jnz times
         ld #1; st MOVES                                                 // of the innermost loop
-times:  ld ITER+X; st T
-multiply: ld T; jz term
-        shr 1; st T; jnc doubled
-        ld BEGIN; add FACTOR; st BEGIN
-doubled: ld FACTOR; shl 1; st FACTOR
-        jmp multiply
-lengths: ld WORD; shr 2; st T; and #3; jnz columns
-        ld #4
-columns: st LX
-        ld T; shr 2; and #3; jnz rows
-        ld #4
-rows:   st LY
-        ld #0; st SKIP
-        ld OPCODE; and #1; jz no_skip                                   // a store
-        ld WORD; and #1; st SKIP
-no_skip: ld #0; st E
-address: ld BEGIN; st AT                                                // a row of the tile
-        ld SKIP; jnz above
-        ld LY; jz counted_row
-        sub #1; st LY
-        ld BEGIN; add SY; st BEGIN
-        ld LX
-counted_row: st LEFT                                                         // A: elements that it still has in MEM
-column: ld E; out X; add #1; st E
-        ld LEFT; jz inactive
-        sub #1; st LEFT
-        ld AT; and #0x3FFFF; st ADDR+X; sub #{1 << params["log_mem"]}; jc no_element
-        ld ADDR+X; add SX; st AT
-        ld E; and #3; jnz column
-row_known: ld E; sub #{_ENTRY}; jnz address
+times:  ld ITER+X; jz term
+        mul FACTOR; ld $LOW; add BEGIN; st BEGIN
+        jmp term
+placed: ld BEGIN; out PLACE
         ret
-inactive: ld #{ALL_ONES}; st ADDR+X
-        ld E; and #3; jnz column
-        jmp row_known
-above:  ld #0; st SKIP
-        jmp counted_row
 
 op_opcode: ld #{codes["opcode"]}; jmp of_word
 op_field: ld #{codes["field"]}; jmp of_word
@@ -277,8 +236,6 @@ no_unit: ld U; add #0x100; st T
         jmp undeclared
 no_loop: ld L; st T
 undeclared: ld #{codes["undeclared"]}; jmp of_t
-no_element: ld ADDR+X; st T
-        ld #{codes["mem_range"]}; jmp of_t
 open:   ld L; st T
         ld #{codes["program_end"]}
 of_t:   st CODE
