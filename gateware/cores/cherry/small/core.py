@@ -58,7 +58,9 @@ class SmallEngine(Engine):
             Source.WINDOW_BASE: control.window_base, Source.WINDOW_LIMIT: control.window_limit, Source.PROGRAM_ADDRESS: control.program_address,
             Source.PROGRAM_LENGTH: control.program_length, Source.DMA_IN_LIST: control.reg.dma_in_list,
             Source.DMA_OUT_LIST: control.reg.dma_out_list, Source.TABLE: table.read_data, Source.MEM: mem.read_data,
-            Source.FLOAT: Cat(Const(0, 14), mem.read_data), Source.PLACE: Cat(access.at, Const(0, 13), access.bad)}
+            Source.FLOAT: Cat(Const(0, 14), mem.read_data), Source.PLACE: Cat(access.at, Const(0, 13), access.bad),
+            Source.OPCODE: machine.a[13:18], Source.REGISTER: machine.a[6:8], Source.UNIT: machine.a[8:13], Source.LOOP: machine.a[10:13],
+            Source.UPPER: machine.a[16:]}
         m.d.comb += [machine.sources[k].eq(value) for k, value in given.items()]
         working = self._units(m, table)
 
@@ -76,7 +78,8 @@ class SmallEngine(Engine):
             control.val.fault_context.eq(Cat(nowhere.replicate(14), where)), control.val.cap_size.eq(cap_size(params)),
             control.val.cap_feature.eq(cap_feature(params, False)),
             control.retired.eq(counts[0]), control.operations.eq(Cat(Const(0, 4), counts[1:4])),
-            control.bytes_read.eq(Cat(Const(0, 2), counts[4], Const(0, 2), counts[5])), control.bytes_written.eq(Cat(Const(0, 2), counts[6])),
+            control.bytes_read.eq(Cat(Const(0, 2), counts[4] | machine.sinks[Sink.CAME], Const(0, 2), counts[5])),
+            control.bytes_written.eq(Cat(Const(0, 2), counts[6] | machine.sinks[Sink.SENT])),
             control.stall.eq(Mux(working, Stall.WORK, machine.stall))]
         return m
 
@@ -86,7 +89,8 @@ class SmallEngine(Engine):
         a, sinks = machine.a, machine.sinks
         m.d.comb += [
             access.a.eq(a), access.place.eq(sinks[Sink.PLACE]), access.along.eq(sinks[Sink.ALONG]), access.down.eq(sinks[Sink.DOWN]),
-            access.put.eq(sinks[Sink.MEM] | sinks[Sink.FLOAT]), access.put_value.eq(Mux(sinks[Sink.FLOAT], from_fp32(a), a[:18])), access.on.eq(sinks[Sink.NEXT]),
+            access.put.eq(sinks[Sink.MEM] | sinks[Sink.FLOAT] | sinks[Sink.CAME]), access.put_value.eq(Mux(sinks[Sink.MEM], a[:18], from_fp32(a))),
+            access.on.eq(sinks[Sink.NEXT] | sinks[Sink.SENT]),
             access.run.eq(machine.run & a[ACCESS]), access.op.eq(a), access.mem_data.eq(mem.read_data), access.table_data.eq(table.read_data),
             mem.read_addr.eq(access.mem_address), mem.write_en.eq(access.mem_write), mem.write_addr.eq(access.mem_write_address),
             mem.write_data.eq(access.mem_value)]

@@ -65,6 +65,7 @@ class SerialDot(wiring.Component):
         is_sum = held.kind == DotKind.SUM
         both = is_sum & (held.axis == 2) if axes else Const(0)
         first = both & ~second
+        plain = ~is_sum & (held.kind != DotKind.MATMUL)
         taken = self._taken(held, place)
         to_output = (held.kind == DotKind.ADD) | (held.kind == DotKind.SUB) | (held.kind == DotKind.MUL)
         m.d.comb += [
@@ -91,7 +92,8 @@ class SerialDot(wiring.Component):
                         m.d.comb += [total.put.eq(1), total.a.eq(sums[0]), total.b.eq(ONE)]
                         m.d.sync += [a.eq(b) for a, b in zip(sums, [*sums[1:], sums[0]], strict=True)]
                 with m.If(~needed | reader.ask.ready):
-                    m.d.sync += step.eq(step + 1)
+                    # Of one element, no product or only the first: on to the addend.
+                    m.d.sync += step.eq(Mux(plain & (step == 1), 8, step + 1))
                     with m.If(step == 8):
                         m.next = "LAST"
             with m.State("LAST"):

@@ -20,6 +20,8 @@ __all__ = ["ACCESS", "ALU", "COPIES", "DST", "KIND", "UNIFORM", "microprogram"]
 KIND, DST, COPIES, UNIFORM, ALU = 13, 16, 18, 22, 23
 #: Bit of an operation of the load/store unit (:class:`~.access.AccessLayout`).
 ACCESS = 24
+#: In such an operation: the entry that is read, and written, is the uniform one.
+_OF_UNIFORM, _TO_UNIFORM = 0x100, 0x200
 #: Elements of an entry, and of a register.
 _ENTRY, _REGISTER = 16, TILE_WORDS // 4
 
@@ -79,11 +81,11 @@ clear:  ld N; sub #1; st N; out P
         jmp fetch
 
 next:   ld INDEX; add #1; st INDEX                                      // an instruction is complete
-fetch:  jabort stopped
+fetch:  jabort stopped                                                  // A: INDEX
         cls FETCH
-        ld INDEX; sub COUNT; jz end
+        sub COUNT; jz end
         ld INDEX; add #{CODE_TABLE}; out P
-        ld $TABLE; st WORD; shr {ISA.opcode_part.lo}; st OPCODE; out X
+        ld $TABLE; st WORD; ld $OPCODE; st OPCODE; out X
         ld INFO+X; st I; and WORD; and #0x1FFF; jnz op_field
         ld OPCODE; jtab opcodes
 .align 32
@@ -95,7 +97,7 @@ op_reduce: ld WORD; and #0xC00; sub #0xC00; jz op_field                 // an ax
         {axis}
 op_plain: call operate; cnt RETIRED,OPS16; jmp next
 op_copy: ld WORD; shr 9; and #3; st T; out X
-        ld #{1 << COPIES}; shl X; add I; st I
+        ld BITS+X; add I; st I
         ld WORD; shr 11; and #3; sub T; jz nothing
 op_zero: ld WORD; shr 11; and #3; shl {DST}; add I; st I
         call operate
@@ -108,12 +110,11 @@ operate: call private                                                   // I, WO
         ld T; add NP; run
         jmp written
 uniform: ld T; add #{1 << UNIFORM}; run
-written: ld I; shr {DST}; and #3; out X                                 // the register that I names is written
-        ld #{1 << COPIES}; shl X; st BIT
-        and NP; st T
+written: ld I; ld $UPPER; and #3; out X                                 // the register that I names is written
+renewed: ld NP; and BITS+X; st T                                        // that of X
         ld NP; sub T; st NP
         ld PRIV; jz settled
-        ld NP; add BIT; st NP
+        ld NP; add BITS+X; st NP
 settled: ret
 private: ld INDEP; jz settle                                            // whether a context has a tile of its own from it, into PRIV
         ld I; and NP
@@ -154,23 +155,22 @@ leave:  st INDEP                                                        // A: 0
         ld #1; shl X; st T
         ld ACTIVE; sub T; st ACTIVE
         jmp nothing
-loop:   ld WORD; shr 10; and #7; st L; out X
+loop:   ld WORD; ld $LOOP; st L; out X
         ret
 
 op_load: ld WORD; and #0x31; sub #1; jz op_field                        // four rows, and skip
         cls OPERAND
         call access
-        ld WORD; and #2; jnz takes_all
-        ld WORD; and #0x3C; jz takes_all
-        ld REG; out X
-        ld #{1 << COPIES}; shl X; st I                                  // it reads what it does not load
-takes_all: ld REG; shl {DST}; add I; st I
-        call private
-        ld INDEP; jz decided
-        ld MOVES; add PRIV; st PRIV
+        ld INDEP; st PRIV; jz decided
+        ld MOVES; st PRIV
+        ld WORD; and #2; jnz decided
+        ld WORD; and #0x3C; jz decided
+        idx REG
+        ld NP; and BITS+X; add PRIV; st PRIV                            // it reads what it does not load
 decided: call tile
         jnc no_element
-        call written
+        idx REG
+        call renewed
         jmp nothing
 op_store: cls WRITE
         call access
@@ -179,23 +179,27 @@ op_store: cls WRITE
         jc nothing
 no_element: ld $PLACE; and #0x3FFFF; st T
         ld #{codes["mem_range"]}; jmp of_t
-tile:   call view                                                       // the unit's work; C: done, else the address is outside
-        ld VIEW; and #{_ENTRY}; shl 4; st T
+tile:   idx REG                                                         // the unit's work; C: done, else the address is outside
+        ld WORD; and #0x20FF; add #{1 << ACCESS}; st T
         ld PRIV; jnz of_context
-        ld T; add #0x200; st T
-of_context: ld WORD; and #0x20FF; add T; add #{1 << ACCESS}; run
-        ld #0x7FFFFFFF; sub $PLACE
+        ld T; add #{_OF_UNIFORM + _TO_UNIFORM}; run
+        jmp looked
+of_context: ld NP; and BITS+X; jnz of_private
+        ld T; add #{_OF_UNIFORM}; run
+        jmp looked
+of_private: ld T; run
+looked: ld #0x7FFFFFFF; sub $PLACE
         ret
 view:   ld REG; out X                                                   // where the context sees REG
         shl 5; add #{tiles}; st VIEW
         ld PRIV; jz sees_uniform
-        ld NP; shr {COPIES}; shr X; and #1; jnz seen
+        ld NP; and BITS+X; jnz seen
 sees_uniform: ld VIEW; add #{_ENTRY}; st VIEW
 seen:   ret
 
-access: ld WORD; shr 6; and #3; st REG                                  // address and steps of an access into its unit
-        ld #0; st I; st MOVES; st K
-        ld WORD; shr 8; and #31; st U; out X
+access: ld WORD; ld $REGISTER; st REG                                   // address and steps of an access into its unit
+        ld #0; st MOVES; st K
+        ld WORD; ld $UNIT; st U; out X
         ld UNITS; shr X; and #1; jz no_unit
         ld U; shl 4; st TP; out P
         ld $TABLE; st BEGIN
@@ -263,4 +267,4 @@ def microprogram(params, memory_size):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
     codes, functions = ISA.fault_codes, special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else ""
     parts = {"lists": lists(params, codes), "transfers": transfers(params, memory_size, codes), "program": _code(params, codes), "special": functions}
-    return Microprogram(MACHINE, parts, values={"INFO": _info(), "ITER": [ALL_ONES] * 8} | (TABLES if functions else {}))
+    return Microprogram(MACHINE, parts, values={"INFO": _info(), "ITER": [ALL_ONES] * 8, "BITS": [1 << COPIES + r for r in range(4)]} | (TABLES if functions else {}))

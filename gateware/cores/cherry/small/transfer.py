@@ -75,18 +75,14 @@ move:   ld MAIN; st AT
         ld OP; sub #{OUT}; jz fp32_out
 fp32_in: jabort abort                                                    // what is moved most
         ld AT; read; jc wrong
-        out FLOAT
-        cnt READ4
-        ld AT; add #4; st AT
-        ld N; sub #1; st N; jnz fp32_in
+        out CAME
+        ld AT; add #4; st AT; sub END; jnz fp32_in
         jmp row_end
 fp32_out: jabort abort
         ld AT; request
         ld $FLOAT; send; jc wrong
-        out NEXT
-        cnt WRITTEN4
-        ld AT; add #4; st AT
-        ld N; sub #1; st N; jnz fp32_out
+        out SENT
+        ld AT; add #4; st AT; sub END; jnz fp32_out
         jmp row_end
 
 element: jabort abort
