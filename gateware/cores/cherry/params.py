@@ -52,6 +52,7 @@ SPACE = ParameterSpace("cherry", (
     Parameter("reduce_axes", int, (0, 1), 1, job="at_least", doc="1: axes 1 and 2 of max and sum are built"),
     Parameter("acc_frac", int, (9, 17), 9, job="equal", doc="fraction bits of an element of ACC"),
     Parameter("imem", int, (256, 512, 1024, 2048), 1024, job="at_least", doc="instructions of a program"),
+    Parameter("multiplier", str, ("dsp", "lut"), "dsp", doc="multipliers of DSPs, or of logic"),
     Parameter("slots", int, (1, 2), 2, doc="programs resident at a time; 1 with one context: the small engine"),
 ), (
     Preset("85f", {}, default=True, clock_mhz=70, doc="32 MACs a cycle, 65,536 elements in 16 banks"),
@@ -61,7 +62,7 @@ SPACE = ParameterSpace("cherry", (
     Preset("25f", {"macs": 4, "banks": 2, "log_mem": 14, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512}, clock_mhz=60,
            doc="4 MACs a cycle, 16,384 elements in 2 banks"),
     Preset("up5k", _SMALL, clock_mhz=18, doc="one multiplier, 2,048 elements: the small engine, main memory in SPRAM"),
-    Preset("hx8k", _SMALL, doc="one multiplier, 2,048 elements: the small engine"),
+    Preset("hx8k", _SMALL | {"multiplier": "lut"}, doc="one multiplier, 2,048 elements: the small engine"),
     Preset("sim", {"macs": 8, "banks": 4, "log_mem": 12, "contexts": 4, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
            doc="small, for tests"),
 ), _check)

@@ -102,8 +102,7 @@ class SmallEngine(Engine):
     def _units(self, m, table):
         """Dot unit and vector ALU, of which one works at a time; returns whether one does."""
         params, machine = self.params, self.machine
-        # Logic on an iCE40, the larger of which have no DSP.
-        m.submodules.dot = dot = SerialDot(params=params, multiplier="lut" if self.family == "ice40" else "dsp", family=self.family)
+        m.submodules.dot = dot = SerialDot(params=params, multiplier=params["multiplier"], family=self.family)
         m.submodules.alu = alu = SerialAlu(params=params, family=self.family)
         a = machine.a
         came, above = Signal(18), Const(tile_table(params) // TILE_WORDS)

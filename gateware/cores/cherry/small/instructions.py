@@ -26,6 +26,6 @@ class Count(enum.IntFlag):
 
 
 MACHINE = accumulator_machine(
-    sources=Source, sinks=Sink, counts=Count, returns=0xF8, shown="ITER", variables=(*range(0x60), *range(0x60 + 19, 0x80), *range(0xC4, 0xD0)),
-    arrays={"INFO": (0x80, 32), "DESC": (0xA0, 8), "STACK": (0xA8, 8), "LCOUNT": (0xB0, 8), "BODY": (0xB8, 8), "BITS": (0xC0, 4),
+    sources=Source, sinks=Sink, counts=Count, returns=0xF8, shown="ITER", variables=(*range(0x60), *range(0x60 + 19, 0x80), *range(0xC4, 0xC8)),
+    arrays={"INFO": (0x80, 32), "DESC": (0xA0, 8), "STACK": (0xA8, 8), "LCOUNT": (0xB0, 8), "BODY": (0xB8, 8), "BITS": (0xC0, 4), "LOOPBIT": (0xC8, 8),
             "ITER": (0xD0, 8), "START": (0xD8, 8), "SERIES": (0x60, 19), "RECIPROCAL": (0xE0, 8), "LOGARITHM": (0xE8, 8), "ROOT": (0xF0, 8)})

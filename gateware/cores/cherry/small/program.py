@@ -7,7 +7,7 @@ from ....microcode.program import Microprogram
 from ..asm.structure import sources
 from ..engine.front.predecode import WORK
 from ..engine.ops import Unit
-from ..isa import ISA, SPECIAL
+from ..isa import ISA, LOOPS, SPECIAL
 from .instructions import MACHINE
 from .lists import ALL_ONES, CODE_TABLE, TILE_WORDS, lists, tile_table
 from .special import TABLES, special
@@ -123,16 +123,16 @@ settle: st PRIV
 
 op_start: call loop
         ld INDEP; jnz reason_1
-        ld ACTIVE; shr X; and #1; jnz reason_2
-        ld LOOPS; shr X; and #1; jz no_loop
-        ld WORD; shr 13; and #1; st T; jz ordered
+        ld ACTIVE; and LOOPBIT+X; jnz reason_2
+        ld LOOPS; and LOOPBIT+X; jz no_loop
+        ld OPCODE; and #1; st T; jz ordered                             // independent
         ld CONTEXTS; jz ordered
         sub LCOUNT+X; jnc reason_6
 ordered: ld LCOUNT+X; jz skip
         ld #0; st ITER+X
         ld INDEX; st START+X
         ld T; st INDEP
-        ld #1; shl X; add ACTIVE; st ACTIVE
+        ld ACTIVE; add LOOPBIT+X; st ACTIVE
         ld DEPTH; out X; add #1; st DEPTH
         ld L; st STACK+X
         jmp nothing
@@ -144,7 +144,7 @@ op_end: call loop
         ld DEPTH; jz reason_3
         sub #1; st K; out X
         ld STACK+X; sub L; jnz reason_4
-        ld L; out X
+        idx L
         ld START+X; add BODY+X; add #1; sub INDEX; jnz reason_5
         ld ITER+X; add #1; st T; sub LCOUNT+X; jz leave
         ld T; st ITER+X
@@ -152,8 +152,7 @@ op_end: call loop
         cnt RETIRED; jmp fetch
 leave:  st INDEP                                                        // A: 0
         ld K; st DEPTH
-        ld #1; shl X; st T
-        ld ACTIVE; sub T; st ACTIVE
+        ld ACTIVE; sub LOOPBIT+X; st ACTIVE
         jmp nothing
 loop:   ld WORD; ld $LOOP; st L; out X
         ret
@@ -267,4 +266,4 @@ def microprogram(params, memory_size):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
     codes, functions = ISA.fault_codes, special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else ""
     parts = {"lists": lists(params, codes), "transfers": transfers(params, memory_size, codes), "program": _code(params, codes), "special": functions}
-    return Microprogram(MACHINE, parts, values={"INFO": _info(), "ITER": [ALL_ONES] * 8, "BITS": [1 << COPIES + r for r in range(4)]} | (TABLES if functions else {}))
+    return Microprogram(MACHINE, parts, values={"INFO": _info(), "ITER": [ALL_ONES] * 8, "BITS": [1 << COPIES + r for r in range(4)], "LOOPBIT": [1 << k for k in range(LOOPS)]} | (TABLES if functions else {}))
