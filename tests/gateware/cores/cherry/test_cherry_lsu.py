@@ -210,6 +210,23 @@ def test_cycles_of_an_access(name, contexts, store):
     assert max(extra) <= 16, times
 
 
+@pytest.mark.parametrize(("store", "stride_x", "stride_y", "cycles"), [
+    (0, 1, 68, 8), (0, 68, 1, 8), (0, 0, 0, 8), (0, 2, 1, 8), (0, 2, 64, 16), (1, 1, 68, 8), (1, 68, 1, 16), (1, 0, 4, 8)])
+def test_cycles_of_an_access_by_pairs(store, stride_x, stride_y, cycles):
+    """Two neighbours a cycle where they lie in different banks, or at one address; a store's only along rows."""
+    params, unit = build("pairs")
+    bench = Bench(unit, params, 1, stall=0)
+
+    async def script(ctx, bench):
+        await bench.give(ctx, access(store, stride_x, stride_y, address=100))
+        while bench.finished < 16:
+            await ctx.tick()
+    bench.run(script)
+    # A store waits for its first row, a slot of sixteen pairs for room, one that goes down columns for two rows to be written.
+    extra = 4 if store or cycles == 16 else int(stride_x not in (0, 1))
+    assert 16 * cycles <= bench.cycles <= 16 * (cycles + extra) + 30
+
+
 def test_operations_back_to_back():
     """Sixteen loads and stores of sixteen slots each: a cycle a slot, but for the turns between loads and stores."""
     params, unit = build("85f")
@@ -228,3 +245,6 @@ def test_refused():
     with pytest.raises(ValueError) as error:
         LoadStore(params=SPACE.resolve("hx8k"))
     assert str(error.value) == "Parameter banks must be at least 2 for the parallel load/store unit, not 1"
+    with pytest.raises(ValueError) as error:
+        PairLoadStore(params=SPACE.resolve("45f"))
+    assert str(error.value) == "Load/store by pairs needs parameter banks 2 and macs below 32, not 4 and 16"
