@@ -37,7 +37,7 @@ def test_random_networks(graph, keep):
 
 
 @settings(max_examples=8, deadline=None)
-@given(graph=graphs(most=4), preset=st.sampled_from(["sim", "25f", "up5k", "85f-max"]), shuffle=st.integers(0, 9))
+@given(graph=graphs(most=4), preset=st.sampled_from(["sim", "45f", "25f", "up5k", "85f-max"]), shuffle=st.integers(0, 9))
 def test_other_builds_and_contexts_in_any_order(graph, preset, shuffle):
     try:
         check(graph, preset=preset, shuffle=shuffle if preset != "up5k" else None)

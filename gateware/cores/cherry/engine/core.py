@@ -34,6 +34,7 @@ from .run.sequencer import Phase, Sequencer
 from .units.alu import Alu, alu_latency
 from .units.dotpath import DotPath
 from .units.lsu import LoadStore
+from .units.pairs.unit import PairLoadStore, in_pairs
 from .units.sfupath import SfuPath
 
 __all__ = ["PipelinedEngine"]
@@ -74,7 +75,7 @@ class PipelinedEngine(Engine):
     def elaborate(self, platform):
         m = Module()
         params, family = self.params, self.family
-        m.submodules.front = self.front = front = FrontEnd(params=params, family=family)
+        m.submodules.front = self.front = front = FrontEnd(params=params, multiplier=params["multiplier"], family=family)
         m.submodules.sequencer = sequencer = Sequencer(params=params, beat_bytes=self.beat_bytes)
         m.submodules.tiles = tiles = TileFile(params=params, family=family)
         m.submodules.mem = scratchpad = Scratchpad(params=params, lanes=dma_lanes(self.beat_bytes), family=family)
@@ -107,8 +108,8 @@ class PipelinedEngine(Engine):
     def _units(self, m, front, tiles, scratchpad):
         """The four units between the front end, the tile file and MEM."""
         params, family = self.params, self.family
-        self._lsu = lsu = LoadStore(params=params)
-        self._dot = dot = DotPath(params=params, latency=_DOT_LATENCY, notice=alu_latency(params), family=family)
+        self._lsu = lsu = (PairLoadStore if in_pairs(params) else LoadStore)(params=params)
+        self._dot = dot = DotPath(params=params, latency=_DOT_LATENCY, notice=alu_latency(params), multiplier=params["multiplier"], family=family)
         self._alu = alu = Alu(params=params, family=family)
         self._sfu = SfuPath(params=params, family=family) if params["sfu_lanes"] else None
         units = {Unit.LSU: lsu, Unit.DOT: dot, Unit.ALU: alu, Unit.SFU: self._sfu}

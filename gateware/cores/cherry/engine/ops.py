@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out, Signature
 from ..params import microcoded
 
 __all__ = ["POSITION", "DotKind", "AluKind", "ProgressLayout", "SfuKind", "TileRead", "TileWrite", "Unit", "Waits", "alu_op", "dot_op",
-           "element_bits", "entries", "header", "lsu_op", "sfu_op", "tile_elements"]
+           "element_bits", "entries", "header", "lsu_op", "sfu_op", "tile_elements", "unhurried"]
 
 #: Bits of a slot's number: more than the slots of all operations that are under way in a unit.
 POSITION = 9
@@ -62,6 +62,11 @@ def tile_elements(params):
 def element_bits(params):
     """Bits of an element in the tile file: those of ACC, of which the other registers use the lower 18."""
     return params["acc_frac"] + 9
+
+
+def unhurried(params):
+    """Whether a product of tiles takes so long (eight cycles and more) that what prepares the next slot, or operation, may take its time."""
+    return params["macs"] <= 8
 
 
 def entries(params):

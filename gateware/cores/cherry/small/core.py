@@ -4,13 +4,14 @@
 ::
 
     memory <-> MicroMachine -- table (address units, instructions)
-                  |  |  +----- MEM
+                  |  |  +----- load/store unit -- MEM
+                  |  |              |
                   |  +-------- tiles -- dot unit, vector ALU
                   +----------- control block
 
-It runs where block RAM is at hand and logic is not (iCE40): lists, images, DMA, loops, addresses, loads, stores and special functions are
-micro-instructions (:mod:`.program`, :mod:`.lists`, :mod:`.transfer`, :mod:`.special`), one thing at a time; only sums of
-products and comparisons have units.
+It runs where block RAM is at hand and logic is not (iCE40): lists, images, DMA, loops, addresses and special functions are
+micro-instructions (:mod:`.program`, :mod:`.lists`, :mod:`.transfer`, :mod:`.special`), one thing at a time; sums of
+products, comparisons and the elements of loads and stores have units.
 """
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -19,13 +20,15 @@ from ....microcode.engine import MicroMachine
 from ....primitives.bram import BlockRAM
 from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
+from ..engine.memory.convert import from_fp32
 from ..isa import ISA
 from ..params import cap_feature, cap_size
+from .access import TileAccess
 from .alu import SerialAlu
 from .dot import SerialDot
 from .instructions import MACHINE, Sink, Source
 from .lists import TILE_WORDS, tile_table
-from .program import ALU, COPIES, DST, KIND, UNIFORM, microprogram
+from .program import ACCESS, ALU, COPIES, DST, KIND, UNIFORM, microprogram
 
 __all__ = ["SmallEngine"]
 
@@ -49,12 +52,16 @@ class SmallEngine(Engine):
         m.submodules.table = table = BlockRAM(width=18, depth=tile_table(params) + TILE_WORDS, latency=1, family=family)
         m.submodules.mem = mem = BlockRAM(width=18, depth=1 << params["log_mem"], latency=1, family=family)
         wiring.connect(m, machine.memory, wiring.flipped(self.memory[0]))
-        for ram, sink in ((table, Sink.TABLE), (mem, Sink.MEM)):
-            m.d.comb += [ram.read_addr.eq(machine.p), ram.write_addr.eq(machine.p), ram.write_data.eq(machine.a), ram.write_en.eq(machine.sinks[sink])]
+        m.d.comb += [table.read_addr.eq(machine.p), table.write_addr.eq(machine.p), table.write_data.eq(machine.a), table.write_en.eq(machine.sinks[Sink.TABLE])]
+        m.submodules.access = self._access = access = TileAccess(log_mem=params["log_mem"])
+        self._connect(m, table, mem)
         given = {
             Source.WINDOW_BASE: control.window_base, Source.WINDOW_LIMIT: control.window_limit, Source.PROGRAM_ADDRESS: control.program_address,
             Source.PROGRAM_LENGTH: control.program_length, Source.DMA_IN_LIST: control.reg.dma_in_list,
-            Source.DMA_OUT_LIST: control.reg.dma_out_list, Source.TABLE: table.read_data, Source.MEM: mem.read_data}
+            Source.DMA_OUT_LIST: control.reg.dma_out_list, Source.TABLE: table.read_data, Source.MEM: mem.read_data,
+            Source.FLOAT: Cat(Const(0, 14), mem.read_data), Source.PLACE: Cat(access.at, Const(0, 13), access.bad),
+            Source.OPCODE: machine.a[13:18], Source.REGISTER: machine.a[6:8], Source.UNIT: machine.a[8:13], Source.LOOP: machine.a[10:13],
+            Source.UPPER: machine.a[16:]}
         m.d.comb += [machine.sources[k].eq(value) for k, value in given.items()]
         working = self._units(m, table)
 
@@ -72,7 +79,8 @@ class SmallEngine(Engine):
             control.val.fault_context.eq(Cat(nowhere.replicate(14), where)), control.val.cap_size.eq(cap_size(params)),
             control.val.cap_feature.eq(cap_feature(params, False)),
             control.retired.eq(counts[0]), control.operations.eq(Cat(Const(0, 4), counts[1:4])),
-            control.bytes_read.eq(Cat(Const(0, 2), counts[4], Const(0, 2), counts[5])), control.bytes_written.eq(Cat(Const(0, 2), counts[6])),
+            control.bytes_read.eq(Cat(Const(0, 2), counts[4] | machine.sinks[Sink.CAME], Const(0, 2), counts[5])),
+            control.bytes_written.eq(Cat(Const(0, 2), counts[6] | machine.sinks[Sink.SENT])),
             control.stall.eq(Mux(working, Stall.WORK, machine.stall))]
         return m
 
@@ -87,11 +95,26 @@ class SmallEngine(Engine):
             "program": Activity((begins, machine.at("over") | self.control.start), takes=begins, number=written << 2, base=(machine.writes("CODE0"), written)),
             **{name: Activity(unit.working, number="program") for name, unit in (("dot unit", self._dot), ("vector ALU", self._alu))}}
 
+    def _connect(self, m, table, mem):
+        """The load/store unit between machine, table and MEM."""
+        machine, access, above = self.machine, self._access, Const(tile_table(self.params) // TILE_WORDS)
+        a, sinks = machine.a, machine.sinks
+        m.d.comb += [
+            access.a.eq(a), access.place.eq(sinks[Sink.PLACE]), access.along.eq(sinks[Sink.ALONG]), access.down.eq(sinks[Sink.DOWN]),
+            access.put.eq(sinks[Sink.MEM] | sinks[Sink.FLOAT] | sinks[Sink.CAME]), access.put_value.eq(Mux(sinks[Sink.MEM], a[:18], from_fp32(a))),
+            access.on.eq(sinks[Sink.NEXT] | sinks[Sink.SENT]),
+            access.run.eq(machine.run & a[ACCESS]), access.op.eq(a), access.mem_data.eq(mem.read_data), access.table_data.eq(table.read_data),
+            mem.read_addr.eq(access.mem_address), mem.write_en.eq(access.mem_write), mem.write_addr.eq(access.mem_write_address),
+            mem.write_data.eq(access.mem_value)]
+        with m.If(access.busy):
+            m.d.comb += table.read_addr.eq(Cat(access.table_address, above))
+        with m.If(access.table_write):
+            m.d.comb += [table.write_en.eq(1), table.write_addr.eq(Cat(access.table_write_address, above)), table.write_data.eq(access.table_value)]
+
     def _units(self, m, table):
         """Dot unit and vector ALU, of which one works at a time; returns whether one does."""
         params, machine = self.params, self.machine
-        # Logic on an iCE40, the larger of which have no DSP.
-        m.submodules.dot = self._dot = dot = SerialDot(params=params, multiplier="lut" if self.family == "ice40" else "dsp", family=self.family)
+        m.submodules.dot = self._dot = dot = SerialDot(params=params, multiplier=params["multiplier"], family=self.family)
         m.submodules.alu = self._alu = alu = SerialAlu(params=params, family=self.family)
         a = machine.a
         came, above = Signal(18), Const(tile_table(params) // TILE_WORDS)
@@ -99,7 +122,7 @@ class SmallEngine(Engine):
         for unit, mine in ((dot, ~a[ALU]), (alu, a[ALU])):
             op = unit.op.payload
             m.d.comb += [
-                unit.op.valid.eq(machine.run & mine), op.size.eq(1), op.uniform.eq(a[UNIFORM]), op.kind.eq(a[KIND:DST]), op.acc.eq(a[12]),
+                unit.op.valid.eq(machine.run & mine & ~a[ACCESS]), op.size.eq(1), op.uniform.eq(a[UNIFORM]), op.kind.eq(a[KIND:DST]), op.acc.eq(a[12]),
                 op.axis.eq(a[10:12]), op.count.eq(Cat(a[8:10], a[8:10] == 0)), op.target.eq(a[6:8])]
             m.d.comb += [view.copies.eq(a[COPIES + r]) for r, view in enumerate(op.view)]
             asked, put = unit.tiles_read.request, unit.tiles_write.request
@@ -112,5 +135,6 @@ class SmallEngine(Engine):
                 m.d.comb += [table.write_en.eq(1), table.write_data.eq(put.payload.data),
                              table.write_addr.eq(Cat(put.payload.word, put.payload.entry[0], put.payload.reg, above))]
         m.d.comb += [alu.op.payload.dst.eq(a[DST:COPIES]), alu.op.payload.src.eq(a[9:11]),
-                     machine.ran.eq((dot.op.valid & dot.op.ready) | (alu.op.valid & alu.op.ready)), machine.finished.eq(dot.finished | alu.finished)]
+                     machine.ran.eq((dot.op.valid & dot.op.ready) | (alu.op.valid & alu.op.ready) | self._access.ran),
+                     machine.finished.eq(dot.finished | alu.finished | self._access.finished)]
         return dot.working | alu.working

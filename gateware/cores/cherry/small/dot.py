@@ -65,6 +65,7 @@ class SerialDot(wiring.Component):
         is_sum = held.kind == DotKind.SUM
         both = is_sum & (held.axis == 2) if axes else Const(0)
         first = both & ~second
+        plain = ~is_sum & (held.kind != DotKind.MATMUL)
         taken = self._taken(held, place)
         to_output = (held.kind == DotKind.ADD) | (held.kind == DotKind.SUB) | (held.kind == DotKind.MUL)
         m.d.comb += [
@@ -74,15 +75,17 @@ class SerialDot(wiring.Component):
         needed = self._steps(m, reader.ask.payload, held, place, step, taken, column, first, second)
         self._terms(m, reader, factor, held)
 
+        def begin():
+            """The next element's sum."""
+            m.d.comb += total.start.eq(1)
+            m.d.sync += step.eq(0)
+            m.next = "READ"
+
         with m.FSM() as fsm:
             with m.State("IDLE"):
                 with m.If(walk.valid):
                     m.d.sync += [place.eq(0), column.eq(0), second.eq(0)]
-                    m.next = "START"
-            with m.State("START"):
-                m.d.comb += total.start.eq(1)
-                m.d.sync += step.eq(0)
-                m.next = "READ"
+                    begin()
             with m.State("READ"):
                 m.d.comb += reader.ask.valid.eq(needed)
                 if axes:
@@ -91,11 +94,12 @@ class SerialDot(wiring.Component):
                         m.d.comb += [total.put.eq(1), total.a.eq(sums[0]), total.b.eq(ONE)]
                         m.d.sync += [a.eq(b) for a, b in zip(sums, [*sums[1:], sums[0]], strict=True)]
                 with m.If(~needed | reader.ask.ready):
-                    m.d.sync += step.eq(step + 1)
+                    # Of one element, no product or only the first: on to the addend.
+                    m.d.sync += step.eq(Mux(plain & (step == 1), 8, step + 1))
                     with m.If(step == 8):
                         m.next = "LAST"
             with m.State("LAST"):
-                with m.If(~reader.pending & ~reader.valid):
+                with m.If(~reader.pending):
                     m.d.comb += total.finish.eq(taken)
                     m.next = "SUM"
             with m.State("SUM"):
@@ -103,14 +107,14 @@ class SerialDot(wiring.Component):
                     with m.If(first):
                         m.d.sync += [a.eq(b) for a, b in zip(sums, [*sums[1:], total.result], strict=True)]
                         m.d.sync += [column.eq(column + 1), second.eq(column == 3)]
-                        m.next = "START"
+                        begin()
                     with m.Else():
                         m.next = "PUT"
             with m.State("PUT"):
                 with m.If(writer.ready):
                     m.d.comb += writer.put.eq(1)
                     m.d.sync += [place.eq(place + 1), column.eq(0), second.eq(0)]
-                    m.next = "START"
+                    begin()
                     with m.If(place == 15):
                         m.next = "WRITE"
             with m.State("WRITE"):

@@ -7,17 +7,21 @@ from ....microcode.program import Microprogram
 from ..asm.structure import sources
 from ..engine.front.predecode import WORK
 from ..engine.ops import Unit
-from ..isa import ISA, SPECIAL
+from ..isa import ISA, LOOPS, SPECIAL
 from .instructions import MACHINE
 from .lists import ALL_ONES, CODE_TABLE, TILE_WORDS, lists, tile_table
 from .special import TABLES, special
 from .transfer import transfers
 
-__all__ = ["ALU", "COPIES", "DST", "KIND", "UNIFORM", "microprogram"]
+__all__ = ["ACCESS", "ALU", "COPIES", "DST", "KIND", "UNIFORM", "microprogram"]
 
 #: An operation of a unit: the word's operands, and from these bits on: kind, register that it writes, registers whose private entry it
 #: reads, whether it writes the uniform entry, whether it is the vector ALU's. In INFO the registers are those that it reads.
 KIND, DST, COPIES, UNIFORM, ALU = 13, 16, 18, 22, 23
+#: Bit of an operation of the load/store unit (:class:`~.access.AccessLayout`).
+ACCESS = 24
+#: In such an operation: the entry that is read, and written, is the uniform one.
+_OF_UNIFORM, _TO_UNIFORM = 0x100, 0x200
 #: Elements of an entry, and of a register.
 _ENTRY, _REGISTER = 16, TILE_WORDS // 4
 
@@ -77,11 +81,11 @@ clear:  ld N; sub #1; st N; out P
         jmp fetch
 
 next:   ld INDEX; add #1; st INDEX                                      // an instruction is complete
-fetch:  jabort stopped
+fetch:  jabort stopped                                                  // A: INDEX
         cls FETCH
-        ld INDEX; sub COUNT; jz end
+        sub COUNT; jz end
         ld INDEX; add #{CODE_TABLE}; out P
-        ld $TABLE; st WORD; shr {ISA.opcode_part.lo}; st OPCODE; out X
+        ld $TABLE; st WORD; ld $OPCODE; st OPCODE; out X
         ld INFO+X; st I; and WORD; and #0x1FFF; jnz op_field
         ld OPCODE; jtab opcodes
 .align 32
@@ -93,7 +97,7 @@ op_reduce: ld WORD; and #0xC00; sub #0xC00; jz op_field                 // an ax
         {axis}
 op_plain: call operate; cnt RETIRED,OPS16; jmp next
 op_copy: ld WORD; shr 9; and #3; st T; out X
-        ld #{1 << COPIES}; shl X; add I; st I
+        ld BITS+X; add I; st I
         ld WORD; shr 11; and #3; sub T; jz nothing
 op_zero: ld WORD; shr 11; and #3; shl {DST}; add I; st I
         call operate
@@ -106,12 +110,11 @@ operate: call private                                                   // I, WO
         ld T; add NP; run
         jmp written
 uniform: ld T; add #{1 << UNIFORM}; run
-written: ld I; shr {DST}; and #3; out X                                 // the register that I names is written
-        ld #{1 << COPIES}; shl X; st BIT
-        and NP; st T
+written: ld I; ld $UPPER; and #3; out X                                 // the register that I names is written
+renewed: ld NP; and BITS+X; st T                                        // that of X
         ld NP; sub T; st NP
         ld PRIV; jz settled
-        ld NP; add BIT; st NP
+        ld NP; add BITS+X; st NP
 settled: ret
 private: ld INDEP; jz settle                                            // whether a context has a tile of its own from it, into PRIV
         ld I; and NP
@@ -120,16 +123,16 @@ settle: st PRIV
 
 op_start: call loop
         ld INDEP; jnz reason_1
-        ld ACTIVE; shr X; and #1; jnz reason_2
-        ld LOOPS; shr X; and #1; jz no_loop
-        ld WORD; shr 13; and #1; st T; jz ordered
+        ld ACTIVE; and LOOPBIT+X; jnz reason_2
+        ld LOOPS; and LOOPBIT+X; jz no_loop
+        ld OPCODE; and #1; st T; jz ordered                             // independent
         ld CONTEXTS; jz ordered
         sub LCOUNT+X; jnc reason_6
 ordered: ld LCOUNT+X; jz skip
         ld #0; st ITER+X
         ld INDEX; st START+X
         ld T; st INDEP
-        ld #1; shl X; add ACTIVE; st ACTIVE
+        ld ACTIVE; add LOOPBIT+X; st ACTIVE
         ld DEPTH; out X; add #1; st DEPTH
         ld L; st STACK+X
         jmp nothing
@@ -141,7 +144,7 @@ op_end: call loop
         ld DEPTH; jz reason_3
         sub #1; st K; out X
         ld STACK+X; sub L; jnz reason_4
-        ld L; out X
+        idx L
         ld START+X; add BODY+X; add #1; sub INDEX; jnz reason_5
         ld ITER+X; add #1; st T; sub LCOUNT+X; jz leave
         ld T; st ITER+X
@@ -149,116 +152,75 @@ op_end: call loop
         cnt RETIRED; jmp fetch
 leave:  st INDEP                                                        // A: 0
         ld K; st DEPTH
-        ld #1; shl X; st T
-        ld ACTIVE; sub T; st ACTIVE
+        ld ACTIVE; sub LOOPBIT+X; st ACTIVE
         jmp nothing
-loop:   ld WORD; shr 10; and #7; st L; out X
+loop:   ld WORD; ld $LOOP; st L; out X
         ret
 
 op_load: ld WORD; and #0x31; sub #1; jz op_field                        // four rows, and skip
         cls OPERAND
         call access
-        ld WORD; and #2; jnz takes_all
-        ld WORD; and #0x3C; jz takes_all
-        ld REG; out X
-        ld #{1 << COPIES}; shl X; st I                                  // it reads what it does not load
-takes_all: ld REG; shl {DST}; add I; st I
-        call private
-        ld INDEP; jz decided
-        ld MOVES; add PRIV; st PRIV
-decided: call view
-        ld REG; shl 5; add #{tiles}; st T
-        ld PRIV; jnz to_private
-        ld T; add #{_ENTRY}; st T
-to_private: ld #0; st E
-loading: ld E; out X
-        ld ADDR+X; out P; sub #0x40000; jnc from_mem
-        ld WORD; and #2; jnz zeroed
-        ld VIEW; add E; out P
-        ld $TABLE; jmp loaded
-zeroed: ld #0; jmp loaded
-from_mem: ld $MEM
-loaded: st V
-        ld T; add E; out P
-        ld V; out TABLE
-        ld E; add #1; st E; sub #{_ENTRY}; jnz loading
-        call written
+        ld INDEP; st PRIV; jz decided
+        ld MOVES; st PRIV
+        ld WORD; and #2; jnz decided
+        ld WORD; and #0x3C; jz decided
+        idx REG
+        ld NP; and BITS+X; add PRIV; st PRIV                            // it reads what it does not load
+decided: call tile
+        jnc no_element
+        idx REG
+        call renewed
         jmp nothing
 op_store: cls WRITE
         call access
         ld INDEP; st PRIV
-        call view
-        ld #0; st E
-storing: ld E; out X
-        ld ADDR+X; sub #0x40000; jc stored
-        ld VIEW; add E; out P
-        ld $TABLE; st V
-        ld ADDR+X; out P
-        ld V; out MEM
-stored: ld E; add #1; st E; sub #{_ENTRY}; jnz storing
-        jmp nothing
+        call tile
+        jc nothing
+no_element: ld $PLACE; and #0x3FFFF; st T
+        ld #{codes["mem_range"]}; jmp of_t
+tile:   idx REG                                                         // the unit's work; C: done, else the address is outside
+        ld WORD; and #0x20FF; add #{1 << ACCESS}; st T
+        ld PRIV; jnz of_context
+        ld T; add #{_OF_UNIFORM + _TO_UNIFORM}; run
+        jmp looked
+of_context: ld NP; and BITS+X; jnz of_private
+        ld T; add #{_OF_UNIFORM}; run
+        jmp looked
+of_private: ld T; run
+looked: ld #0x7FFFFFFF; sub $PLACE
+        ret
 view:   ld REG; out X                                                   // where the context sees REG
         shl 5; add #{tiles}; st VIEW
         ld PRIV; jz sees_uniform
-        ld NP; shr {COPIES}; shr X; and #1; jnz seen
+        ld NP; and BITS+X; jnz seen
 sees_uniform: ld VIEW; add #{_ENTRY}; st VIEW
 seen:   ret
 
-access: ld WORD; shr 6; and #3; st REG                                  // addresses of an access into ADDR, 2^18 and more where there is none
-        ld #0; st I; st MOVES; st K
-        ld WORD; shr 8; and #31; st U; out X
+access: ld WORD; ld $REGISTER; st REG                                   // address and steps of an access into its unit
+        ld #0; st MOVES; st K
+        ld WORD; ld $UNIT; st U; out X
         ld UNITS; shr X; and #1; jz no_unit
         ld U; shl 4; st TP; out P
         ld $TABLE; st BEGIN
-        ld REMASK; shr X; and #1; jz strides
+        ld REMASK; jz strides
+        shr X; and #1; jz strides
         ld BEGIN; add REBASE; st BEGIN
 strides: ld TP; add #1; out P
-        ld $TABLE; st SX
+        ld $TABLE; out ALONG
         ld TP; add #2; out P
-        ld $TABLE; st SY
-term:   ld K; sub DEPTH; jz lengths
+        ld $TABLE; out DOWN
+term:   ld K; sub DEPTH; jz placed
         ld K; out X; add #1; st K
         ld STACK+X; out X; add #8; add TP; out P
         ld $TABLE; jz term
         st FACTOR
         ld K; sub DEPTH; jnz times
         ld #1; st MOVES                                                 // of the innermost loop
-times:  ld ITER+X; st T
-multiply: ld T; jz term
-        shr 1; st T; jnc doubled
-        ld BEGIN; add FACTOR; st BEGIN
-doubled: ld FACTOR; shl 1; st FACTOR
-        jmp multiply
-lengths: ld WORD; shr 2; st T; and #3; jnz columns
-        ld #4
-columns: st LX
-        ld T; shr 2; and #3; jnz rows
-        ld #4
-rows:   st LY
-        ld #0; st SKIP
-        ld OPCODE; and #1; jz no_skip                                   // a store
-        ld WORD; and #1; st SKIP
-no_skip: ld #0; st E
-address: ld BEGIN; st AT                                                // a row of the tile
-        ld SKIP; jnz above
-        ld LY; jz counted_row
-        sub #1; st LY
-        ld BEGIN; add SY; st BEGIN
-        ld LX
-counted_row: st LEFT                                                         // A: elements that it still has in MEM
-column: ld E; out X; add #1; st E
-        ld LEFT; jz inactive
-        sub #1; st LEFT
-        ld AT; and #0x3FFFF; st ADDR+X; sub #{1 << params["log_mem"]}; jc no_element
-        ld ADDR+X; add SX; st AT
-        ld E; and #3; jnz column
-row_known: ld E; sub #{_ENTRY}; jnz address
+times:  ld ITER+X; jz term
+        mul FACTOR; ld $LOW; add BEGIN; st BEGIN
+        jmp term
+placed: ld BEGIN; out PLACE
         ret
-inactive: ld #{ALL_ONES}; st ADDR+X
-        ld E; and #3; jnz column
-        jmp row_known
-above:  ld #0; st SKIP
-        jmp counted_row
 
 op_opcode: ld #{codes["opcode"]}; jmp of_word
 op_field: ld #{codes["field"]}; jmp of_word
@@ -277,8 +239,6 @@ no_unit: ld U; add #0x100; st T
         jmp undeclared
 no_loop: ld L; st T
 undeclared: ld #{codes["undeclared"]}; jmp of_t
-no_element: ld ADDR+X; st T
-        ld #{codes["mem_range"]}; jmp of_t
 open:   ld L; st T
         ld #{codes["program_end"]}
 of_t:   st CODE
@@ -306,4 +266,4 @@ def microprogram(params, memory_size):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
     codes, functions = ISA.fault_codes, special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else ""
     parts = {"lists": lists(params, codes), "transfers": transfers(params, memory_size, codes), "program": _code(params, codes), "special": functions}
-    return Microprogram(MACHINE, parts, values={"INFO": _info(), "ITER": [ALL_ONES] * 8} | (TABLES if functions else {}))
+    return Microprogram(MACHINE, parts, values={"INFO": _info(), "ITER": [ALL_ONES] * 8, "BITS": [1 << COPIES + r for r in range(4)], "LOOPBIT": [1 << k for k in range(LOOPS)]} | (TABLES if functions else {}))

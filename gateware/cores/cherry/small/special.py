@@ -35,7 +35,6 @@ def special(tiles, entry, register):
 .also XA COLS; .also XE ROWS; .also XS MAIN; .also XM HAVE
 .also YA BUF; .also YE WORDS; .also YS END; .also YM STEP
 .also SIGN MP; .also NEGATIVE MROW; .also D FMT; .also Z OP; .also S BEGIN; .also C FACTOR
-.also WHOLE LX; .also PART LY; .also BIASED SKIP
 op_special: cls WORK                                                    // I, WORD, OPCODE
         call private
         ld OPCODE; shr 3; st T; ld #1; sub T; st REG                    // WEIGHTS; INPUT again for exp and log

@@ -28,7 +28,7 @@ class SerialSum(wiring.Component):
     -------
     start : In, forgets all terms and any result under way
     put : In, another term: ``a`` * ``b`` (18 bits each), or, with ``addend``, ``c`` (18 bits)
-    finish : In, no term in this cycle or after it
+    finish : In, no term after this cycle
     done : Out, pulse; ``result`` : Out, 18 bits, in that cycle
     """
     def __init__(self, *, multiplier="dsp", family=None):

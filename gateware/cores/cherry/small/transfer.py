@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Microprogram of the small engine: lists of DMA descriptors and their transfers (specification, sections 6 and 7.2). Pure Python."""
 from ..image import DESCRIPTOR_BYTES, FILL, FORMATS, OUT
-from ..tables import NAN
 
 __all__ = ["transfers"]
 
@@ -67,19 +66,31 @@ scanned: jabort abort
 
 move:   ld MAIN; st AT
         ld #0; st HAVE; st BUF
-        ld MROW; st MP
+        ld MROW; out PLACE
+        ld STEP; out ALONG
         ld COLS; st N
+        ld OP; sub #{FILL}; jz element
+        ld FMT; jnz element
+        ld OP; sub #{OUT}; jz fp32_out
+fp32_in: jabort abort                                                    // what is moved most
+        ld AT; read; jc wrong
+        out CAME
+        ld AT; add #4; st AT; sub END; jnz fp32_in
+        jmp row_end
+fp32_out: jabort abort
+        ld AT; request
+        ld $FLOAT; send; jc wrong
+        out SENT
+        ld AT; add #4; st AT; sub END; jnz fp32_out
+        jmp row_end
+
 element: jabort abort
-        ld MP; out P
         ld OP; sub #{OUT}; jz element_out
         jc element_fill
         ld FMT; jtab formats_in
 element_fill: ld DESC.1
-element_in: st V
-        ld MP; out P
-        ld V; out MEM
-moved:  ld MP; add STEP; st MP
-        ld N; sub #1; st N; jnz element
+element_in: out MEM
+moved:  ld N; sub #1; st N; jnz element
         ld OP; sub #{OUT}; jnz row_end
         ld HAVE; jz row_end
         call write
@@ -96,26 +107,16 @@ formats_in: jmp fp32_in
         jmp bf16_in
         jmp packed_in
         call fetch_word
-        and #0x3FFFF; jmp element_in
+        jmp element_in
 bf16_in: ld HAVE; jnz upper
         call fetch_word
         st BUF
         ld #1; st HAVE
-        ld BUF; shl 16; jmp rounded_in
+        ld BUF; shl 16; jmp float_in
 upper:  ld #0; st HAVE
-        ld BUF; and #0xFFFF0000; jmp rounded_in
-fp32_in: call fetch_word
-rounded_in: st W                                                        // to the nearest, ties to even
-        and #0x7FFFFFFF; st M
-        sub #0x00800000; jnc zero_in
-        ld #0x7F800000; sub M; jnc nan_in
-        ld M; shr 14; and #1; add M; add #0x1FFF; shr 14
-sign_in: st V
-        ld W; shl 1
-        ld V; jnc element_in
-        add #0x20000; jmp element_in
-zero_in: ld #0; jmp sign_in
-nan_in: ld #{NAN}; jmp element_in
+        ld BUF; and #0xFFFF0000
+float_in: out FLOAT
+        jmp moved
 packed_in: ld HAVE; sub #18; jnc more_bits
         st HAVE
         ld BUF; and #0x3FFFF; st V
@@ -130,6 +131,7 @@ more_bits: call fetch_word
         ld V; jmp element_in
 
 element_out: ld $MEM; st V
+        out NEXT
         ld FMT; jtab formats_out
 .align 4
 formats_out: jmp fp32_out
@@ -139,7 +141,6 @@ formats_out: jmp fp32_out
 word_out: st BUF
         call write
         jmp moved
-fp32_out: ld V; shl 14; jmp word_out
 bf16_out: ld V; and #0x1FFFF; st M
         sub #0x200; jnc zero_out
         ld #0x1FE00; sub M; jnc nan_out

@@ -11,7 +11,7 @@ from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
 
 
-@pytest.mark.parametrize("preset", ["85f", "85f-max", "25f", "up5k", "hx8k", "sim"])
+@pytest.mark.parametrize("preset", ["85f", "85f-max", "45f", "25f", "up5k", "hx8k", "sim"])
 def test_every_preset_makes_an_engine(preset):
     params = SPACE.resolve(preset)
     engine = variant(params, 2)(params=params, beat_bytes=2, memory_size=1 << 16)

@@ -108,4 +108,4 @@ def test_parameters():
     assert cap_feature(params, True) == 2 | 1 << 4 | 1 << 6 | 1024 << 16
     with pytest.raises(ParameterError, match="parameter macs must be one of 1, 4, 8, 16, 32, 64, not 2"):
         SPACE.resolve("sim", {"macs": 2})
-    assert SPACE.preset_for("45f") == "25f" and SPACE.preset_for("hx8k") == "hx8k"
+    assert SPACE.preset_for("45f") == "45f" and SPACE.preset_for("25f") == "25f" and SPACE.preset_for("hx8k") == "hx8k"

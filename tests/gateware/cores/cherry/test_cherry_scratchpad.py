@@ -110,7 +110,7 @@ def test_one_port_changes_hands():
 
 
 @pytest.mark.parametrize(("preset", "family", "cell", "blocks"), [
-    ("85f", "ecp5", "DP16KD", 64), ("25f", "ecp5", "DP16KD", 16), ("sim", "ecp5", "DP16KD", 4), ("one slot", "ice40", "SB_RAM40_4K", 20)])
+    ("85f", "ecp5", "DP16KD", 64), ("45f", "ecp5", "DP16KD", 16), ("25f", "ecp5", "DP16KD", 16), ("sim", "ecp5", "DP16KD", 4), ("one slot", "ice40", "SB_RAM40_4K", 20)])
 def test_blocks(preset, family, cell, blocks):
     params = params_of("sim", slots=1) if preset == "one slot" else params_of(preset)
     text = rtlil.convert(Scratchpad(params=params, family=family))

@@ -208,7 +208,7 @@ def compare(case, params, beat_bytes, seed):
     return run, outcome
 
 
-BUILDS = {"sim": ("sim", {}, 2), "wide": ("sim", {}, 16), "one slot": ("sim", {"slots": 1}, 4), "narrow": ("25f", {"slots": 1}, 1)}
+BUILDS = {"sim": ("sim", {}, 2), "wide": ("sim", {}, 16), "one slot": ("sim", {"slots": 1}, 4), "narrow": ("45f", {"slots": 1}, 1)}
 
 
 def right(build, seeds):

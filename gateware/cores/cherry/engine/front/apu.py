@@ -10,7 +10,7 @@ from .....parts.queues import ShiftQueue
 from .....primitives.bram import BlockRAM
 from .....primitives.dsp import MultiplierArray
 from ...isa import LOOPS, UNITS
-from .hazards import DEPTH
+from .hazards import DEPTH, depth
 from .loops import VERSION, VersionsLayout
 
 __all__ = ["AddressLayout", "AddressUnits", "RequestLayout"]
@@ -32,7 +32,7 @@ class AddressLayout(data.StructLayout):
 class AddressUnits(wiring.Component):
     """Evaluates one access after the other: one multiplier, a cycle for the initial address and one for each loop, pipelined.
 
-    Latency: 9 cycles (8 with the multiplier of logic) and one for each loop. Of at most :data:`~.hazards.DEPTH` accesses neither is the
+    Latency: 9 cycles (8 with the multiplier of logic) and one for each loop. Of at most :func:`~.hazards.depth` accesses neither is the
     request taken back nor the result taken away: the queues of both never overflow.
 
     Parameters
@@ -54,7 +54,7 @@ class AddressUnits(wiring.Component):
     """
     def __init__(self, *, params, multiplier="dsp", family=None):
         self.params, self.family = params, family
-        self._units = UNITS * params["slots"]
+        self._units, self._depth = UNITS * params["slots"], depth(params)
         self._multiplier = MultiplierArray(lanes=1, kind=multiplier, width=16, fabric_register=True, family=family)
         super().__init__({
             "write": In(1), "write_address": In(10), "write_data": In(18), "resident": In(1), "rebase": In(18), "rebase_mask": In(UNITS),
@@ -101,7 +101,7 @@ class AddressUnits(wiring.Component):
     def _walk(self, m, words):
         """A word of the record and an iteration a cycle; returns what accompanies the word that comes two cycles later."""
         stage = Stages(m)
-        queue = m.submodules.requests = ShiftQueue(shape=RequestLayout(), depth=DEPTH)
+        queue = m.submodules.requests = ShiftQueue(shape=RequestLayout(), depth=self._depth)
         wiring.connect(m, wiring.flipped(self.request), queue.i)
         asked = queue.o.payload
         first, left = Signal(init=1), Signal(LOOPS)
@@ -158,7 +158,7 @@ class AddressUnits(wiring.Component):
             new_step.eq(Mux(moves, word, Mux(first, 0, step)))]
         with m.If(valids[-1]):
             m.d.sync += [total.eq(new_total), step.eq(new_step)]
-        queue = m.submodules.results = ShiftQueue(shape=AddressLayout(), depth=DEPTH)
+        queue = m.submodules.results = ShiftQueue(shape=AddressLayout(), depth=self._depth)
         m.d.comb += [
             queue.i.valid.eq(valids[-1] & last), queue.i.payload.address.eq(new_total), queue.i.payload.step.eq(new_step),
             queue.i.payload.stride_x.eq(strides.read_data[:18]), queue.i.payload.stride_y.eq(strides.read_data[18:]),

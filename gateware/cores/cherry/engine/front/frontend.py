@@ -124,7 +124,7 @@ class FrontEnd(wiring.Component):
             self.progress.eq(progress.progress), issue.progress.eq(progress.progress), issue.clear.eq(self.clear),
             units.request.valid.eq(issue.request_valid), units.request.payload.eq(issue.request), units.resident.eq(self.program.resident),
             units.rebase.eq(self.program.rebase), units.rebase_mask.eq(self.program.rebase_mask),
-            loops.read_loop.eq(units.loop), loops.read_version.eq(units.version), units.iteration.eq(loops.iteration)]
+            units.iteration.eq(loops.iteration)]
         self._state, self._kind = Signal(_State), Signal(_Kind, init=_Kind.WORD, reset_less=True)
         self._held, self._full = Signal(IssuedLayout(), reset_less=True), Signal()
         self._index = Signal(INDEX)
@@ -132,6 +132,7 @@ class FrontEnd(wiring.Component):
         self._active, self._versions = Signal(LOOPS), Signal(VersionsLayout(), reset_less=True)
         self._inside, self._along, self._context = Signal(), Signal(3), Signal(6)
         self._written = Signal(WRITTEN)
+        self._shows = Signal()          # no program runs
         self._accept = Signal()         # an operation leaves this stage
         self._amount = Signal(6)        # instructions done in this cycle
         self._counts(m)
@@ -362,6 +363,7 @@ class FrontEnd(wiring.Component):
                 m.d.sync += state.eq(_State.IDLE)
         running = Signal()
         m.d.comb += running.eq(state.as_value()[4] | ((state != _State.IDLE) & (state.as_value()[:4] < _State.MEMORY.value)))
+        m.d.sync += self._shows.eq(~running)
         # What ended well left nothing to the address units; to forget takes them longer than the first load of the next program.
         m.d.sync += [self._units.clear.eq(state == _State.REPORT),
                      self.clear.eq(((state == _State.IDLE) & self.start) | (state == _State.REPORT))]
@@ -420,14 +422,16 @@ class FrontEnd(wiring.Component):
         loops = self._loops
         # A cycle late, nothing changes meanwhile; the sum a cycle later, so that a look at ``loop_var`` goes through no adder.
         reports, adds, first = Signal(), Signal(), Signal(18, reset_less=True)
-        m.d.sync += [reports.eq(self._state == _State.REPORT), adds.eq(reports & self._inside), first.eq(loops.report)]
+        m.d.sync += [reports.eq(self._state == _State.REPORT), adds.eq(reports & self._inside), first.eq(loops.iteration)]
         loop = Mux(reports, self._along, self.var_loop)
         with m.If(adds):
             m.d.sync += self.context.eq(Cat(self._context, Const(0, 8), (first + self._context)[:18]))
         inside, value = Signal(), Signal(18)
+        # While a program runs the address units look iterations up.
         m.d.comb += [
-            loops.report_loop.eq(loop), loops.report_version.eq(self._versions[loop]), inside.eq(self._inside & (loop == self._along)),
-            value.eq(Mux(inside, self.context[14:], loops.report)),
+            loops.read_loop.eq(Mux(self._shows, loop, self._units.loop)),
+            loops.read_version.eq(Mux(self._shows, self._versions[loop], self._units.version)), inside.eq(self._inside & (loop == self._along)),
+            value.eq(Mux(inside, self.context[14:], loops.iteration)),
         ]
         m.d.sync += self.var_value.eq(Mux(self._active.bit_select(loop, 1), value, 0xFFFF_FFFF))
         with m.If(self.start):

@@ -4,12 +4,17 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..ops import POSITION, ProgressLayout, Unit, Waits
+from ..ops import POSITION, ProgressLayout, Unit, Waits, unhurried
 
-__all__ = ["DEPTH", "EntryLayout", "InFlight", "Progress", "ContextGate"]
+__all__ = ["DEPTH", "EntryLayout", "InFlight", "Progress", "ContextGate", "depth"]
 
-#: Operations of a unit that are under way at most.
+#: Operations of a unit that are under way at most, in any build.
 DEPTH = 4
+
+
+def depth(params):
+    """Operations of a unit that are under way at most: two where each takes long, else :data:`DEPTH`."""
+    return 2 if unhurried(params) else DEPTH
 
 
 class Progress(wiring.Component):
@@ -92,6 +97,10 @@ class EntryLayout(data.StructLayout):
 class InFlight(wiring.Component):
     """Operations of one unit that are under way, youngest first, and for which of them a new operation must wait.
 
+    Parameters
+    ----------
+    depth : int, how many may be
+
     Members
     -------
     push : In; ``entry`` : In, :class:`EntryLayout`: another one is issued; not while ``full``
@@ -107,7 +116,8 @@ class InFlight(wiring.Component):
     retire : Out, it leaves in this cycle
     marks : Out, 4 bits: marks that any of them carries
     """
-    def __init__(self):
+    def __init__(self, *, depth=DEPTH):
+        self._depth = depth
         super().__init__({
             "push": In(1), "entry": In(EntryLayout()), "mark": In(4), "finished": In(POSITION), "hold": In(1), "clear": In(1),
             "reads": In(12), "writes": In(12), "all": In(1), "waits": Out(Waits().elem_shape), "full": Out(1), "nearly": Out(1), "empty": Out(1),
@@ -115,8 +125,8 @@ class InFlight(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        entries = [Signal(EntryLayout(), name=f"entry_{k}") for k in range(DEPTH)]
-        valid = Signal(DEPTH)           # ones from bit 0 on
+        entries = [Signal(EntryLayout(), name=f"entry_{k}") for k in range(self._depth)]
+        valid = Signal(self._depth)           # ones from bit 0 on
         m.d.comb += [
             self.full.eq(valid[-1]), self.nearly.eq(valid[-2]), self.empty.eq(~valid[0]),
             self.marks.eq(Cat(Cat(e.marks[k] & v for e, v in zip(entries, valid, strict=True)).any() for k in range(4)))]
@@ -135,7 +145,7 @@ class InFlight(wiring.Component):
             for entry, conflict, is_valid in reversed(list(zip(entries, conflicts, valid, strict=True))):
                 with m.If(conflict & is_valid):
                     m.d.comb += [wait.base.eq(Mux(self.all, entry.end, entry.base)), wait.size.eq(Mux(self.all, 0, entry.size))]
-        marked = [Signal(EntryLayout(), name=f"marked_{k}") for k in range(DEPTH)]
+        marked = [Signal(EntryLayout(), name=f"marked_{k}") for k in range(self._depth)]
         for old, new in zip(entries, marked, strict=True):
             m.d.comb += [new.eq(old), new.marks.eq(old.marks | self.mark)]
         # Valid bits: fewer by one of the old end, shifted by one with a push.

@@ -6,14 +6,14 @@ from amaranth.lib.wiring import In, Out
 
 from .....shell.layouts import fields_of
 from ...isa import ISA, LOOPS
-from ..ops import POSITION, ProgressLayout, Unit, alu_op, dot_op, header, lsu_op, sfu_op
+from ..ops import POSITION, ProgressLayout, Unit, alu_op, dot_op, header, lsu_op, sfu_op, unhurried
 from .apu import AddressLayout, RequestLayout
 from .fetch import INDEX
-from .hazards import DEPTH, EntryLayout, InFlight
+from .hazards import DEPTH, EntryLayout, InFlight, depth
 from .loops import VersionsLayout
 from .predecode import RecordLayout
 
-__all__ = ["COUNT", "Issue", "IssuedLayout", "OpQueue", "SnapshotLayout", "WRITTEN"]
+__all__ = ["COUNT", "Issue", "IssuedLayout", "OpPlace", "OpQueue", "SnapshotLayout", "WRITTEN"]
 
 #: Bits of the counts of instructions, and of element operations in sixteens, between two loads or stores.
 COUNT = 12
@@ -69,10 +69,33 @@ class OpQueue(wiring.Component):
         return m
 
 
+class OpPlace(wiring.Component):
+    """One operation in flip-flops: enough before a unit that holds the one at work, where two are under way at most.
+
+    Members
+    -------
+    As :class:`OpQueue`'s; full : Out, nothing may be pushed
+    """
+    def __init__(self, *, shape):
+        super().__init__({"push": In(1), "i": In(shape), "o": Out(stream.Signature(shape)), "clear": In(1), "full": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        held = Signal.like(self.i, reset_less=True)
+        m.d.comb += [self.o.valid.eq(self.full), self.o.payload.eq(held)]
+        with m.If(self.o.ready):
+            m.d.sync += self.full.eq(0)
+        with m.If(self.push):
+            m.d.sync += [held.eq(self.i), self.full.eq(1)]
+        with m.If(self.clear):
+            m.d.sync += self.full.eq(0)
+        return m
+
+
 class Issue(wiring.Component):
     """Takes one operation a cycle, and hands it to its unit with what it must wait for.
 
-    At most :data:`~.hazards.DEPTH` operations of a unit are under way. Positions are compared modulo 2^:data:`~.ops.POSITION`: an
+    At most :func:`~.hazards.depth` operations of a unit are under way. Positions are compared modulo 2^:data:`~.ops.POSITION`: an
     operation that may pass a multiple of 64 slots of its unit, since it begins 32 before it or fewer, is issued when all that were under way
     at the multiple before are complete.
 
@@ -105,7 +128,7 @@ class Issue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         op, unit = self.op.payload, self.op.payload.record.unit
-        tables = [InFlight() for _ in Unit]
+        tables = [InFlight(depth=depth(self.params)) for _ in Unit]
         issued = [Signal(POSITION, name=f"issued_{u.name.lower()}") for u in Unit]
         waits = Signal(header()["waits"])
         base, passes, accept = Signal(POSITION), Signal(), Signal()
@@ -125,9 +148,9 @@ class Issue(wiring.Component):
         for u in Unit:
             table = m.submodules[f"under_way_{u.name.lower()}"] = tables[u.value]
             # Each unit by itself, so that the way to its table is short.
-            mine = pushes[u.value]
+            mine, room = pushes[u.value], Signal(name=f"room_{u.name.lower()}")
             m.d.comb += [
-                mine.eq(self.op.valid & (unit == u) & ~self.hold & ~table.full & ~(issued[u.value][5] & marks[u.value])), table.push.eq(mine), table.entry.eq(entry), table.mark[u.value].eq(mine & passes),
+                mine.eq(self.op.valid & (unit == u) & ~self.hold & ~table.full & room & ~(issued[u.value][5] & marks[u.value])), table.push.eq(mine), table.entry.eq(entry), table.mark[u.value].eq(mine & passes),
                 table.finished.eq(self.progress[u.value].finished), table.clear.eq(self.clear), table.reads.eq(op.reads),
                 # What all contexts share is overwritten when the last of them has read it.
                 table.all.eq(op.uniform), table.writes.eq(op.writes), waits[u.value].eq(table.waits)]
@@ -138,13 +161,13 @@ class Issue(wiring.Component):
                 m.d.sync += issued[u.value].eq(end)
             with m.If(self.clear):
                 m.d.sync += issued[u.value].eq(0)
-            self._queue(m, u, mine, waits)
+            self._queue(m, u, mine, waits, room)
         m.d.comb += [self.idle.eq(Cat(t.empty for t in tables).all()), self.lsu_idle.eq(tables[Unit.LSU.value].empty)]
         self._account(m, tables[Unit.LSU.value])
         return m
 
-    def _queue(self, m, unit, push, waits):
-        """The queue of a unit."""
+    def _queue(self, m, unit, push, waits, room):
+        """The queue of a unit; ``room``: it can take another operation."""
         op = self.op.payload
         name = unit.name.lower()
         out = getattr(self, name)
@@ -154,7 +177,9 @@ class Issue(wiring.Component):
             for late in ("address", "step", "stride_x", "stride_y"):
                 del fields[late]
         shape = data.StructLayout({k: field.shape for k, field in fields.items()})
-        queue = m.submodules[f"queue_{name}"] = OpQueue(shape=shape)
+        alone = unhurried(self.params) and unit is not Unit.LSU
+        queue = m.submodules[f"queue_{name}"] = (OpPlace if alone else OpQueue)(shape=shape)
+        m.d.comb += room.eq(~queue.full if alone else 1)
         m.d.comb += [queue.push.eq(push), queue.clear.eq(self.clear), queue.i.waits.eq(waits)]
         for field in ("size", "uniform", "phys", "view"):
             m.d.comb += queue.i[field].eq(op[field])

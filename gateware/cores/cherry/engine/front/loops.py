@@ -58,8 +58,7 @@ class Loops(wiring.Component):
     pop : In, it is over
     top : Out, :class:`TopLayout`; settled : Out, its ``size`` and ``last`` are right
     versions : Out, :class:`VersionsLayout`
-    read_loop, read_version : In; iteration : Out, combinational (address units)
-    report_loop, report_version : In; report : Out, combinational
+    read_loop, read_version : In; iteration : Out, combinational
     """
     def __init__(self, *, params):
         self.params = params
@@ -69,8 +68,7 @@ class Loops(wiring.Component):
             "look": In(3), "count": Out(18), "body": Out(18), "active": Out(LOOPS),
             "push": In(1), "index": In(INDEX), "independent": In(1), "starts": In(1), "push_count": In(18), "push_body": In(18), "advance": In(1), "pop": In(1),
             "top": Out(TopLayout()), "settled": Out(1), "versions": Out(VersionsLayout()),
-            "read_loop": In(3), "read_version": In(VERSION), "iteration": Out(18),
-            "report_loop": In(3), "report_version": In(VERSION), "report": Out(18)})
+            "read_loop": In(3), "read_version": In(VERSION), "iteration": Out(18)})
 
     def _table(self, m, name, bit):
         """One half of the records, looked up by ``look``."""
@@ -104,7 +102,7 @@ class Loops(wiring.Component):
         depth, below = Signal(4), Signal(3)     # entries, and the place of the last
         m.d.comb += [put.addr.eq(depth[:3]), get.addr.eq(below), *(put.data[name].eq(top[name]) for name in _KEPT)]
         m.submodules.iterations = iterations = memory.Memory(shape=18, depth=LOOPS << VERSION, init=[])
-        new, read, report = iterations.write_port(), iterations.read_port(domain="comb"), iterations.read_port(domain="comb")
+        new, read = iterations.write_port(), iterations.read_port(domain="comb")
         changed = Signal(3)
         version = Signal(VERSION)
         # Written a cycle late: nobody asks for it that soon.
@@ -112,8 +110,7 @@ class Loops(wiring.Component):
         m.d.sync += [new.addr.eq(Cat(version, changed)), new.en.eq(renewed), new.data.eq(Mux(self.starts, 0, top.iteration + top.size))]
         m.d.comb += [
             changed.eq(Mux(self.starts, self.look, top.loop)), version.eq(versions[changed] + 1), renewed.eq(self.push | self.advance),
-            read.addr.eq(Cat(self.read_version, self.read_loop)), self.iteration.eq(read.data),
-            report.addr.eq(Cat(self.report_version, self.report_loop)), self.report.eq(report.data)]
+            read.addr.eq(Cat(self.read_version, self.read_loop)), self.iteration.eq(read.data)]
         with m.If(renewed):
             m.d.sync += versions[changed].eq(version)
         size, last = sizes(top.left, top.independent)

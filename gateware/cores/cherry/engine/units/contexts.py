@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..front.hazards import ContextGate
-from ..ops import ProgressLayout, entries
+from ..ops import ProgressLayout, entries, unhurried
 
 __all__ = ["ContextIterator"]
 
@@ -14,7 +14,8 @@ class ContextIterator(wiring.Component):
     """Holds one operation and offers its slots one after the other, as soon as their waits are over: one a cycle, also from one operation
     to the next.
 
-    Whether a slot may go is a register, worked out a cycle ahead for the slot held, the one after it, and the first of the next operation.
+    Whether a slot may go is a register, worked out a cycle ahead for the slot held, the one after it, and the first of the next operation. In an
+    unhurried build (:func:`~.ops.unhurried`) for the slot held alone: a slot begins two cycles after the one before at the earliest.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class ContextIterator(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.gate = gate = ContextGate(own=self._own)
-        contexts = self.params["contexts"]
+        contexts, alone = self.params["contexts"], unhurried(self.params)
         busy, accept = Signal(), Signal()
         held, slot, given = Signal.like(self.held, reset_less=True), self.slot, self.op.payload
         m.d.comb += self.held.eq(held)
@@ -58,11 +59,11 @@ class ContextIterator(wiring.Component):
             m.d.comb += self.entry[reg].eq(Mux(slot < view.copies, slot, contexts + view.phys))
         m.d.sync += self.valid.eq(busy & gate.now)
         with m.If(self.take):
-            m.d.sync += [slot.eq(slot + 1), self.last.eq(slot + 2 == held.size), self.valid.eq(~self.last & gate.after)]
+            m.d.sync += [slot.eq(slot + 1), self.last.eq(slot + 2 == held.size), self.valid.eq(0 if alone else ~self.last & gate.after)]
             with m.If(self.last):
                 m.d.sync += [slot.eq(0), busy.eq(0)]
         with m.If(accept):
-            m.d.sync += [held.eq(given), busy.eq(1), self.last.eq(given.size == 1), self.valid.eq(gate.first)]
+            m.d.sync += [held.eq(given), busy.eq(1), self.last.eq(given.size == 1), self.valid.eq(0 if alone else gate.first)]
         with m.If(self.clear):
             m.d.sync += [busy.eq(0), slot.eq(0), self.valid.eq(0)]
         return m

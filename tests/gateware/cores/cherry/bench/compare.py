@@ -37,7 +37,9 @@ BUILDS = {
     # Words of whole tiles, sixteen contexts.
     "85f": ("85f", {}, 2, "shell"),
     "85f-max": ("85f-max", {}, 2, "shell"),
-    "25f": ("25f", {}, 4, "shell"),
+    "45f": ("45f", {}, 4, "shell"),
+    # Loads and stores by pairs, two operations of a unit under way.
+    "25f": ("25f", {}, 2, "shell"),
     # The most contexts, a wide ACC, no reduces along rows, the fewest parallel multipliers.
     "many": ("sim", {"macs": 4, "contexts": 32, "banks": 2, "reduce_axes": 0, "sfu_lanes": 0, "alu_lanes": 1, "acc_frac": 17}, 8, "bare"),
     # One resident program: banks with one port, which DMA and programs have in turn.

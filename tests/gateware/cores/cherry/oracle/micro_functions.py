@@ -13,7 +13,8 @@ class Functions(MachineModel):
     """The special functions of a build; :meth:`tile` carries out one instruction."""
     def __init__(self, params):
         self._tiles, self._table = tile_table(params), [0] * (tile_table(params) + TILE_WORDS)
-        super().__init__(MACHINE, microprogram(params, 1 << 17), sources={Source.TABLE: lambda: self._table[self.p]}, sinks={Sink.TABLE: self._store})
+        super().__init__(MACHINE, microprogram(params, 1 << 17), sources={Source.TABLE: lambda: self._table[self.p], Source.UPPER: lambda: self.a >> 16},
+                         sinks={Sink.TABLE: self._store})
         for name in ("NP", "INDEP"):
             self.set(name, 0)
 
