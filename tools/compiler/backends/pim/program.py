@@ -11,7 +11,7 @@ from quintet.gateware.cores.pim.storage import MODES
 
 from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
-from ...graph import AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ...graph import AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape, Transpose
 from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
@@ -19,6 +19,7 @@ from .chain import Chain
 from .flat import DenseColumns, Products, add_rows, average_channels, clipped, copy_rows, flat
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
+from .products import emit_product, emit_transpose
 from .tables import TABLES
 
 __all__ = ["ProgramWriter", "empty_numbers", "unique"]
@@ -200,6 +201,10 @@ class ProgramWriter:
                                      self.size(node.output), cut, node.name)
         elif isinstance(node, Concat):
             self._concat(node)
+        elif isinstance(node, MatMul):
+            emit_product(self, node)
+        elif isinstance(node, Transpose):
+            emit_transpose(self, node)
         else:
             self._elements(node)
 
@@ -352,7 +357,7 @@ def empty_numbers(graph, bits):
                                  shift=np.zeros(1, np.int64), bias_shift=np.zeros(1, np.int64)) for node in graph.nodes if isinstance(node, Conv | Dense)}
     nothing = np.zeros(0, np.int64)
     layers.update({node.name: Integer(weights=nothing, bias=None, shift=np.zeros(1, np.int64), bias_shift=nothing) for node in graph.nodes
-                   if isinstance(node, Binary) and node.function == "mul"})
+                   if isinstance(node, MatMul) or isinstance(node, Binary) and node.function == "mul"})
     return Quantised(graph=graph, scales={name: Scale(1.0, bits) for name in graph.tensors}, layers=layers)
 
 
