@@ -6,7 +6,22 @@ from functools import singledispatchmethod
 import numpy as np
 
 from ....kernels.opu import Network
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Node, Pad, Reduce, Reshape, Slice, Transpose
+from ...graph import (
+    Activation,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    MatMul,
+    MaxPool,
+    Node,
+    Pad,
+    Reduce,
+    Reshape,
+    Slice,
+    Transpose,
+)
 from ..base import LoweringError
 from .fusing import Fusing
 from .verdicts import slice_kernel, window_strides
