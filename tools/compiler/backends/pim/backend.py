@@ -120,7 +120,7 @@ class PIMBackend(Backend):
             source, result = table_steps(self.bits[0])
             return Arithmetic(**{**common, "weight_bits": None, "reads": self.bits[:1], "out_bits": self.bits[:1]}, source_step=source, result_step=result)
         if isinstance(node, MatMul):
-            before = places_before(graph.shape(node.inputs[0])[-1], 2 * self.bits[:1])
+            before = places_before(graph.shape(node.inputs[0])[-1], self.bits[0])
             return Arithmetic(**{**common, "weight_bits": None, "shifts": (before, 30 + before)})
         if isinstance(node, Binary) and node.function == "mul":
             return Arithmetic(**{**common, "weight_bits": None, "shifts": (0, 30)})

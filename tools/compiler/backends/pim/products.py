@@ -39,47 +39,43 @@ def verdict_of_transpose(graph, node):
 
 
 def places_before(inner, bits):
-    """Places that elements of the first operand lose before they are multiplied, so that a sum of ``inner`` products fits; ``bits``: of both operands."""
-    return max(0, sum(bits) - 2 + int(inner - 1).bit_length() - (_SUM - 1))
+    """Places that elements of the first operand lose before they are multiplied, so that a sum of ``inner`` products fits; ``bits``: of an element."""
+    return max(0, 2 * bits - 2 + int(inner - 1).bit_length() - (_SUM - 1))
 
 
 def run_product(quantised, node, first, second):
     """Whole numbers of the result, int64 [inputs, ...]."""
-    bits = [quantised.scales[name].bits for name in node.inputs]
+    bits = quantised.scales[node.inputs[0]].bits
     before, shift = places_before(first.shape[-1], bits), int(quantised.layers[node.name].shift.flat[0])
 
     def sat(values, width):
         return np.clip(values, -(1 << width - 1), (1 << width - 1) - 1)
 
-    first = sat(first + (1 << before >> 1), max(bits)) >> before
+    first = sat(first + (1 << before >> 1), bits) >> before
     sums = sat(first @ (second.swapaxes(-1, -2) if node.turned else second), _SUM)
     return sat(sat(sums + (1 << shift - before >> 1), _SUM) >> shift - before, quantised.scales[node.output].bits)
 
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the operands and the result lie in main memory, their elements' bytes, and the matrices' sides."""
+    """Where the operands and the result lie in main memory, bytes of an operand's element and of the result's, and the matrices' sides."""
     first: int
     second: int
     result: int
-    sizes: tuple
+    size: int
+    out_size: int
     rows: int
     inner: int
     columns: int
     matrices: int
     turned: bool
 
-    @property
-    def wide(self):
-        """Bytes of an element of either operand where they are multiplied."""
-        return max(self.sizes[:2])
-
 
 def emit_product(writer, node):
     """The product, rows of the result shared out over the cores. ``writer``: the :class:`~.program.ProgramWriter`."""
     graph, (first, second) = writer.graph, node.inputs
     shape, other = graph.shape(first), graph.shape(second)
-    p = _Places(writer.places[first], writer.places[second], writer.places[node.output], tuple(writer.size(n) for n in (first, second, node.output)),
+    p = _Places(writer.places[first], writer.places[second], writer.places[node.output], writer.size(first), writer.size(node.output),
                 shape[-2], shape[-1], other[-2] if node.turned else other[-1], int(np.prod(shape[:-2], dtype=int)), node.turned)
     shift = int(writer.q.layers[node.name].shift.flat[0])
     for core, pointer, (begin, end) in zip(writer.cores, writer.pointers, share(p.rows * p.matrices, len(writer.cores)), strict=True):
@@ -92,25 +88,22 @@ class _Core:
     def __init__(self, core, pointer, places, shift, what):
         self.core, self.pointer, self.p, self.what = core, pointer, places, what
         p = places
-        self.before = places_before(p.inner, [8 * size for size in p.sizes[:2]])
-        row = p.inner * p.wide
-        spread = p.sizes[1] != p.wide
+        self.before = places_before(p.inner, 8 * p.size)
+        row = p.inner * p.size
         # What a column takes: itself, as it comes where it must be moved, its sum with two constants, its result.
-        column = row * (1 + (not p.turned)) + p.inner * spread + 12 + 2 * p.sizes[2]
-        fixed = row * (2 + 2 * (self.before > 0)) + p.inner + 16
+        column = row * (1 + (not p.turned)) + 12 + 2 * p.out_size
+        fixed = row * (1 + 2 * (self.before > 0)) + 16
         self.block = max(1, min(p.columns, Products.MOST, (core.params["lmem_bytes"] - core.used - fixed) // column))
         self.kernel = core.allocate(self.block * row, what)
         self.raw = core.allocate(self.block * row, what) if not p.turned else self.kernel
-        self.narrow = core.allocate(self.block * p.inner, what) if spread else None
         self.row = core.allocate(row, what)
-        self.small = core.allocate(p.inner, what) if p.sizes[0] != p.wide else None
-        self.results = [core.allocate(self.block * p.sizes[2], what) for _ in range(2)]
+        self.results = [core.allocate(self.block * p.out_size, what) for _ in range(2)]
         self.finish = Products(core, self.block, shift - self.before, what)
         if self.before:
             self.half, self.by, one = core.allocate(row, what), core.allocate(row, what), core.allocate(4, what)
             for target, value in ((self.half, 1 << self.before >> 1), (self.by, self.before)):
                 core.constants(one, [value])
-                core.gather(target, one, 0, p.inner, p.wide)
+                core.gather(target, one, 0, p.inner, p.size)
 
     def emit(self, begin, end):
         p = self.p
@@ -122,51 +115,37 @@ class _Core:
                 for turn, row in enumerate(rows):
                     self._row(row, first, count, self.results[turn % 2])
 
-    def _load(self, target, small, source, count, size):
-        """``count`` elements from main memory, widened where the other operand's are wider."""
-        core, wide = self.core, self.p.wide
-        if size == wide:
-            core.load(target, self.pointer, count * size, source)
-            return
-        core.load(small, self.pointer, count * size, source)
-        core.widths(8 * size, 8 * wide)
-        for k in range(0, count, _MOST_INNER):
-            used = []
-            for value in (target + k * wide, small + k * size, 1 << 30):
-                used.append(core.register(value, used))
-            core.emit("vrsu", rd=used[0], rs1=used[1], rs2=used[2], len=min(_MOST_INNER, count - k))
-
     def _bring(self, matrix, first, count):
         """Columns of the second operand, each as a row."""
-        core, p, size = self.core, self.p, self.p.sizes[1]
+        core, p, size = self.core, self.p, self.p.size
         base = p.second + matrix * p.inner * p.columns * size
         if p.turned:
-            self._load(self.kernel, self.narrow, base + first * p.inner * size, count * p.inner, size)
+            core.load(self.kernel, self.pointer, count * p.inner * size, base + first * p.inner * size)
             return
         if count == p.columns:
-            self._load(self.raw, self.narrow, base, count * p.inner, size)
+            core.load(self.raw, self.pointer, count * p.inner * size, base)
         else:
             for k in range(p.inner):
-                self._load(self.raw + k * count * p.wide, self.narrow, base + (k * p.columns + first) * size, count, size)
+                core.load(self.raw + k * count * size, self.pointer, count * size, base + (k * p.columns + first) * size)
         for column in range(count):
-            core.gather(self.kernel + column * p.inner * p.wide, self.raw + column * p.wide, count, p.inner, p.wide)
+            core.gather(self.kernel + column * p.inner * size, self.raw + column * size, count, p.inner, size)
 
     def _row(self, row, first, count, result):
         core, p = self.core, self.p
-        self._load(self.row, self.small, p.first + row * p.inner * p.sizes[0], p.inner, p.sizes[0])
+        core.load(self.row, self.pointer, p.inner * p.size, p.first + row * p.inner * p.size)
         if self.before:
-            core.widths(8 * p.wide, 8 * p.wide)
-            core.vector2("vvadd", self.row, self.row, self.half, p.inner, size=p.wide)
-            core.vector2("vvsra", self.row, self.row, self.by, p.inner, size=p.wide)
-        core.widths(8 * p.wide, _SUM)
+            core.widths(8 * p.size, 8 * p.size)
+            core.vector2("vvadd", self.row, self.row, self.half, p.inner, size=p.size)
+            core.vector2("vvsra", self.row, self.row, self.by, p.inner, size=p.size)
+        core.widths(8 * p.size, _SUM)
         rs1 = core.register(self.row)
         rs2 = core.register(self.kernel, (rs1,))
         for column in range(count):
             # Columns by the offset: two registers stay, one says where the sum goes.
             rd = core.register(self.finish.wide + 4 * column, (rs1, rs2))
             core.emit("vvdmul", rd=rd, rs1=core.register(self.row), rs2=core.register(self.kernel), len=p.inner, offset_value=column * p.inner, offset_select=4)
-        self.finish.narrow(result, count, p.sizes[2])
-        core.store(self.pointer, result, count * p.sizes[2], p.result + (row * p.columns + first) * p.sizes[2])
+        self.finish.narrow(result, count, p.out_size)
+        core.store(self.pointer, result, count * p.out_size, p.result + (row * p.columns + first) * p.out_size)
 
 
 def emit_transpose(writer, node):
