@@ -58,7 +58,8 @@ class LinkClient:
     repeats : int
         Requests sent again so far.
     damaged : int
-        Frames that came in damaged so far.
+        Frames that came in damaged since the first answer to identify: what comes before may be the rest of one for another host, which opening
+        the port cut off.
     """
     def __init__(self, pipe, *, timeout=2.0, retry=0.1, window=8192, chunk=MAX_DATA,
                  checksum_rate=40_000, seed=None):
@@ -84,6 +85,7 @@ class LinkClient:
         self._session = None     # two bytes, once identify was answered
         self._next = 0           # number of the next request
         self._turn = 0
+        self._answered = False   # an identify of ours was, ever
         self._idle = True        # nothing was sent since the last call: noise may stand before the next frame
         self._header = None
 
@@ -327,6 +329,8 @@ class LinkClient:
                 if not new:
                     return answer
                 if answer.status == Status.OK:
+                    if not self._answered:
+                        self._answered, self._decoder.damaged = True, 0
                     self._session, self._next = answer.session, answer.sequence
                     return answer
                 # By chance the last host used the same byte, and its session has stopped; or there is no info ROM.
