@@ -154,7 +154,7 @@ def _compile(m):
     out = m.folder()
     args = [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--for", m.of(f"ulx3s-85f/{m.isa}", f"model:{m.isa}", f"icebreaker/{m.isa}"), *m.sizes(),
             *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), *m.maybe(0.2, "--bits", lambda: m.of(8, 16)), *m.maybe(0.1, "--percentile", lambda: m.of(99, 100)),
-            *m.maybe(0.2, "--no-equalise"), *m.maybe(0.2, "--host-steps"), *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0)), *m.maybe(0.5, "--dry-run"), "-o", out]
+            *m.maybe(0.2, "--no-equalise"), *m.maybe(0.2, "--host-steps"), *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0, "auto")), *m.maybe(0.5, "--dry-run"), "-o", out]
     return args, [out]
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Products of two tensors that flow, on the OPU: positions as kernels, maps turned."""
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.tools.kernels.opu import KernelError, Network, compile_network, run_network
+from quintet.tools.kernels.opu import KernelError, Network
 from tests.support.kernels_opu_support import build, check, random_values, random_weights
 
 _SIDES = st.one_of(st.integers(1, 9), st.sampled_from((15, 16, 17, 63, 64, 65, 100, 128, 130)))
