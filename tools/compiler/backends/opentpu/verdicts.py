@@ -100,7 +100,7 @@ def _matmul(graph, node, params):
     stored = stored_shapes(graph, params["n"])
     if any(stored[name][2] != graph.shape(name)[1] for name in node.inputs):
         return Verdict(HOST, "a matrix that was made of another shape's elements")
-    return Verdict(DECOMPOSED, "the second written to main memory and read as tiles; one that a transpose makes element by element")
+    return Verdict(DECOMPOSED, "the second written to main memory, read as tiles")
 
 
 def _transpose(graph, node, params):

@@ -257,7 +257,7 @@ def _(node: Slice, graph):
 @_judge.register
 def _(node: MatMul, graph):
     reason = against_product(graph, node)
-    return Verdict(HOST, reason) if reason else Verdict(DECOMPOSED, "positions of the second, turned, as kernel: one that a transpose makes is taken before it")
+    return Verdict(HOST, reason) if reason else Verdict(DECOMPOSED, "positions of the second as a kernel")
 
 
 @_judge.register
