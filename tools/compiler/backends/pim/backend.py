@@ -4,7 +4,20 @@ import numpy as np
 
 from quintet.gateware.cores.pim.image.image import Writer
 
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape, Transpose
+from ...graph import (
+    Activation,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    Gru,
+    Lstm,
+    MatMul,
+    MaxPool,
+    Reshape,
+    Transpose,
+)
 from ...layout import dense_layout
 from ...quantised import Arithmetic
 from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
@@ -14,6 +27,7 @@ from .choose import choose_chains
 from .estimate import load_cycles, stretch_cycles
 from .products import places_before, verdict_of_product, verdict_of_transpose
 from .program import ProgramWriter, empty_numbers, unique
+from .recurrent import verdict_of_recurrent
 from .reference import run_node
 from .tables import TABLES, table_steps, wants_too_much, with_units
 
@@ -56,6 +70,10 @@ class PIMBackend(Backend):
         if isinstance(node, Concat):
             constants = [name for name in node.inputs if graph.tensors[name].data is not None]
             return Verdict(HOST, f"constant {constants[0]} among what is joined: tensors that flow are taken") if constants else Verdict(NATIVE)
+        if isinstance(node, Lstm | Gru):
+            if wants_too_much(graph, node):
+                return Verdict(HOST, f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share")
+            return verdict_of_recurrent(graph, node, self.params)
         if isinstance(node, MatMul):
             return verdict_of_product(graph, node, self.params)
         if isinstance(node, Transpose):
@@ -116,6 +134,9 @@ class PIMBackend(Backend):
         common = {"bits": self.bits[0], "reads": self.bits, "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47), "clips": True}
         if isinstance(node, Conv | Dense):
             return Arithmetic(**common)
+        if isinstance(node, Lstm | Gru):
+            sums, result = table_steps(16)
+            return Arithmetic(**{**common, "out_bits": (16,)}, source_step=sums, result_step=result)
         if isinstance(node, Activation) and node.function in TABLES:
             source, result = table_steps(self.bits[0])
             return Arithmetic(**{**common, "weight_bits": None, "reads": self.bits[:1], "out_bits": self.bits[:1]}, source_step=source, result_step=result)
