@@ -122,8 +122,8 @@ class Scales:
                 if _bounded(activation):
                     bounds.append(activation.high)
                     clips &= self.arithmetic[node.name].clips
-        # Where the machine clips by itself, the others of the group keep what lies above.
-        if bounds and not clips:
+        # Where the machine clips by itself, others of the group keep what lies above; where there are none the clip costs least at the end.
+        if bounds and (not clips or wish.greatest() <= min(bounds)):
             wish.most = min(bounds)
         return wish
 

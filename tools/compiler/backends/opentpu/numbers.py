@@ -17,12 +17,12 @@ LEAKY_SHIFT = 6
 def arithmetic(node, n):
     """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph."""
     if isinstance(node, Conv | Dense):
-        return Arithmetic(bias_bits=BIAS_BITS, shift_group=n)
+        return Arithmetic(bias_bits=BIAS_BITS, shift_group=n, clips=True)
     if isinstance(node, Binary | AveragePool):
-        return Arithmetic()
+        return Arithmetic(clips=True)
     if isinstance(node, MatMul):
         return Arithmetic(weight_bits=None)
-    return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True)
+    return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True, clips=True)
 
 
 def _nearest(ratios):
