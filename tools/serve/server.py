@@ -127,7 +127,7 @@ class _Server:
         self._board.pipe.forget()
         self._endpoint.forget()
         # Of the last frame the next host may have a part already: this ends it.
-        self._out[:] = b"\0"
+        self._out[:] = b"\0" * self._framed
         self._whole, self._tells, self._frame = True, False, b""
         self._fences += 1
         self._fence, self._used = _Fence(self._fences), False
