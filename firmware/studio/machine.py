@@ -22,7 +22,7 @@ class _Watched:
     def __getattr__(self, name):
         return getattr(self._target, name)
 
-    def wait(self):
+    def wait(self, **options):
         seen = time.monotonic()
 
         def tick(_):
@@ -30,7 +30,7 @@ class _Watched:
             if time.monotonic() - seen >= _LOOK:
                 self._tell({name: self._target.read_register(f"cnt_{name}") for name in self._target.registers.counters})
                 seen = time.monotonic()
-        return self._target.wait(tick=tick)
+        return self._target.wait(tick=tick, **options)
 
 
 class Machine:

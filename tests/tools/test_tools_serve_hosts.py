@@ -125,6 +125,9 @@ class Script:
             self.sent += data
         return len(data) * self.takes
 
+    def forget(self):
+        self.forgotten = bytes(self.sent)
+
     def wait_to_send(self, seconds):
         pass
 
@@ -147,6 +150,23 @@ def test_a_hello_begins_a_host_though_the_end_of_the_last_was_not_seen():
         assert [answer.session[0] for answer in answers if answer.session[0] != 0x11] == [0x77]
         # What was answered before the hello had come whole could not be known as stale; nothing is behind it.
         assert answers[-1].session[0] == 0x77
+
+
+def test_what_the_last_host_got_in_part_is_dropped_and_ended():
+    """An answer that is under way while the next host says hello: its rest is dropped, and what is read already does not spoil the notice behind it."""
+    endpoint = Script((False, Request(Operation.IDENTIFY, length=64).encode(b"\x11\0", 0)))
+    serving = turns(SlowBoard(1e9), endpoint, 4)
+    endpoint.sent.clear()
+    serving._out[:] = Answer(Operation.READ, b"\x11\1", 1, 0, bytes(range(100))).encode()
+    endpoint.send = lambda data, send=endpoint.send: send(data[:20])
+    serving._deliver()
+    assert len(serving._out) > 20
+    endpoint.turns.append((False, HELLO))
+    del endpoint.send
+    serving.turn()
+    cut, *frames = bytes(endpoint.sent).split(b"\0")
+    assert len(cut) == 20 and endpoint.forgotten == cut
+    assert decode_notice(next(frame for frame in frames if frame))[0] == Notice.TIME
 
 
 def test_a_fence_passes_exactly_what_lies_behind_it():

@@ -4,6 +4,7 @@ import json
 import struct
 import time
 import zlib
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,7 +25,7 @@ class FakeBoard:
         self.params = self.room.params.SPACE.resolve(preset) if isa else {}
         self.memory = np.zeros(size, dtype=np.uint8)
         self.cycles, self.call_seconds = cycles, call_seconds
-        self.time, self.closed, self.resets, self.writes = 0.0, False, 0, []
+        self.time, self.closed, self.resets, self.writes, self.traffic = 0.0, False, 0, [], [0, 0]
         values = values if values is not None else {
             "board": "fake", "isa": isa, "preset": preset, "params": self.params, "clock_hz": CLOCK,
             "memory": {"size": size, "beat_bytes": 4, "kind": "array"}, "link": "none", "version": "0"}
@@ -57,6 +58,9 @@ class FakeBoard:
         if self.closed:
             raise LinkError("closed")
         self.time = time.monotonic() if self.call_seconds is None else self.time + self.call_seconds
+
+    def uncounted(self):
+        return nullcontext()
 
     def identify(self):
         self._call()

@@ -20,7 +20,8 @@ def arguments(parser):
     parser.add_argument("--bits", type=int, choices=(8, 16), help="bits of activations, where the core has a choice")
     parser.add_argument("--no-equalise", action="store_true", help="leave the weights of neighbouring layers as they are")
     parser.add_argument("--percentile", type=float, metavar="P", help="ranges that hold P per cent of what calibration shows (default: by least error)")
-    parser.add_argument("--images", type=int, default=1, metavar="N", help="inputs that a run works on, where the core can: more of them a second, each of them later")
+    parser.add_argument("--images", default="1", metavar="N", help="inputs that a run works on, where the core can: more of them a second, each of them later; auto: the "
+                        "fewest with which the core or the line, whichever is slower, takes no more")
     parser.add_argument("--host-steps", action="store_true", help="nodes that the core cannot do may run on the host")
 
 
@@ -31,15 +32,15 @@ def run(args, console):
         check_folder(args.out)
     if args.percentile is not None and not 50 < args.percentile <= 100:
         raise InputError(f"--percentile {args.percentile:g}: expected more than 50, at most 100")
-    if args.images < 1:
-        raise InputError(f"--images {args.images}: expected at least 1")
+    if args.images != "auto" and not (args.images.isdecimal() and 1 <= int(args.images) <= 1 << 16):
+        raise InputError(f"--images {args.images}: expected a number from 1 on, or auto")
     from ..compiler.onnx_import import import_onnx
     from ..compiler.planning import Options, compile_graph
     from ..compiler.target_build import target_build
     build = target_build(args.target, args.preset, sizes(args))
     graph = import_onnx(args.model)
     calibration = None if not args.calibrate else _calibration(args, graph)
-    options = Options(args.bits, not args.no_equalise, args.percentile, args.host_steps, args.images)
+    options = Options(args.bits, not args.no_equalise, args.percentile, args.host_steps, None if args.images == "auto" else int(args.images))
     with console.progress() as progress:
         plan = compile_graph(graph, build, calibration, options, progress)
     if not args.dry_run:

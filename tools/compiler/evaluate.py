@@ -169,6 +169,7 @@ def _aligned(values):
 
 @_run.register
 def _(node: MatMul, first, second):
+    second = second.swapaxes(-1, -2) if node.turned else second
     row, column = first.ndim == 2, second.ndim == 2
     result = np.matmul(*_aligned([first[:, None] if row else first, second[..., None] if column else second]))
     if column:

@@ -149,7 +149,9 @@ class Dense(Node):
 
 @dataclass(eq=False, kw_only=True)
 class MatMul(Node):
-    """Product of two tensors that both flow: the last two axes, numpy's rules."""
+    """Product of two tensors that both flow: the last two axes, numpy's rules. ``turned``: these axes of the second are swapped first; only a back
+    end's own pass says so."""
+    turned: bool = False
 
 
 @dataclass(eq=False, kw_only=True)

@@ -7,6 +7,7 @@ import numpy as np
 from .backends import backend_class
 from .backends.base import LoweringError
 from .evaluate import run_graph
+from .images import programs_of
 from .partition import partition, separated
 from .passes import simplify
 from .plan import HostStep, MachineStep, Plan
@@ -24,13 +25,14 @@ class Options:
     """What a user may ask of a compilation.
 
     ``bits``: of activations, where the machine has a choice; ``equalise``: weights of neighbouring layers are balanced; ``percentile``: of ranges, ``None``:
-    by least square error; ``host_steps``: nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at most.
+    by least square error; ``host_steps``: nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at most; ``None``: as many
+    as the slower of core and line has use for.
     """
     bits: int | None = None
     equalise: bool = True
     percentile: float | None = None
     host_steps: bool = False
-    images: int = 1
+    images: int | None = 1
 
 
 @dataclass
@@ -113,9 +115,9 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         values.update(run_graph(part, given))
     if progress is not None:
         progress("write programs")
-    programs = dict(zip(map(id, parts), made.backend.lower_all(parts, options.images), strict=True))
+    programs = dict(zip(map(id, parts), programs_of(made.backend, parts, options.images, build), strict=True))
     taken = max((lowered.images for lowered in programs.values()), default=1)
-    if taken < options.images:
+    if options.images is not None and taken < options.images:
         notes.append(f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than that this core does not take of this network")
     twins = _twins(made.backend, parts, programs)
     steps = [step if isinstance(step, HostStep) else MachineStep(step, programs[id(step)], twins.get(id(step))) for step in steps]

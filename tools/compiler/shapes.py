@@ -119,6 +119,8 @@ def _(node: Dense, shape):
 def _(node: MatMul, first, second):
     if not first or not second:
         raise ValueError("a product of matrices wants operands of one axis at least")
+    if node.turned:
+        second = (*second[:-2], *second[-2:][::-1])
     rows = first if len(first) > 1 else (1, *first)
     columns = second if len(second) > 1 else (*second, 1)
     if rows[-1] != columns[-2]:

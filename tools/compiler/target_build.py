@@ -13,7 +13,7 @@ _MODEL_MEMORY = 1 << 25
 @dataclass(frozen=True)
 class TargetBuild:
     """``isa``, ``preset`` (or ``None``), ``params``, ``memory_size`` in bytes, ``board`` (or ``None``), ``clock_hz`` (or ``None``), ``target``:
-    the name to open it by."""
+    the name to open it by, ``link``: as a target's info has it, ``None`` where there is none."""
     isa: str
     preset: str | None
     params: dict
@@ -21,6 +21,7 @@ class TargetBuild:
     board: str | None
     clock_hz: int | None
     target: str
+    link: dict | None = None
 
 
 def target_build(text, preset=None, params=None):
@@ -43,7 +44,7 @@ def target_build(text, preset=None, params=None):
             info = target.info
         if info.isa is None:
             raise InputError(f"--for {text}: this board holds no core")
-        return TargetBuild(info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, text)
+        return TargetBuild(info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, text, info.link)
     if name.isa is None:
         raise InputError(f"--for {text}: expected an ISA behind model:, as in model:opu")
     if preset and name.preset:
@@ -54,17 +55,17 @@ def target_build(text, preset=None, params=None):
 def _described(name, preset, params):
     from ...boards import open_board
     from ...gateware.cores import open_room
-    room, size, clock = open_room(name.isa), _MODEL_MEMORY, None
+    room, size, clock, link = open_room(name.isa), _MODEL_MEMORY, None, None
     space = room.params.SPACE
     if name.kind == "sim":
         board = open_board(name.board)
         preset = preset or board.preset_for(room)
         resolved = space.resolve(preset, params)
         size = board.memory.usable(room, resolved)
-        clock = round(board.clock_for(room, preset) * 1e6)
+        clock, link = round(board.clock_for(room, preset) * 1e6), board.link.info
     else:
         preset = preset or space.default_preset
         resolved = space.resolve(preset, params)
     query = "&".join([f"preset={preset}", *(f"{key}={value}" for key, value in params.items())])
     place = f"sim:{name.board}/{name.isa}" if name.kind == "sim" else f"model:{name.isa}"
-    return TargetBuild(name.isa, preset, resolved, size, name.board, clock, f"{place}?{query}")
+    return TargetBuild(name.isa, preset, resolved, size, name.board, clock, f"{place}?{query}", link)

@@ -2,6 +2,7 @@
 """The host's side of the link: calls, made of requests that are repeated until they are answered (docs/how/link.md)."""
 import random
 import struct
+from contextlib import contextmanager
 from numbers import Integral
 
 from quintet.gateware.link.protocol import (
@@ -57,8 +58,11 @@ class LinkClient:
     ----------
     repeats : int
         Requests sent again so far.
+    traffic : list of int
+        Bytes on the line so far: to the board and back, repeats left out.
     damaged : int
-        Frames that came in damaged so far.
+        Frames that came in damaged since the first answer to identify: what comes before may be the rest of one for another host, which opening
+        the port cut off.
     """
     def __init__(self, pipe, *, timeout=2.0, retry=0.1, window=8192, chunk=MAX_DATA,
                  checksum_rate=40_000, seed=None):
@@ -69,6 +73,7 @@ class LinkClient:
             raise ValueError(f"chunk must be 1 to {MAX_DATA}, not {chunk!r}")
         self.pipe = pipe
         self.repeats = 0
+        self.traffic = [0, 0]
         self._timeout = timeout
         self._retry = retry
         self._window = window
@@ -84,6 +89,7 @@ class LinkClient:
         self._session = None     # two bytes, once identify was answered
         self._next = 0           # number of the next request
         self._turn = 0
+        self._answered = False   # an identify of ours was, ever
         self._idle = True        # nothing was sent since the last call: noise may stand before the next frame
         self._header = None
 
@@ -301,6 +307,25 @@ class LinkClient:
         if not 0 <= size <= 2 ** 32 - address:
             raise ValueError(f"size must be 0 to {2 ** 32 - address} at address {address:#x}, not {size}")
 
+    def _count(self, requests):
+        for request in requests:
+            for way, size in enumerate(request.line_bytes):
+                self.traffic[way] += size
+
+    @contextmanager
+    def uncounted(self):
+        """What is called within is not in ``traffic``."""
+        before = list(self.traffic)
+        try:
+            yield
+        finally:
+            self.traffic[:] = before
+
+    def count_runs(self, address, rows, run, stride, *, written):
+        """Adds to ``traffic`` what :meth:`write_strided` or :meth:`read_strided` of so many ``rows`` would, where they go another way."""
+        if rows * run:
+            self._count(self._strided_writes(address, bytes(rows * run), run, stride) if written else self._strided_reads(address, run, stride, rows))
+
     # Sessions
 
     def _open(self, *, new):
@@ -327,6 +352,8 @@ class LinkClient:
                 if not new:
                     return answer
                 if answer.status == Status.OK:
+                    if not self._answered:
+                        self._answered, self._decoder.damaged = True, 0
                     self._session, self._next = answer.session, answer.sequence
                     return answer
                 # By chance the last host used the same byte, and its session has stopped; or there is no info ROM.
@@ -354,6 +381,7 @@ class LinkClient:
     def _call(self, requests, progress=None, limit=64):
         """Has all requests (writes, or else none) executed in order; returns their answers' data, in order."""
         results, lost = [], 0
+        self._count(requests)
         while len(results) < len(requests):
             if self._session is None:
                 self._open(new=True)

@@ -84,6 +84,14 @@ class Request:
         return self.length or len(self.data)
 
     @property
+    def line_bytes(self):
+        """Bytes on the line of it and of a good answer, zeros that end them included."""
+        asked = 12 + (len(self.data) if self.operation.writes else 2) + (3 if self.operation.strided else 0)
+        if self.operation == Operation.FILL:
+            asked += 2
+        return tuple(size + size // 254 + 2 for size in (asked, 9 + self.answer_data))
+
+    @property
     def unseen(self):
         """Bytes that the board goes over while the line rests."""
         return self.span if self.operation.sums or self.operation == Operation.FILL else 0

@@ -39,7 +39,7 @@ def _recurrent(kind, gates):
 EXAMPLES = {
     "Conv": _conv(), "Conv, stride 2": _conv(stride=2), "Conv, dilation 2": _conv(dilation=2), "Conv, depthwise": _conv(groups=16), "Conv, groups": _conv(groups=4),
     "Gemm, MatMul with constants": (g.Dense, [_VECTOR], {"weights": np.ones((8, 16)), "bias": np.zeros(8)}),
-    "MatMul of two tensors": (g.MatMul, [(4, 16), (16, 4)], {}),
+    "MatMul of two tensors": (g.MatMul, [(4, 16), (16, 4)], {}), "MatMul of two tensors, several": (g.MatMul, [(2, 4, 16), (2, 16, 4)], {}),
     "Add of two tensors": (g.Binary, [_MAP, _MAP], {"function": "add"}), "Sub of two tensors": (g.Binary, [_MAP, _MAP], {"function": "sub"}),
     "Mul of two tensors": (g.Binary, [_MAP, _MAP], {"function": "mul"}), "Div of two tensors": (g.Binary, [_MAP, _MAP], {"function": "div"}),
     "Relu": _act("relu"), "LeakyRelu, 1/8": _act("leaky", alpha=0.125), "Clip, Relu6": _act("clip", low=0.0, high=6.0), "Sigmoid": _act("sigmoid"),
@@ -50,6 +50,7 @@ EXAMPLES = {
     "GlobalAveragePool, ReduceMean": (g.AveragePool, [_MAP], {"window": _MAP[:2], "stride": (1, 1)}),
     "Softmax in the middle": (g.Softmax, [_VECTOR], {}), "LayerNormalization": (g.LayerNorm, [_SEQUENCE], {"scale": np.ones(16), "shift": np.zeros(16)}),
     "Concat": (g.Concat, [_MAP, _MAP], {"axis": 2}), "Reshape, Flatten": (g.Reshape, [_MAP], {"shape": (1024,)}), "Transpose": (g.Transpose, [_MAP], {"order": (1, 0, 2)}),
+    "Transpose of the last two axes": (g.Transpose, [_SEQUENCE], {"order": (1, 0)}),
     "LSTM": _recurrent(g.Lstm, 4), "GRU": _recurrent(g.Gru, 3),
 }
 

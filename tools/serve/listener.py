@@ -181,6 +181,9 @@ class SocketEndpoint:
         except OSError:
             return len(data)        # it has gone, which `receive` will find
 
+    def forget(self):
+        """Nothing: what was sent went with its connection."""
+
     def wait_to_send(self, seconds):
         """Until something can be sent, at most so long."""
         if self._client is not None:

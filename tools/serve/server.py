@@ -125,7 +125,9 @@ class _Server:
     def _parted(self):
         """The host has gone."""
         self._board.pipe.forget()
-        self._out.clear()
+        self._endpoint.forget()
+        # Of the last frame the next host may have a part already: this ends it.
+        self._out[:] = b"\0" * self._framed
         self._whole, self._tells, self._frame = True, False, b""
         self._fences += 1
         self._fence, self._used = _Fence(self._fences), False

@@ -75,15 +75,19 @@ class PtyEndpoint:
     def _left(self):
         """Nobody has it open: what was still to be read is nobody's, neither way."""
         gone, self.connected = self.connected, False
-        if gone:
-            import termios
-            try:
-                slave = os.open(self._device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-                termios.tcflush(slave, termios.TCIFLUSH)
-                os.close(slave)
-            except OSError:
-                pass
         return gone, b""
+
+    def forget(self):
+        """Nobody gets what was sent and is still to be read."""
+        import termios
+        try:
+            # What the system has not handed on yet first: else it would come behind the flush of the rest, from the middle of a frame on.
+            termios.tcflush(self._master, termios.TCOFLUSH)
+            slave = os.open(self._device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+            termios.tcflush(slave, termios.TCIFLUSH)
+            os.close(slave)
+        except (OSError, termios.error):
+            pass
 
     def send(self, data):
         """Bytes taken, perhaps none; all of them where nobody is there to take any."""

@@ -187,14 +187,20 @@ class Target(ABC):
         """
         self._begun = dict(registers)
 
-    def wait(self, cycle_limit=None, tick=None):
-        """The ``Outcome`` of what :meth:`start` began; arguments as of :meth:`run`."""
+    def wait(self, cycle_limit=None, tick=None, counters=True):
+        """The ``Outcome`` of what :meth:`start` began; arguments as of :meth:`run`. Without ``counters`` those and the core's own registers may be missing:
+        a link need not carry them."""
         registers, self._begun = self._begun, None
         return self.run(registers, cycle_limit, tick=tick)
 
     def stop(self):
         """End a run that was begun and not waited for, and forget it. Harmless if there is none."""
         self._begun = None
+
+    def traffic(self):
+        """(bytes to the target, bytes from it) that a link has carried so far, or would have in place of a way that a virtual board offers besides;
+        without repeats, and without looks at a core that is still busy."""
+        return 0, 0
 
     def now(self):
         """Seconds of the target's own time: a virtual board's are simulated."""

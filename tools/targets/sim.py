@@ -49,6 +49,7 @@ class SimTarget(LinkTarget):
         data = bytes(data)
         if (memory := self._backdoor(address, len(data))) is None:
             return super().write(address, data, progress)
+        self.client.count_runs(address, 1, len(data), len(data), written=True)
         memory.write(address, data)
         if progress:
             progress(len(data), len(data))
@@ -56,6 +57,7 @@ class SimTarget(LinkTarget):
     def read(self, address, size, progress=None):
         if (memory := self._backdoor(address, size)) is None:
             return super().read(address, size, progress)
+        self.client.count_runs(address, 1, size, size, written=False)
         data = memory.read(address, size)
         if progress:
             progress(size, size)
@@ -65,6 +67,7 @@ class SimTarget(LinkTarget):
         rows, size = self._rows(rows, stride)
         if (memory := self._backdoor(address, size)) is None:
             return super().write_runs(address, rows, stride, progress)
+        self.client.count_runs(address, *rows.shape, stride, written=True)
         # What lies between the runs is written as it is: the core is idle, and nothing else changes main memory.
         image = np.frombuffer(memory.read(address, size), np.uint8).copy()
         runs_view(image, *rows.shape, stride)[:] = rows
@@ -76,6 +79,7 @@ class SimTarget(LinkTarget):
         size = self._check_runs(run, stride, count)
         if (memory := self._backdoor(address, size)) is None:
             return super().read_runs(address, run, stride, count, progress)
+        self.client.count_runs(address, count, run, stride, written=False)
         rows = runs_view(np.frombuffer(memory.read(address, size), np.uint8), count, run, stride).copy()
         if progress:
             progress(rows.size, rows.size)

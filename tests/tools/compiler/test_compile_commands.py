@@ -71,7 +71,7 @@ def test_infer_refuses(plans, capsys, tmp_path, monkeypatch, change, message):
     ({"--for": "model"}, "expected an ISA behind model:"), ({"--for": "ulx3s-85f/nothing"}, "no ISA named 'nothing'"),
     ({"--for": "model:opu?preset=85f", "--preset": "85f"}, "the preset is given twice"), ({"--preset": "nope"}, "nope"), ({"-o": None}, "expected a folder for the plan"),
     ({"--percentile": "3"}, "expected more than 50"), ({"--calibrate": f"{DATA}:labels"}, "input pixels has the shape"), ({"-o": "file"}, "is a file"),
-    ({"--images": "0"}, "--images 0: expected at least 1"), ({"-o": "full"}, "holds files that are no plan"), ({"-P": "lanes"}, "expected name=value")])
+    ({"--images": "0"}, "--images 0: expected a number from 1 on, or auto"), ({"-o": "full"}, "holds files that are no plan"), ({"-P": "lanes"}, "expected name=value")])
 def test_compile_refuses_and_writes_nothing(capsys, tmp_path, monkeypatch, change, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")

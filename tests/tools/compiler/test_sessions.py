@@ -11,11 +11,20 @@ from quintet.gateware.isa.files import load_archive
 from quintet.gateware.isa.outcome import FaultReport, Outcome
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.layout import dense_layout
+from quintet.tools.compiler.line import line_seconds
+from quintet.tools.compiler.onnx_import import import_onnx
+from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.results.throughput import on_the_line, throughput, throughput_rows
 from quintet.tools.compiler.session import RunFailed, Session, SessionReport
-from quintet.tools.compiler.transfer import Transfer
+from quintet.tools.compiler.session.transfer import Transfer
+from quintet.tools.compiler.target_build import target_build
+from quintet.tools.compiler.values import check_arrays
 from quintet.tools.errors import Exit
+from quintet.tools.link.client import LinkClient
+from quintet.tools.link.errors import LinkError
 from quintet.tools.targets import TargetInfo
+from tests.tools.link.fake_pipe import FakePipe
+from tests.tools.link.test_link_client import Board
 
 pytest.importorskip("onnx")
 COUNT = 7
@@ -36,7 +45,7 @@ def plans():
 class Recording:
     """A target that notes what is asked of it, by name; ``fails``: the run of this number ends with a fault, ``breaks``: this call raises."""
     def __init__(self, target, fails=None, breaks=None):
-        self.target, self.calls, self.runs, self._fails, self._breaks = target, [], 0, fails, breaks
+        self.target, self.calls, self.runs, self.counted, self._fails, self._breaks = target, [], 0, 0, fails, breaks
 
     def __getattr__(self, name):
         return getattr(self.target, name)
@@ -44,7 +53,7 @@ class Recording:
     def _note(self, name, *where):
         self.calls.append((name, *where))
         if self._breaks == self.calls[-1][0] and self.runs > 2:
-            raise OSError("the cable is out")
+            raise LinkError("the cable is out")
 
     def start(self, registers):
         self._note("start", tuple(sorted(registers.items())))
@@ -53,6 +62,7 @@ class Recording:
     def wait(self, *args, **options):
         self._note("wait")
         self.runs += 1
+        self.counted += options.get("counters", True)
         outcome = self.target.wait(*args, **options)
         return outcome if self.runs != self._fails else Outcome("fault", FaultReport(5, "window", 0x40, 7), {}, {})
 
@@ -163,13 +173,64 @@ def test_what_a_failed_run_has_left_in_the_core_is_not_used(plans):
     assert flags == [0, 1, 1, 0, 1]         # 0: weights are loaded into the arrays
 
 
-@pytest.mark.parametrize("call", ["read", "write", "wait"])
-def test_link_that_fails_beside_a_run_leaves_the_core_idle(plans, call):
+@pytest.mark.parametrize("call, what", [("start", "input 3 being begun"), ("read", "input 2 being read"), ("write", "input 4 being written"), ("wait", "input 3 being run")])
+def test_link_that_fails_beside_a_run_leaves_the_core_idle_and_names_the_input(plans, call, what):
     target = Recording(open_target("model:opu"), breaks=call)
     session = Session(plans("mlp", "opu").plan, target)
-    with pytest.raises(OSError, match="the cable is out"):
+    with pytest.raises(LinkError, match=f"^digits_mlp, {what}: the cable is out$"):
         session(digits.images(8))
-    assert target.calls[-1] == ("stop",)
+    assert target.calls[-1] == ("stop" if call != "start" else "start", *target.calls[-1][1:])
+
+
+@pytest.mark.parametrize("count, read", [(1, 1), (2, 1), (17, 1), (18, 2), (35, 3)])
+def test_counters_of_some_runs_stand_for_all(plans, count, read):
+    target = Recording(open_target("model:opu"))
+    session = Session(plans("mlp", "opu").plan, target)
+    alone = Session(plans("mlp", "opu").plan, open_target("model:opu"), overlap=False)
+    for some in (session, alone):
+        some(digits.images(count))
+    assert target.counted == read
+    assert session.report.counters == alone.report.counters and session.report.counters["instructions"] % count == 0
+
+
+def test_bytes_on_the_line_are_those_of_the_frames():
+    """What a client counts against what passes through its pipe."""
+    pipe = FakePipe(Board())
+    client = LinkClient(pipe)
+    client.identify()
+    rng = np.random.default_rng(0)
+    for call in (lambda: client.write(64, rng.integers(1, 256, 1500, np.uint8).tobytes()), lambda: client.read(64, 3000), lambda: client.fill(64, 4000, 7),
+                 lambda: client.write_strided(0, rng.integers(1, 256, 600, np.uint8).tobytes(), 20, 64), lambda: client.read_strided(0, 20, 64, 30),
+                 lambda: client.checksum(0, 5000), lambda: client.write_all([(4 * k, b"abcd") for k in range(9)])):
+        before, sent, received = tuple(client.traffic), pipe.sent, pipe.received
+        call()
+        ways = [now - old for now, old in zip(client.traffic, before, strict=True)]
+        # COBS takes a byte more or less, and a zero stands in front of a call.
+        assert abs(ways[0] - (pipe.sent - sent)) <= 8 and abs(ways[1] - (pipe.received - received)) <= 8, ways
+    with client.uncounted():
+        before = tuple(client.traffic)
+        client.read(0, 100)
+    assert tuple(client.traffic) == before
+    client.count_runs(64, 1, 1500, 1500, written=True)
+    assert client.traffic[0] - before[0] == sum(12 + n + (12 + n) // 254 + 2 for n in (512, 512, 476))
+
+
+@pytest.mark.parametrize("isa, network, build, found", [
+    ("opu", "cnn", {"clock_hz": None}, 64), ("opentpu", "mlp", {}, None), ("cherry", "mlp", {}, 1), ("opu", "mlp", {"clock_hz": 1 << 40}, 1)])
+def test_as_many_inputs_a_run_as_are_of_use(isa, network, build, found):
+    """By the core alone the most that gain; where the line is slower one is enough, or what makes the core quicker than the line."""
+    calibration = load_archive(digits.FOLDER / "digits.npz")["calibration"]
+    graph = import_onnx(str(digits.FOLDER / f"{network}.onnx"))
+    given = check_arrays(graph.name, graph.inputs, {graph.inputs[0].name: calibration})
+    made = replace(target_build(f"ulx3s-85f/{isa}"), **build)
+    plans = {images: compile_graph(graph, made, given, Options(images=images)) for images in (1, None)}
+    chosen, bounds = plans[None].machine_steps[0].lowered.images, {}
+    for images, plan in plans.items():
+        clock = made.clock_hz or 1e9
+        bounds[images] = max(plan.cycles / clock, line_seconds(made.link, 64, 10) if made.clock_hz else 0)
+    assert bounds[None] <= bounds[1] and (found is None or chosen <= found)
+    assert found is None or found == 1 or chosen > 1
+    assert not any("a run works on" in note for note in plans[None].notes)
 
 
 def test_what_lies_between_elements_is_one_request():
@@ -195,7 +256,7 @@ def test_what_lies_between_elements_is_one_request():
     ({"kind": "uart", "baud": 1_000_000}, {"core": 1000.0, "line": 1000.0, "bound": "core", "link": 50.0}),
     ({"kind": "usb"}, {"core": 1000.0, "line": 1_216_000 / 130, "bound": "core", "link": 50.0}), (None, {"core": 1000.0, "line": None, "bound": None, "link": 50.0})])
 def test_throughput(plans, link, found):
-    report = SessionReport(inputs=10, counters={"cycles": 800_000}, input_bytes=1000, output_bytes=300, moving_seconds=0.2, overlapped=True)
+    report = SessionReport(inputs=10, counters={"cycles": 800_000}, sent_bytes=1000, received_bytes=300, moving_seconds=0.2, overlapped=True)
     info = TargetInfo(kind="board", isa="opu", params={}, memory_size=0, clock_hz=80_000_000, link=link)
     plan = plans("mlp", "opu").plan
     assert throughput(report, plan, info, True) == pytest.approx(found)

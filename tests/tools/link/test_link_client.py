@@ -153,6 +153,19 @@ def test_another_host_takes_over():
     link.write_word(CONTROL + 0x10, 1)
 
 
+def test_what_opening_cut_off_is_not_damaged():
+    """The rest of an answer to another host, and the beginning of one; behind the first answer of our own they are."""
+    board = Board()
+    pipe = FakePipe(board)
+    pipe._coming = [(0.0, piece) for piece in (b"\5rest of an answer\0", b"\7beg\0")]
+    made = LinkClient(pipe)
+    made.identify()
+    assert (made.damaged, made.repeats) == (0, 0)
+    pipe._coming.append((pipe.now(), b"\7beg\0"))
+    made.identify()
+    assert made.damaged == 1
+
+
 def test_board_reset_in_between():
     link = client()
     link.write(0, b"mine")

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..evaluate import run_node
-from ..graph import Activation, Conv
+from ..graph import Activation, Conv, Gru, Lstm
 from ..quantised import Scale
 from .groups import Groups, widths
 from .steps import Wish, choose_step
@@ -20,7 +20,8 @@ def _table_steps(graph, arithmetic, members):
     found = {}
     for node in graph.nodes:
         numbers = arithmetic[node.name]
-        if numbers.source_step is not None and node.inputs[0] in members:
+        # Of a recurrent layer it is that of the gates' sums.
+        if numbers.source_step is not None and node.inputs[0] in members and not isinstance(node, Gru | Lstm):
             found.setdefault(numbers.source_step, node.name)
         if numbers.result_step is not None and node.output in members:
             found.setdefault(numbers.result_step, node.name)
@@ -121,8 +122,8 @@ class Scales:
                 if _bounded(activation):
                     bounds.append(activation.high)
                     clips &= self.arithmetic[node.name].clips
-        # Where the machine clips by itself, the others of the group keep what lies above.
-        if bounds and not clips:
+        # Where the machine clips by itself, others of the group keep what lies above; where there are none the clip costs least at the end.
+        if bounds and (not clips or wish.greatest() <= min(bounds)):
             wish.most = min(bounds)
         return wish
 

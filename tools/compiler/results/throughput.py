@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Inferences a second: by the core, by the line's rate, and as they went through the link; which of the first two is the bound."""
+from ..line import line_seconds
 
 __all__ = ["on_the_line", "throughput", "throughput_rows"]
-
-#: Bits of a byte on a serial line.
-_UART_BITS = 10
-#: Bytes a second that bulk transfers of full-speed USB carry at most: 19 packets of 64 bytes in a frame of a millisecond.
-_USB_BYTES = 19 * 64 * 1000
 
 
 def on_the_line(info, options):
@@ -24,18 +20,17 @@ def throughput(report, plan, info, on_the_line):
     info : TargetInfo
     on_the_line : bool, whether bytes took their time on a line: those of a virtual board's default link do not
 
-    ``core``: by cycles at the board's clock; ``line``: by the bytes of an input and its outputs at the line's rate; ``bound``: which of them is less;
+    ``core``: by cycles at the board's clock; ``line``: by the bytes that an input, its outputs and its run take on the line, frames and registers among
+    them, at the line's rate; ``bound``: which of them is less;
     ``link``: measured.
     """
     found = dict.fromkeys(("core", "line", "bound", "link"))
     clock = plan.clock(info.clock_hz)
     if report.cycles and clock:
         found["core"] = clock * report.inputs / report.cycles
-    link = info.link if isinstance(info.link, dict) else {}
-    if link.get("baud"):        # both directions at once
-        found["line"] = link["baud"] / _UART_BITS * report.inputs / max(report.input_bytes, report.output_bytes, 1)
-    elif link.get("kind") == "usb":
-        found["line"] = _USB_BYTES * report.inputs / max(report.input_bytes + report.output_bytes, 1)
+    seconds = line_seconds(info.link, report.sent_bytes, report.received_bytes)
+    if seconds:
+        found["line"] = report.inputs / seconds
     if found["core"] and found["line"]:
         found["bound"] = min("core", "line", key=found.get)
     if on_the_line and report.moving_seconds:

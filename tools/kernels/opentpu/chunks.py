@@ -2,7 +2,7 @@
 """Parts of a map that the accumulators hold at a time, and the lines of the sources that a part needs."""
 from dataclasses import dataclass
 
-from .step import PoolStep
+from .step import KernelStep, PoolStep
 
 __all__ = ["Chunk", "chunks", "needed", "pool_extent", "pool_lines", "slot_rows"]
 
@@ -33,6 +33,8 @@ def slot_rows(params):
 def chunks(step, planes, params, most=None):
     """Parts of the result of ``step``, of at most ``most`` lines, of equal size as far as lines go."""
     target, room = planes[step.target], slot_rows(params)
+    if isinstance(step, KernelStep):
+        return [Chunk(0, 1, 0, 1)]
     if isinstance(step, PoolStep):
         lines = pool_lines(step, planes, params)
     else:
@@ -64,6 +66,8 @@ def pool_lines(step, planes, params):
 def needed(step, chunk, source, planes):
     """(first, end) line of source ``source`` that a part needs."""
     down = planes[step.sources[source]].down
+    if isinstance(step, KernelStep):
+        return 0, down
     if isinstance(step, PoolStep):
         low, high = chunk.first * step.stride[0] - step.before[0], (chunk.end - 1) * step.stride[0] - step.before[0] + step.window[0] - 1
     else:

@@ -26,6 +26,7 @@ class CompiledSteps:
     homes : dict, tensor -> (first host vector, Planes)
     vectors : host vectors in all
     resident : names of the tensors that stay in the unified buffer
+    first_tile : number of the first of ``tiles``: more than 0 where tensors are tiles, and weight memory begins where host memory does
     """
     program: Program
     spans: list
@@ -34,6 +35,7 @@ class CompiledSteps:
     homes: dict
     vectors: int
     resident: set = field(default_factory=set)
+    first_tile: int = 0
 
 
 def constant_vectors(count, n):
@@ -48,7 +50,7 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
 
     Parameters
     ----------
-    steps : list of Step and PoolStep, each behind those that make its sources
+    steps : list of Step, PoolStep and KernelStep, each behind those that make its sources
     planes : dict, tensor -> Planes without gaps
     inputs : names of tensors that are in main memory before a run
     stored : names of tensors that must be there after it
@@ -76,7 +78,8 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
     n = params["n"]
     tiles = np.array(emitter.tiles.list, np.int8).reshape(-1, n, n)
     return CompiledSteps(program=Program(words), spans=spans, tiles=tiles, constants=constant_vectors(plan.ones, n),
-                         homes={name: (at, settled[name]) for name, at in plan.home.items()}, vectors=plan.vectors, resident=set(plan.base))
+                         homes={name: (at, settled[name]) for name, at in plan.home.items()}, vectors=plan.vectors, resident=set(plan.base),
+                         first_tile=emitter.tiles.first)
 
 
 def _spans(before, after, marks):

@@ -3,9 +3,10 @@
 import numpy as np
 
 from .chunks import needed, slot_rows
+from .kernels import Kernels
 from .pooling import Pooling
 from .program import Program, split
-from .step import INT8, PoolStep, bias_tiles, spread_of
+from .step import INT8, KernelStep, PoolStep, StoredTile, bias_tiles, spread_of
 
 __all__ = ["Emitter"]
 
@@ -17,19 +18,19 @@ _PIECE = 32
 
 
 class Tiles:
-    """Tiles of weight memory, each once."""
-    def __init__(self):
-        self._numbers, self.list = {}, []
+    """Tiles of weight memory, each once, from number ``first`` on."""
+    def __init__(self, first=0):
+        self.first, self._numbers, self.list = first, {}, []
 
     def number(self, tile):
         key = tile.tobytes()
         if key not in self._numbers:
-            self._numbers[key] = len(self.list)
+            self._numbers[key] = self.first + len(self.list)
             self.list.append(tile)
         return self._numbers[key]
 
 
-class Emitter(Pooling):
+class Emitter(Pooling, Kernels):
     """Writes the steps of a plan, one after another.
 
     Parameters
@@ -45,7 +46,10 @@ class Emitter(Pooling):
     """
     def __init__(self, plan, *, inputs, stored, params):
         self.plan, self.stored, self.params = plan, stored, params
-        self.program, self.tiles, self.marks = Program(), Tiles(), []
+        # Where tensors are tiles, host memory comes first in weight memory.
+        n = params["n"]
+        self.program, self.tiles, self.marks = Program(), Tiles(-(-plan.vectors // n) if plan.kernels else 0), []
+        self._written = {}                              # tensor of tiles -> number of the word that writes its last
         self._norm = self._conv = self._pool = self._poolrow = None
         self._tile = None                               # the array's
         self._slot = 0
@@ -62,12 +66,18 @@ class Emitter(Pooling):
             setattr(self, f"_{name}", value)
             self.program.cfg(name, value)
 
-    def _mmc(self, ub, acc, count, tile=None, overwrite=False, convolve=False):
+    def _number(self, tile):
+        """(number of a term's tile, word behind which it is there)."""
+        if isinstance(tile, StoredTile):
+            return (self.plan.home[tile.tensor] + tile.vector) // self.params["n"], self._written[tile.tensor]
+        return self.tiles.number(tile), -1
+
+    def _mmc(self, ub, acc, count, tile=None, overwrite=False, convolve=False, after=-1):
         """``tile``: number of the tile that it is multiplied with; the array's own if ``None``."""
         fresh = tile is not None and tile != self._tile
         if fresh:
             self._tile = tile
-        self.program.mmc(ub, acc, count, overwrite=overwrite, convolve=convolve, tile=tile if fresh else None)
+        self.program.mmc(ub, acc, count, overwrite=overwrite, convolve=convolve, tile=tile if fresh else None, after=after)
 
     def _constant(self, tile, acc, rows, overwrite):
         """The constant vector times a tile, over ``rows`` rows."""
@@ -136,6 +146,8 @@ class Emitter(Pooling):
         plan = self.plan
         if isinstance(step, PoolStep):
             return self._pool_step(number, step)
+        if isinstance(step, KernelStep):
+            return self._kernel_step(number, step)
         source = plan.planes[step.sources[0]]
         places = spread_of(step, source)
         if places is not None and self._spread(number, step, places):
@@ -198,7 +210,7 @@ class Emitter(Pooling):
         source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
         first, end = span
         width, lines = chunk.width, end - first
-        tile = self.tiles.number(term.tile)
+        tile, after = self._number(term.tile)
         acc += (first - chunk.first) * width
 
         def at(line, place=0):
@@ -207,16 +219,16 @@ class Emitter(Pooling):
         rows = (lines - 1) * width + real
         simple = across == 1 or real == 1
         if simple and (lines == 1 or across == 1 and down * source.pitch == width):
-            self._mmc(at(first), acc, rows, tile, overwrite)
+            self._mmc(at(first), acc, rows, tile, overwrite, after=after)
         elif self._convolves(step, source, chunk, real):
             self._cfg("conv", width & 0xFF | across << 8 | down * source.pitch << 16)
-            self._mmc(at(first), acc, rows, tile, overwrite, convolve=True)
+            self._mmc(at(first), acc, rows, tile, overwrite, convolve=True, after=after)
         else:
             # From the last line to the first: a product behind one that begins higher need not wait for its sums.
             for line in reversed(range(first, end)):
                 here = acc + (line - first) * width
                 for place in [0] if simple else reversed(range(real)):
-                    self._mmc(at(line, place), here + place, real if simple else 1, tile, overwrite)
+                    self._mmc(at(line, place), here + place, real if simple else 1, tile, overwrite, after=after)
 
     def _convolves(self, step, source, chunk, real):
         """Whether MMC.C may read all lines of a part at once: rows between the lines that count must be rows of the buffer as well."""

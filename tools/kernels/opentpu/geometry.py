@@ -2,7 +2,7 @@
 """Lines of maps: how long they are in memory, so that steps read and write them in one go, and where zeros must stand between them."""
 from dataclasses import replace
 
-from .step import PoolStep
+from .step import Step
 
 __all__ = ["JOINS", "reach", "settle"]
 
@@ -29,7 +29,7 @@ def settle(steps, planes, join="all"):
 
     Parameters
     ----------
-    steps : list of Step and PoolStep
+    steps : list of Step, PoolStep and KernelStep
     planes : dict, tensor name -> Planes without gaps
     join : name out of JOINS
 
@@ -45,7 +45,7 @@ def settle(steps, planes, join="all"):
         return name
 
     for step in steps:
-        if isinstance(step, PoolStep):
+        if not isinstance(step, Step):
             continue
         target = planes[step.target]
         for index, name in enumerate(step.sources):
@@ -53,7 +53,7 @@ def settle(steps, planes, join="all"):
             left[name], gap[name] = max(left[name], before), max(gap[name], before, behind)
     for step in steps:
         target = planes[step.target]
-        if not isinstance(step, PoolStep) and step.stride == (1, 1) and target.down > 1:
+        if isinstance(step, Step) and step.stride == (1, 1) and target.down > 1:
             for name in step.sources:
                 if JOINS[join](target.across, planes[name].across + gap[name], target.across + gap[step.target]):
                     joined[find(name)] = find(step.target)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ..inputs import KernelError
 from .buffer import Item, allocate
 from .chunks import chunks, needed, pool_lines, slot_rows
-from .step import PoolStep
+from .step import KernelStep, PoolStep
 
 __all__ = ["ONES", "Plan", "make_plan"]
 
@@ -29,6 +29,7 @@ class Plan:
         memory, ``("out", 0 or 1)`` a part of the result on its way there
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
     vectors : host vectors in all
+    kernels : names of the tensors that are tiles
     """
     planes: dict
     zeroed: set
@@ -40,6 +41,7 @@ class Plan:
     zeros: int = 0
     ones: int = 0
     vectors: int = 0
+    kernels: set = field(default_factory=set)
 
 
 def band_lines(step, source, parts, planes):
@@ -67,7 +69,7 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
 
     Parameters
     ----------
-    steps : list of Step and PoolStep
+    steps : list of Step, PoolStep and KernelStep
     planes, zeroed : of :func:`~.geometry.settle`
     inputs : names of tensors that lie in main memory before a run
     stored : names of tensors that must lie there after it
@@ -89,7 +91,8 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
     plan.zeros = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
     rows = params["ub_rows"]
     plan.ones = min(ONES, rows // 16, max((planes[s.target].down * planes[s.target].pitch for s in steps), default=1)) if steps else 0
-    lives, streamed, most = _lives(steps), set(), [None] * len(steps)
+    kernels = {step.target for step in steps if isinstance(step, KernelStep)}
+    lives, streamed, most = _lives(steps), set(kernels), [None] * len(steps)
     plan.bands = [2] * len(steps)
     while True:
         plan.parts = [chunks(step, planes, params, limit) for step, limit in zip(steps, most, strict=True)]
@@ -105,9 +108,11 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
     at = plan.ones
     for name in planes:
         if name in inputs or name in stored or name in streamed:
+            # A tile begins at a whole number of them.
+            at = -(-at // planes[name].n) * planes[name].n if name in kernels else at
             plan.home[name] = at
             at += planes[name].size
-    plan.vectors = at
+    plan.vectors, plan.kernels = at, kernels
     return plan
 
 
@@ -120,6 +125,7 @@ def _scratch(number, step, plan, streamed):
             items += [Item((number, "band", name, k), size, number, number) for k in range(plan.bands[number])]
     if step.target in streamed:
         size = plan.planes[step.target].lead + max(chunk.rows for chunk in plan.parts[number])
+        size = plan.planes[step.target].n if isinstance(step, KernelStep) else size
         items += [Item((number, "out", k), size, number, number) for k in range(2)]
     return items
 

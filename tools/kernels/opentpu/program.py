@@ -19,13 +19,15 @@ RW = _OP["RW"]
 
 @dataclass(frozen=True)
 class Word:
-    """One instruction word by its fields; ``tile`` is the number of the tile an MMC.S takes, where its RW is yet to come."""
+    """One instruction word by its fields; ``tile`` is the number of the tile an MMC.S takes, where its RW is yet to come, and may not come before the
+    word of number ``after``, which writes it."""
     opcode: int
     flags: int = 0
     length: int = 0
     addr: int = 0
     ub: int = 0
     tile: int | None = None
+    after: int = -1
 
     @property
     def count(self):
@@ -72,10 +74,10 @@ class Program:
     def __init__(self, words=()):
         self.words = list(words)
 
-    def _add(self, mnemonic, flags=0, length=0, addr=0, ub=0, tile=None):
+    def _add(self, mnemonic, flags=0, length=0, addr=0, ub=0, tile=None, after=-1):
         if not 0 <= length <= 256:
             raise ValueError(f"{mnemonic}: length must be 1 to 256, not {length}")
-        self.words.append(Word(_OP[mnemonic], flags, length & 0xFF, addr, ub, tile))
+        self.words.append(Word(_OP[mnemonic], flags, length & 0xFF, addr, ub, tile, after))
 
     def nop(self, count=1):
         for _ in range(count):
@@ -92,10 +94,10 @@ class Program:
     def rw(self, tile):
         self._add("RW", addr=tile)
 
-    def mmc(self, ub, acc, count, *, switch=False, overwrite=False, convolve=False, tile=None):
-        """At most 256 vectors. ``tile``: take this tile (sets S); :func:`schedule_weights` puts its RW in front."""
+    def mmc(self, ub, acc, count, *, switch=False, overwrite=False, convolve=False, tile=None, after=-1):
+        """At most 256 vectors. ``tile``: take this tile (sets S); :func:`schedule_weights` puts its RW in front, behind word ``after``."""
         flags = int(switch or tile is not None) | int(convolve) << 1 | int(overwrite) << 2
-        self._add("MMC", flags, count, acc, ub, tile)
+        self._add("MMC", flags, count, acc, ub, tile, after)
 
     def act(self, acc, ub, count, func="none", *, pool=False):
         """At most 256 vectors; ``func`` a name of :data:`FUNCTIONS` or the field's value."""
@@ -132,13 +134,13 @@ def schedule_weights(words, ahead=2, beside=0):
     ``beside``: in front of an RHM or WHM so many more are asked for, where an engine has one transfer at a time and an RW would wait
     for the whole of it. The queue must hold ``ahead`` + 1 tiles, or ``ahead`` + ``beside`` if that is more.
     """
-    tiles = [word.tile for word in words if word.tile is not None]
+    tiles = [(word.tile, word.after) for word in words if word.tile is not None]
     result, asked, taken = [], 0, 0
-    for word in words:
+    for number, word in enumerate(words):
         moves = word.opcode in (_OP["RHM"], _OP["WHM"]) and taken
         if word.tile is not None or moves:
-            while asked < min(taken + ahead + (beside if moves else 1), len(tiles)):
-                result.append(Word(RW, addr=tiles[asked]))
+            while asked < min(taken + ahead + (beside if moves else 1), len(tiles)) and tiles[asked][1] < number:
+                result.append(Word(RW, addr=tiles[asked][0]))
                 asked += 1
         if word.tile is not None:
             taken += 1

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["BIAS_LANE", "INT8", "PoolStep", "Step", "Term", "bias_tiles", "spread_of"]
+__all__ = ["BIAS_LANE", "INT8", "KernelStep", "PoolStep", "Step", "StoredTile", "Term", "bias_tiles", "spread_of"]
 
 #: What the constant vector holds beside the one in its element 0.
 BIAS_LANE = 127
@@ -13,15 +13,22 @@ BIAS_LANE = 127
 INT8 = 0x1_0000
 
 
+@dataclass(frozen=True)
+class StoredTile:
+    """A tile out of a tensor that a :class:`KernelStep` makes: the ``n`` vectors from its vector ``vector`` on."""
+    tensor: str
+    vector: int
+
+
 @dataclass(frozen=True, eq=False)
 class Term:
     """A summand: at position (line, place) of the result, block ``block`` of source ``source`` at (``line`` * stride + ``line``,
-    ``place`` * stride + ``place``), zero outside, times ``tile`` (int8 [n, n], row = element of the source)."""
+    ``place`` * stride + ``place``), zero outside, times ``tile`` (int8 [n, n], row = element of the source; or a StoredTile)."""
     source: int
     block: int
     line: int
     place: int
-    tile: np.ndarray
+    tile: np.ndarray | StoredTile
 
 
 @dataclass(eq=False, kw_only=True)
@@ -62,6 +69,23 @@ class PoolStep:
     window: tuple
     stride: tuple
     before: tuple
+    nodes: tuple = ()
+    macs: int = 0
+
+
+@dataclass(eq=False, kw_only=True)
+class KernelStep:
+    """Tiles of a tensor that flows, in main memory alone: for each block of the tiles' columns ``rows`` vectors, a whole number of tiles.
+
+    A tensor of positions and channels gives vectors of its own, a position each, or, ``turned``, a channel each with the positions as elements.
+    Vectors behind the last are anything: what they are multiplied with is zero. ``planes`` of the target: one position of as many blocks as there
+    are vectors.
+    """
+    name: str
+    target: str
+    sources: list
+    rows: int
+    turned: bool
     nodes: tuple = ()
     macs: int = 0
 

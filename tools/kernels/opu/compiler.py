@@ -224,7 +224,7 @@ class _Writer:
 def _key(layer):
     """Layers with equal keys are cut alike."""
     return (layer.source.shape, layer.result.shape, layer.taps, layer.stride, layer.padding, layer.pool, layer.adds,
-            layer.by_tap, layer.weights is None)
+            layer.by_tap, layer.weights is None, layer.second is None)
 
 
 def _search(writer, layers, chosen, timing):

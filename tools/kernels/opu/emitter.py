@@ -71,7 +71,8 @@ class Emitter:
         self._shape_ifm(load.shape)
         if self._ifm == load:
             return
-        self._set("@mem.ifm", load.mem_w, addr=REGION_MAPS, w=load.mem_w)
+        region = REGION_CONSTANTS if load.constant else REGION_MAPS
+        self._set("@mem.ifm", (region, load.mem_w), addr=region, w=load.mem_w)
         self.emit("ld.ifm", addr=load.at)
         self._ifm = load
         self.extent = max(self.extent, load.span(self.slot_units)[1])
@@ -79,11 +80,13 @@ class Emitter:
     def _load_ker(self, part):
         if self._set("@shape.ker", part.n, n=part.n):
             self._ker = None
-        if self._ker == part.at:
+        if self._ker == (part.at, part.slots):
             return
-        self._set("@mem.ker", REGION_CONSTANTS, addr=REGION_CONSTANTS)
+        region = REGION_MAPS if part.slots else REGION_CONSTANTS
+        self._set("@mem.ker", region, addr=region)
         self.emit("ld.ker", addr=part.at)
-        self._ker = part.at
+        self._ker = part.at, part.slots
+        self.extent = max(self.extent, part.span(self.slot_units)[1])
 
     def _load_bias(self, at):
         if at is None or self._bias == at:
@@ -123,11 +126,12 @@ class Emitter:
             self.load_ifm(chunk.load)
         if job.ofm[2] == before.ofm[2]:
             self._load_bias(job.bias)
-        if job.ofm == before.ofm and self._registers["@shape.ifm"] == chunk.load.shape:
+        if job.ofm == before.ofm and self._registers["@shape.ifm"] == chunk.load.shape and not self._writes(before, part):
             self._load_ker(part)
 
-    def _writes(self, job, load):
-        low, high = load.span(self.slot_units)
+    def _writes(self, job, read):
+        """Whether ``job`` writes what a Load or Part reads."""
+        low, high = read.span(self.slot_units)
         spans = [job.span(self.slot_units)]
         spans += [(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units) for pad in job.pads]
         return any(a < high and low < b for a, b in spans)
@@ -162,12 +166,14 @@ class Emitter:
         self._set("@mem.ofm", mem, addr=REGION_MAPS, h=mem[0], w=mem[1])
 
     def _forget(self, low, high, borders):
-        """Memory from ``low`` to ``high`` is written, inside of ``borders``: a copy of it in ``ifm`` is old, and the borders of
+        """Memory from ``low`` to ``high`` is written, inside of ``borders``: a copy of it in ``ifm`` or as kernel is old, and the borders of
         other maps are no more."""
         if self._ifm is not None:
             a, b = self._ifm.span(self.slot_units)
             if a < high and low < b:
                 self._ifm = None
+        if self._ker is not None and self._ker[0] < high and low < self._ker[0] + self._ker[1] * self.slot_units:
+            self._ker = None
         for at, pad in list(self.clean.items()):
             if at < high and low < at + pad.mem[0] * pad.mem[1] * self.slot_units and pad not in borders:
                 del self.clean[at]

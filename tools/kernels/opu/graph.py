@@ -11,6 +11,7 @@ import numpy as np
 from ....gateware.cores.opu.types import SLOT, type_set
 from ..inputs import KernelError, check_name, check_names, integers
 from .layers import BLOCK, NARROW, Layer, Tensor
+from .products import Products
 
 __all__ = ["ACTIVATIONS", "Network", "check_inputs", "check_values"]
 
@@ -52,7 +53,7 @@ def _whole_numbers(value):
 
 
 @dataclass(eq=False)
-class Network:
+class Network(Products):
     """A network as it is built up, layer by layer, in the order in which they will run.
 
     Parameters
@@ -105,7 +106,7 @@ class Network:
         return self.outputs or [self.layers[-1].result]
 
     def conv(self, name, source, weights, *, bias=None, weight_fraction, bias_fraction=None, fraction, stride=1, padding=0,
-             act=None, pool=None, pool_stride=None, residual=None, order=1, by_tap=False, groups=1, dilation=1, split=False):
+             act=None, pool=None, pool_stride=None, residual=None, order=1, by_tap=False, groups=1, dilation=1, split=False, full=False):
         """A convolution.
 
         Parameters
@@ -131,6 +132,8 @@ class Network:
         dilation : int or (rows, columns), 1 to 15, distance of neighbouring taps
         split : bool
             The result lies in pieces of 16 channels: what a depthwise convolution works on without multiplying by zeros.
+        full : bool
+            Channels that the result does not have are written as zeros: what a product reads as kernel (:meth:`product`).
         """
         say = self._say(name)
         if source not in self._known:
@@ -145,7 +148,7 @@ class Network:
         return self._add(name, say, source, out, tuple(taps), weights=weights, bias=bias, weight_fraction=weight_fraction,
                          bias_fraction=bias_fraction, fraction=fraction, stride=stride, padding=padding, act=act, pool=pool,
                          pool_stride=pool_stride, residual=residual, order=order, by_tap=by_tap, groups=groups, dilation=dilation,
-                         split=split)
+                         split=split, full=full)
 
     def identity(self, name, source, *, factor=1, padding=0, stride=1, act=None, pool=None, pool_stride=None, residual=None, order=1):
         """Each channel by itself: ``factor`` (of KTYPE) times it, with what follows a convolution."""
@@ -204,7 +207,7 @@ class Network:
     def _of(say, what):
         return lambda text: say(f"{what} {text}")
 
-    def _tensor(self, what, name, shape, fraction, split=False):
+    def _tensor(self, what, name, shape, fraction, split=False, full=False):
         check_name(what, name)
         if name in self._names:
             raise KernelError(f"{what} {name}: the name is taken")
@@ -213,7 +216,7 @@ class Network:
         if shape[0] > _MOST_SIDE or shape[1] > _MOST_SIDE:
             raise KernelError(f"{what} {name}: {shape[0]} x {shape[1]} positions, at most {_MOST_SIDE} a side")
         self._names.add(name)
-        tensor = Tensor(name, *shape, fraction, bool(split) and shape[2] > NARROW)
+        tensor = Tensor(name, *shape, fraction, bool(split) and shape[2] > NARROW, full)
         self._known.add(tensor)
         return tensor
 
@@ -247,7 +250,9 @@ class Network:
 
     def _add(self, name, say, source, out, taps, *, weight_fraction, fraction, weights=None, identity=0, bias=None,
              bias_fraction=None, stride=1, padding=0, act=None, pool=None, pool_stride=None, residual=None, order=1,
-             by_tap=False, groups=1, dilation=1, split=False):
+             by_tap=False, groups=1, dilation=1, split=False, full=False):
+        if split and full:
+            raise say("a full result lies in pieces of 64 channels, not split")
         stride = _pair(stride, 1, 7, self._of(say, "stride"))
         dilation = _pair(dilation, 1, BLOCK - 1, self._of(say, "dilation"))
         padding = self._padding(say, padding)
@@ -292,7 +297,7 @@ class Network:
             order = 0
         if not ACTIVATIONS[act] and order == 1:
             order = 0               # the same thing, and the only one of the two with an encoding
-        result = self._tensor("layer", name, (height, width, out), fraction, split)
+        result = self._tensor("layer", name, (height, width, out), fraction, split, full)
         self.layers.append(Layer(name, source, result, taps, weights, bias, f, b, stride, padding, ACTIVATIONS[act],
                                  0 if by_tap else order, window, rows, columns, identity, residual, by_tap, residual_f, groups, dilation))
         return result

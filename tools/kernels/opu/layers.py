@@ -18,7 +18,8 @@ NARROW = 16
 class Tensor:
     """A feature map of every image of the batch, ``height`` x ``width`` x ``channels``, or a vector (height and width 1).
 
-    It lies in memory in *pieces* of channels: 64 to a map, or, ``split``, 16, of which up to four share a map.
+    It lies in memory in *pieces* of channels: 64 to a map, or, ``split``, 16, of which up to four share a map. ``full``: channels that
+    it does not have are zero in every slot, as who reads its slots as kernels wants it.
     """
     name: str
     height: int
@@ -26,6 +27,7 @@ class Tensor:
     channels: int
     fraction: int
     split: bool = False
+    full: bool = False
 
     @property
     def shape(self):
@@ -73,6 +75,8 @@ class Layer:
     padding : (top, bottom, left, right)
     act, order : numbers of ``@post``; pool : (rows, columns, row stride, column stride)
     rows, columns : of the convolution, before pooling
+    second : Tensor or None, of a product of two tensors the one whose positions are the kernel; ``turned``: its source itself, times ones on a
+        diagonal; ``batched``: each row of either is a matrix, else all rows are one
     residual : Tensor or None; by_tap : it is added as one more tap instead of by ``store``; residual_f : shift of that tap
     """
     name: str
@@ -96,6 +100,9 @@ class Layer:
     residual_f: int = 0
     groups: int = 1
     dilation: tuple = (1, 1)
+    second: Tensor | None = None
+    turned: bool = False
+    batched: bool = False
 
     @property
     def adds(self):
@@ -145,5 +152,7 @@ class Layer:
     @property
     def macs(self):
         """Multiplications of the layer on real channels, for one image."""
+        if self.turned:
+            return 0
         channels = self.source.channels // self.groups
         return self.rows * self.columns * self.taps[0] * self.taps[1] * channels * self.result.channels

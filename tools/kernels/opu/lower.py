@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .layers import BLOCK, NARROW
+from .products import product_jobs
 from .target import ifm_channels, ofm_channels
 from .tiles import Chunk, Job, Load, Part, border_pads
 from .tiling import channels_of, ifm_shapes
@@ -49,7 +50,8 @@ class Lowering:
         """Tensors that have room for a group hold the images from ``first`` on."""
         self._group = first
 
-    def _image(self, buffer, n):
+    def image(self, buffer, n):
+        """Number of image ``n`` in a buffer that has room for all, or for a group."""
         return n if buffer.images == self.batch else n - self._group
 
     def flat(self, layer):
@@ -59,6 +61,8 @@ class Lowering:
 
     def jobs(self, layer, tiling, first, count):
         """Jobs of images ``first`` to ``first + count - 1``, in order."""
+        if layer.second is not None:
+            return [job for n in range(first, first + count) for job in product_jobs(self, layer, n)]
         flat = self.flat(layer)
         make = self._flat_job if flat else self._job
         height, width = (count, 1) if flat else layer.result.shape[:2]
@@ -71,11 +75,12 @@ class Lowering:
 
     def pads(self, layer, first, count):
         """What makes the border of the layer's result zero, for those images."""
-        return [pad for part in range(0, layer.result.pieces, layer.result.shares) for pad in self._borders(layer, first, count, part)]
+        return [pad for part in range(0, layer.result.pieces, layer.result.shares) for pad in self.borders(layer, first, count, part)]
 
-    def _borders(self, layer, first, count, part):
+    def borders(self, layer, first, count, part):
+        """The Pads of the map of the layer's result in which piece ``part`` lies, of those images."""
         buffer = self.maps.buffers[layer.result]
-        return tuple(pad for n in range(first, first + count) for pad in border_pads(buffer, self._image(buffer, n), part))
+        return tuple(pad for n in range(first, first + count) for pad in border_pads(buffer, self.image(buffer, n), part))
 
     # A tile of a map
 
@@ -86,7 +91,7 @@ class Lowering:
         ofm = (rows - 1) * down + high, (columns - 1) * right + wide, ofm_channels(channels_of(layer.result, out))
         taps = []
         for run in self._together(layer, source, out):
-            taps += self._shared_taps(layer, source, self._image(source, n), run, out, top, left, ofm)
+            taps += self._shared_taps(layer, source, self.image(source, n), run, out, top, left, ofm)
         taps = self._without_zeros(layer, out, taps)
         residual = None
         if layer.residual is not None:
@@ -97,8 +102,8 @@ class Lowering:
                 residual = None
         parts = self._parts(layer, tiling, out, taps, ofm[2])
         return Job(layer, ofm, parts, self._bias(layer, out, ofm[2]), layer.b[out], residual,
-                   result.at(self._image(result, n), out, row, column), (result.mem_h, result.row_slots), rows, columns,
-                   self._borders(layer, n, 1, out))
+                   result.at(self.image(result, n), out, row, column), (result.mem_h, result.row_slots), rows, columns,
+                   self.borders(layer, n, 1, out))
 
     def _without_zeros(self, layer, out, taps):
         """``taps`` but for those of which all weights are zero; one stays."""
@@ -167,7 +172,7 @@ class Lowering:
         fits = shape[0] >= sides[0] and shape[1] >= sides[1] and shape[2] >= ofm_c
         exact = not fits or max(buffer.tensor.shares, layer.source.shares) > 1 or (layer.adds and tiling.exact_residual)
         wanted = (*sides, ifm_channels(ofm_c)) if exact else shape
-        return Load(buffer.at(self._image(buffer, n), out, *start), buffer.row_slots, wanted)
+        return Load(buffer.at(self.image(buffer, n), out, *start), buffer.row_slots, wanted)
 
     # Two layers on one feature map
 
@@ -201,12 +206,12 @@ class Lowering:
     def _sibling_jobs(self, layer, other, start, n, row, column, rows, columns):
         source = self.maps.buffers[layer.source]
         ofm = rows, columns, ofm_channels(layer.result.channels)
-        taps = self._map_taps(layer, source, self._image(source, n), 0, 0, row, column, ofm)
+        taps = self._map_taps(layer, source, self.image(source, n), 0, 0, row, column, ofm)
         load = taps[0].load
         # The shorter one first: its store then lies under the longer one's convolutions, and so does the next tile's load.
         both = [(other, [((start[0] + r, start[1] + c), (0, r, c)) for r in range(other.taps[0]) for c in range(other.taps[1])]),
                 (layer, [((t.h, t.w), t.weights) for t in taps])]
-        at = self._kernel((layer.name, other.name),
+        at = self.kernel((layer.name, other.name),
                           lambda: [self._matrix(one, 0, w, ofm[2], load.shape[2]) for one, some in both for _, w in some])
         total, jobs, n0 = len(both[0][1]) + len(both[1][1]), [], 0
         for one, some in both:
@@ -214,8 +219,8 @@ class Lowering:
             ops = tuple((h, w, n0 + k) for k, ((h, w), _) in enumerate(some))
             n0 += len(some)
             part = Part(at, total, (Chunk(load, layer.stride, one.f[0], ops),))
-            jobs.append(Job(one, ofm, [part], self._bias(one, 0, ofm[2]), one.b[0], None, result.at(self._image(result, n), 0, row, column),
-                            (result.mem_h, result.row_slots), rows, columns, self._borders(one, n, 1, 0)))
+            jobs.append(Job(one, ofm, [part], self._bias(one, 0, ofm[2]), one.b[0], None, result.at(self.image(result, n), 0, row, column),
+                            (result.mem_h, result.row_slots), rows, columns, self.borders(one, n, 1, 0)))
         return jobs
 
     # Fully connected: images are rows, slots are columns
@@ -227,12 +232,12 @@ class Lowering:
         taps = []
         for some in self._slots(layer, source):
             part, r, c = some[0]
-            load = Load(source.at(self._image(source, n) + row, part, r, c), source.image_slots, (rows, len(some), ifm_c))
+            load = Load(source.at(self.image(source, n) + row, part, r, c), source.image_slots, (rows, len(some), ifm_c))
             taps += [_Tap(load, (1, 1), layer.f[out], 0, k, slot) for k, slot in enumerate(some)]
         parts = self._parts(layer, tiling, out, taps, ofm_c)
         return Job(layer, (rows, 1, ofm_c), parts, self._bias(layer, out, ofm_c), layer.b[out], None,
-                   result.at(self._image(result, n) + row, out), (rows, result.image_slots), rows, 1,
-                   self._borders(layer, n + row, rows, out))
+                   result.at(self.image(result, n) + row, out), (rows, result.image_slots), rows, 1,
+                   self.borders(layer, n + row, rows, out))
 
     @staticmethod
     def _slots(layer, source):
@@ -267,7 +272,7 @@ class Lowering:
             for at in range(0, len(run), size):
                 some = run[at:at + size]
                 kernel = tuple(t.weights for t in (some[:1] if shared else some))
-                at_units = self._kernel((layer.name, out, kernel, ofm_c, ifm_c),
+                at_units = self.kernel((layer.name, out, kernel, ofm_c, ifm_c),
                                         lambda kernel=kernel, ifm_c=ifm_c: [self._matrix(layer, out, w, ofm_c, ifm_c) for w in kernel])
                 parts.append(Part(at_units, len(kernel), self._chunks(some, shared)))
         return parts
@@ -282,7 +287,7 @@ class Lowering:
             chunks[-1][1].append((tap.h, tap.w, 0 if shared else n))
         return tuple(Chunk(*key, tuple(ops)) for key, ops in chunks)
 
-    def _kernel(self, key, matrices):
+    def kernel(self, key, matrices):
         """Units at which the kernel ``key`` lies; ``matrices()`` makes its taps [ofm_c, ifm_c]."""
         if key not in self._kernels:
             self._kernels[key] = self.constants.kernel(np.stack(matrices()))

@@ -168,7 +168,7 @@ class Maps:
         borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
         borders.update(network.borders)
         for index, layer in enumerate(network.layers):
-            for tensor in (layer.source, layer.residual):
+            for tensor in (layer.source, layer.residual, layer.second):
                 if tensor is not None:
                     last[tensor] = index
             borders[layer.source] = max(borders[layer.source], *layer.padding)

@@ -134,19 +134,23 @@ def _sums(layer, types, padded, residual):
     return found
 
 
-def run_layer(layer, types, source, residual=None):
+def run_layer(layer, types, source, residual=None, second=None):
     """One layer.
 
     Parameters
     ----------
     layer : Layer
     types : TypeSet
-    source, residual : int64 [images, height, width, channels]
+    source, residual, second : int64 [images, height, width, channels]
 
     Returns
     -------
     int64 [images, height, width, channels]
     """
+    if layer.turned:
+        return source.swapaxes(-1, -2 if layer.batched else -3)
+    if layer.second is not None:
+        return _product(layer, types, source, second)
     step = max(1, _CHUNK // (layer.rows * layer.columns * layer.result.channels))
     return np.concatenate([_run(layer, types, source[at:at + step], None if residual is None else residual[at:at + step])
                            for at in range(0, len(source), step)])
@@ -166,6 +170,22 @@ def _run(layer, types, source, residual):
     if layer.order == 1:
         return _pool(_act(added(values), layer.act), layer.pool)
     return added(_pool(_act(values, layer.act), layer.pool))
+
+
+def _product(layer, types, source, second):
+    """Positions of ``source`` times those of ``second``: pieces of channels one after the other."""
+    if not layer.batched:
+        source, second = source.swapaxes(1, 2), second.swapaxes(1, 2)
+    found = np.empty((*source.shape[:3], second.shape[2]), np.int64)
+    for piece in range(layer.result.pieces):
+        low, high = layer.result.span(piece)
+        sums = 0
+        for part in range(layer.source.pieces):
+            each = slice(*layer.source.span(part))
+            products = np.rint(source[..., each].astype(float) @ second[..., low:high, each].swapaxes(-1, -2).astype(float)).astype(np.int64)
+            sums = _clamp(sums + _scaled(products, layer.f[piece]), types.ofm)
+        found[..., low:high] = _clamp(_scaled(sums, -types.store_shift), types.ifm)
+    return found if layer.batched else found.swapaxes(1, 2)
 
 
 def run_network(network, inputs):
@@ -188,5 +208,6 @@ def run_network(network, inputs):
     values = check_inputs(inputs, network.inputs, network.batch, network.set.ifm)
     for layer in network.layers:
         residual = values[layer.residual.name] if layer.residual is not None else None
-        values[layer.result.name] = run_layer(layer, network.set, values[layer.source.name], residual)
+        second = values[layer.second.name] if layer.second is not None else None
+        values[layer.result.name] = run_layer(layer, network.set, values[layer.source.name], residual, second)
     return values

@@ -9,13 +9,16 @@ _MOST_BORDER = 15
 
 
 class Load(NamedTuple):
-    """One ``ld.ifm``: units in the region of maps, slots of a row in memory, shape."""
+    """One ``ld.ifm``: units in the region of maps (``constant``: in that of the constants), slots of a row in memory, shape."""
     at: int
     mem_w: int
     shape: tuple
+    constant: bool = False
 
     def span(self, slot_units):
-        """First unit and the one behind the last."""
+        """First unit of the maps and the one behind the last; nothing of a constant."""
+        if self.constant:
+            return 0, 0
         rows, columns, _ = self.shape
         return self.at, self.at + ((rows - 1) * self.mem_w + columns) * slot_units
 
@@ -29,10 +32,16 @@ class Chunk(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One kernel, ``n`` taps at units ``at`` of the constants, and the chunks that use it, all of one ``ifm`` shape."""
+    """One kernel, ``n`` taps at units ``at`` of the constants, and the chunks that use it, all of one ``ifm`` shape. With ``slots`` it is that many
+    slots of the maps."""
     at: int
     n: int
     chunks: tuple
+    slots: int = 0
+
+    def span(self, slot_units):
+        """First unit of the maps and the one behind the last; nothing of a constant."""
+        return (self.at, self.at + self.slots * slot_units) if self.slots else (0, 0)
 
 
 class Pad(NamedTuple):

@@ -2,6 +2,7 @@
 """How a layer is cut: into tiles that fit the buffers, and kernels into loads that fit the kernel memory."""
 from dataclasses import dataclass, replace
 
+from ....gateware.cores.opu.types import SLOT
 from ..inputs import KernelError, check_whole
 from .layers import BLOCK
 from .target import ifm_channels, ofm_channels
@@ -31,9 +32,9 @@ class Tiling:
 
 
 def channels_of(tensor, part):
-    """Channels of piece ``part`` of ``tensor``."""
+    """Channels of piece ``part`` of ``tensor`` that are read and written."""
     first, last = tensor.span(part)
-    return last - first
+    return SLOT if tensor.full else last - first
 
 
 def _most_channels(tensor):
@@ -145,6 +146,8 @@ def check_tiling(target, layer, images, flat, tiling):
 def candidates(target, layer, images, flat, start, sibling=False):
     """Tilings worth trying in place of ``start``, for a build that overlaps loads, convolutions and stores; ``sibling``: the next
     layer can share the tiles."""
+    if layer.second is not None:
+        return []
     height = images if flat else layer.result.height
     rows = sorted({_even(height, r) for r in range(1, start.rows + 1) if -(-height // r) <= 8}, reverse=True)
     total = layer.taps[0] * layer.taps[1] * len(layer.reads(0)) + layer.by_tap

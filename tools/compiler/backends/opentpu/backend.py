@@ -35,7 +35,9 @@ class OpenTpu(Backend):
         return lower(quantised, self.params, self.memory_size, keep, images)
 
     def twin(self, quantised, lowered, at):
-        # Programs address vectors within a region, its constant ones included.
+        # Programs address vectors within a region, its constant ones included; tensors that are tiles lie in that of the weights as well.
+        if lowered.registers["weights_base"] == lowered.registers["hostmem_base"]:
+            return None
         first, end = lowered.registers["hostmem_base"], lowered.registers["hostmem_limit"]
         vectors = [(at, data, what) for address, data, what in lowered.constants if address == first]
         return moved(lowered, at - first, ("hostmem_base", "hostmem_limit"), constants=vectors, memory=at + end - first)

@@ -7,6 +7,7 @@ from quintet.tools.kernels.opentpu.compiler import compile_steps
 from quintet.tools.kernels.opentpu.geometry import JOINS
 from quintet.tools.kernels.opentpu.timing import word_times
 
+from ...graph import MatMul
 from ...layout import Digit, Layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .shapes import StoredError, axes_of, stored_shapes
@@ -26,15 +27,21 @@ def _align(address, step=64):
 
 def most_images(graph, params):
     """Inputs that one run may work on: several where every tensor is a vector, so that each tile is read once for all."""
-    vectors = all(shape[:2] == (1, 1) for shape in stored_shapes(graph, params["n"]).values())
+    vectors = all(shape[:2] == (1, 1) for shape in stored_shapes(graph, params["n"]).values()) and not _multiplies(graph)
     return min(_IMAGES, slot_rows(params)) if vectors else 1
+
+
+def _multiplies(graph):
+    """Whether tensors that flow are multiplied."""
+    return any(isinstance(node, MatMul) for node in graph.nodes)
 
 
 def lower(quantised, params, memory_size, keep=False, images=1):
     """The shortest of some programs: lines along the maps' rows or along their columns, of one length where one map is made of another or not."""
     if not 1 <= images <= most_images(quantised.graph, params):
         raise LoweringError(f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}")
-    flat = all(shape[0] == shape[1] or 1 in shape[:2] for shape in stored_shapes(quantised.graph, params["n"]).values())
+    # What is multiplied with a tensor is a row of positions.
+    flat = _multiplies(quantised.graph) or all(shape[0] == shape[1] or 1 in shape[:2] for shape in stored_shapes(quantised.graph, params["n"]).values())
     candidates, failed = [], None
     for swap in (False,) if flat else (False, True):
         for join in JOINS:
@@ -58,7 +65,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images):
         raise LoweringError(str(error)) from None
     n, program = params["n"], compiled.program.data()
     host = _align(len(program))
-    weights = _align(host + n * compiled.vectors)
+    weights = host + n * n * compiled.first_tile if compiled.first_tile else _align(host + n * compiled.vectors)
     end = _align(weights + compiled.tiles.size)
     if end > memory_size:
         sizes = {"program": len(program), "weights": compiled.tiles.size,
@@ -77,7 +84,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images):
     return Lowered(
         program=program, text=compiled.program.text(graph.name), program_at=0,
         registers={"program_address": 0, "program_length": len(program), "hostmem_base": host, "hostmem_limit": host + n * compiled.vectors,
-                   "weights_base": weights, "weights_limit": weights + compiled.tiles.size},
+                   "weights_base": host if compiled.first_tile else weights, "weights_limit": weights + compiled.tiles.size},
         constants=[(host, compiled.constants.view("uint8").ravel(), "constant vectors"), (weights, compiled.tiles.view("uint8").ravel(), "tiles")],
         zeros=[(host + n * compiled.homes[name][0], n * compiled.homes[name][1].size) for name in inputs],
         inputs={port.tensor: placed[port.tensor] for port in graph.inputs}, outputs={name: placed[name] for name in graph.kept()},

@@ -2,7 +2,7 @@
 """Whole numbers of OpenTPU's layers: factors of additions and averages, shifts of blocks, limits of clips."""
 import numpy as np
 
-from ...graph import AveragePool, Binary, Conv, Dense
+from ...graph import AveragePool, Binary, Conv, Dense, MatMul
 from ...quantised import Arithmetic
 
 __all__ = ["BIAS_BITS", "LEAKY_SHIFT", "arithmetic", "clip_limit", "factors", "leaky_factor", "least_bias", "window_factor"]
@@ -17,10 +17,12 @@ LEAKY_SHIFT = 6
 def arithmetic(node, n):
     """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph."""
     if isinstance(node, Conv | Dense):
-        return Arithmetic(bias_bits=BIAS_BITS, shift_group=n)
+        return Arithmetic(bias_bits=BIAS_BITS, shift_group=n, clips=True)
     if isinstance(node, Binary | AveragePool):
-        return Arithmetic()
-    return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True)
+        return Arithmetic(clips=True)
+    if isinstance(node, MatMul):
+        return Arithmetic(weight_bits=None)
+    return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True, clips=True)
 
 
 def _nearest(ratios):

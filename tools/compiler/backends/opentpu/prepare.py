@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...graph import Affine, AveragePool, Binary, Conv, Dense, Graph, Pad, Reduce, Reshape, Tensor
+from ..products import join_turned
 
 __all__ = ["prepare"]
 
@@ -12,6 +13,7 @@ __all__ = ["prepare"]
 def prepare(graph):
     """A new graph: what multiplies by constants is a convolution or dense layer, a mean is an average of a window; activations that no
     instruction follows up with stand by themselves. Tensors that stay keep their names."""
+    graph = join_turned(graph)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         for part in _parts(result, node):

@@ -2,7 +2,7 @@
 """OpenTPU's whole-number arithmetic in plain numpy: what a run gives, bit for bit."""
 import numpy as np
 
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape
 from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
 
 __all__ = ["run"]
@@ -100,6 +100,11 @@ def _activation(quantised, node, source):
     return _finish(quantised, node, one * source + (one - leaky_factor(node)) * negative, LEAKY_SHIFT)
 
 
+def _matmul(quantised, node, first, second):
+    sums = first.astype(np.float64) @ (second.swapaxes(-1, -2) if node.turned else second)
+    return _finish(quantised, node, sums.astype(np.int64), quantised.layers[node.name].shift[0])
+
+
 def _concat(quantised, node, *sources):
     return np.concatenate(sources, axis=-1)
 
@@ -109,4 +114,4 @@ def _reshape(quantised, node, source):
 
 
 _KINDS = {Conv: _conv, Dense: _dense, Binary: _binary, AveragePool: _average, MaxPool: _max_pool, Activation: _activation, Concat: _concat,
-          Reshape: _reshape}
+          MatMul: _matmul, Reshape: _reshape}

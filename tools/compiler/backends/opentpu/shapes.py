@@ -2,7 +2,7 @@
 """In which shape of rows, columns and channels a tensor is stored: reshaping is a matter of addresses."""
 from math import inf
 
-from ...graph import Activation, Affine, AveragePool, Binary, Concat, Dense, MaxPool, Pad, Reduce, Reshape
+from ...graph import Activation, Affine, AveragePool, Binary, Concat, Dense, MatMul, MaxPool, Pad, Reduce, Reshape
 
 __all__ = ["FUNCTIONS", "StoredError", "as_map", "axes_of", "dense_parts", "nonnegative", "reshaped", "stored_shapes"]
 
@@ -87,7 +87,7 @@ def _elementwise(graph, node, source):
     if isinstance(node, Activation) and node.function in FUNCTIONS or isinstance(node, Binary) and flowing and node.function in ("add", "sub"):
         return source
     # A layer of every step by itself, or what becomes one.
-    if len(before) == 2 and before[1] == source[2] and (isinstance(node, Affine | Binary) or isinstance(node, Dense) and node.steps):
+    if len(before) == len(after) == 2 and before[1] == source[2] and (isinstance(node, Affine | Binary | MatMul) or isinstance(node, Dense) and node.steps):
         return *source[:2], after[1]
     return None
 

@@ -13,9 +13,9 @@ from quintet.tools.kernels.opentpu.linear import (
     window_terms,
 )
 from quintet.tools.kernels.opentpu.planes import Planes
-from quintet.tools.kernels.opentpu.step import PoolStep, Step
+from quintet.tools.kernels.opentpu.step import KernelStep, PoolStep, Step, StoredTile, Term
 
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape
 from ..base import LoweringError
 from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .shapes import nonnegative, stored_shapes
@@ -167,6 +167,16 @@ class Steps:
         self._add(node, sources, terms, shifts=self._shifts(integer, len(integer.weights)), bias=self._padded(self._bias(node, integer)),
                   macs=self.graph.macs(node))
 
+    def _matmul(self, node, sources):
+        """The second operand as tiles in main memory, then a product a tile."""
+        first, second = (self.planes[name] for name in sources)
+        out, rows = self.graph.shape(node.output)[1], blocks(first.channels, self.n) * self.n
+        kernel = f"{node.output}:kernel"
+        self.planes[kernel] = Planes(1, 1, blocks(out, self.n) * rows * self.n, self.n)
+        self.steps.append(KernelStep(name=node.name, target=kernel, sources=[sources[1]], rows=rows, turned=node.turned, nodes=(node.name,)))
+        terms = [[Term(0, part, 0, 0, StoredTile(kernel, block * rows + part * self.n)) for part in range(first.blocks)] for block in range(blocks(out, self.n))]
+        self._add(node, sources[:1], terms, shifts=[int(self.quantised.layers[node.name].shift[0])] * len(terms), macs=self.graph.macs(node))
+
     def _binary(self, node, sources):
         (first, second), shift = factors(self.quantised, node)
         channels = self.planes[node.output].channels
@@ -247,4 +257,4 @@ class Steps:
 
 
 _KINDS = {Conv: Steps._conv, Dense: Steps._dense, Binary: Steps._binary, AveragePool: Steps._average, MaxPool: Steps._max_pool,
-          Activation: Steps._activate, Concat: Steps._concat}
+          Activation: Steps._activate, Concat: Steps._concat, MatMul: Steps._matmul}

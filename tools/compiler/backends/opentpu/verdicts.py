@@ -2,6 +2,7 @@
 """Which nodes OpenTPU runs, and how; what stands in the way of the others."""
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
+from ..products import against_product, turns
 from .shapes import FUNCTIONS, StoredError, axes_of, dense_parts, nonnegative, reshaped, stored_shapes
 
 __all__ = ["verdict"]
@@ -90,6 +91,26 @@ def _pad(graph, node, params):
     return Verdict(DECOMPOSED, "unit tiles, shifted")
 
 
+def _matmul(graph, node, params):
+    reason = against_product(graph, node)
+    if reason is None and len(graph.shape(node.output)) > 2:
+        reason = f"{graph.shape(node.output)[0]} products of matrices, one is taken"
+    if reason:
+        return Verdict(HOST, reason)
+    stored = stored_shapes(graph, params["n"])
+    if any(stored[name][2] != graph.shape(name)[1] for name in node.inputs):
+        return Verdict(HOST, "a matrix that was made of another shape's elements")
+    return Verdict(DECOMPOSED, "the second written to main memory, read as tiles")
+
+
+def _transpose(graph, node, params):
+    readers = graph.readers(node.output)
+    if turns(graph, node) and len(node.order) == 2 and node.output not in graph.kept() and readers and all(
+            isinstance(reader, g.MatMul) and reader.inputs[0] != node.output for reader in readers):
+        return Verdict(DECOMPOSED, "within the product that reads it")
+    return Verdict(HOST, "elements would have to move")
+
+
 def _reshape(graph, node, params):
     reshaped(stored_shapes(graph, params["n"])[node.inputs[0]], node.shape)         # raises where elements would have to move
     return Verdict(NATIVE)
@@ -107,10 +128,11 @@ _KINDS = {
     g.Conv: _conv, g.Dense: lambda *_: Verdict(DECOMPOSED, "one product a tile, the bias by another"), g.Binary: _binary,
     g.Affine: lambda *_: Verdict(DECOMPOSED, "diagonal tiles"), g.MaxPool: _max_pool, g.AveragePool: _average, g.Activation: _activation,
     g.Concat: _concat, g.Pad: _pad, g.Reshape: _reshape, g.Reduce: _reduce,
+    g.MatMul: _matmul, g.Transpose: _transpose,
 }
 
 _HOST = {
-    g.MatMul: "a product of two activations: tiles are constants", g.Softmax: "exponentials", g.Transpose: "elements would have to move",
+    g.Softmax: "exponentials",
     g.Slice: "elements would have to move", g.Lstm: "gates want sigmoid and tanh", g.Gru: "gates want sigmoid and tanh",
     g.LayerNorm: "a division by what flows",
 }

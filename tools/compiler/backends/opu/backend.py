@@ -8,7 +8,7 @@ from .....gateware.cores.opu.types import type_set
 from ....kernels.opu import KernelError
 from ....kernels.opu.emitter import REGION_MAPS
 from ....kernels.opu.reference import run_layer
-from ...graph import AveragePool, Binary, Concat, Conv, Dense, Reduce
+from ...graph import AveragePool, Binary, Concat, Conv, Dense, MatMul, Reduce
 from ...quantised import Arithmetic
 from ..base import Backend, LoweringError, moved
 from .form import Form
@@ -64,6 +64,8 @@ class OpuBackend(Backend):
                               partial_bits=types.ofm, partial_shifted=types.store_shift, equal_scales=len(node.inputs) > 1, **common)
         if isinstance(node, AveragePool | Reduce):
             return Arithmetic(weight_bits=types.ker, shifts=_SHIFTS, partial_bits=types.ofm, partial_shifted=types.store_shift, **common)
+        if isinstance(node, MatMul):
+            return Arithmetic(weight_bits=None, shifts=_SHIFTS, **common)
         several = isinstance(node, Binary | Concat)
         return Arithmetic(weight_bits=None, equal_scales=several, same_scale=not several, **common)
 
@@ -87,10 +89,10 @@ class OpuBackend(Backend):
             grid, tensor = form.grids.get(name), built.values[name]
             values[tensor] = grid.pack(found) if grid is not None else found.reshape(len(found), *tensor.shape)
         wanted = {name: tensor for name, tensor in built.values.items() if keep or name in graph.kept()}
-        last = {tensor: index for index, layer in enumerate(built.network.layers) for tensor in (layer.source, layer.residual)}
+        last = {tensor: index for index, layer in enumerate(built.network.layers) for tensor in (layer.source, layer.residual, layer.second)}
         for index, layer in enumerate(built.network.layers):
-            values[layer.result] = run_layer(layer, self.types, values[layer.source], values.get(layer.residual))
-            for tensor in (layer.source, layer.residual):
+            values[layer.result] = run_layer(layer, self.types, values[layer.source], values.get(layer.residual), values.get(layer.second))
+            for tensor in (layer.source, layer.residual, layer.second):
                 if last.get(tensor) == index and tensor not in wanted.values():
                     values.pop(tensor, None)
         return {name: np.asarray(inputs[name]) if name in inputs else values[tensor].reshape(-1, *graph.shape(name))

@@ -6,7 +6,7 @@ how much memory there is, not from tilings.
 """
 from ....kernels.opu.layers import NARROW
 from ...graph import Activation as Act
-from ...graph import AveragePool, Binary, Conv, Graph, MaxPool, Reshape
+from ...graph import AveragePool, Binary, Conv, Graph, MatMul, MaxPool, Reshape, Transpose
 from .grid import Grid, Regular, side
 from .stages import Stage
 
@@ -95,7 +95,8 @@ class Form:
             for name in flowing:
                 like[root(name)] = root(node.output)
         flow = [name for name, tensor in self.graph.tensors.items() if tensor.data is None]
-        roots = {root(name) for name in wanted} - {root(name) for name in flow if not self._fits(name)}
+        whole = {name for node in self.graph.nodes if isinstance(node, MatMul | Transpose) for name in (*node.inputs, node.output)}
+        roots = {root(name) for name in wanted} - {root(name) for name in flow if name in whole or not self._fits(name)}
         return {name for name in flow if root(name) in roots}
 
     def _narrow(self, node):

@@ -6,7 +6,22 @@ from functools import singledispatchmethod
 import numpy as np
 
 from ....kernels.opu import Network
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Node, Pad, Reduce, Reshape, Slice
+from ...graph import (
+    Activation,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    MatMul,
+    MaxPool,
+    Node,
+    Pad,
+    Reduce,
+    Reshape,
+    Slice,
+    Transpose,
+)
 from ..base import LoweringError
 from .fusing import Fusing
 from .verdicts import slice_kernel, window_strides
@@ -185,6 +200,24 @@ class Builder:
         else:
             how |= {"weight": int(integer.weights[0]), "weight_fraction": int(integer.shift[0])}
         return self.network.average(self._name(node), self.values[node.inputs[0]], window, **how)
+
+    # Products of two tensors
+
+    @_make.register
+    def _(self, node: MatMul):
+        batched, second = len(self.graph.shape(node.output)) == 3, self.values[node.inputs[1]]
+        if not node.turned:
+            second = self.network.turned(self._name(node), second, batched=batched)
+        # A kernel of slots whose other channels are zero.
+        ones = np.eye(second.channels, dtype=np.int64)[:, :, None, None]
+        kernel = self.network.conv(self._name(node), second, ones, weight_fraction=0, fraction=0, full=True)
+        places = int(self.quantised.layers[node.name].shift[0])
+        return self.network.product(self._name(node), self.values[node.inputs[0]], kernel, fraction=0, places=places, batched=batched)
+
+    @_make.register
+    def _(self, node: Transpose):
+        self._equal(node)
+        return self.network.turned(self._name(node), self.values[node.inputs[0]], batched=len(self.graph.shape(node.output)) == 3)
 
     # By address, and channels put elsewhere
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...graph import Activation, Affine, Binary, Conv, Dense, Graph, Tensor
+from ..products import join_turned
+from .clips import with_own_scales
 from .verdicts import constant_of
 
 __all__ = ["prepare"]
@@ -12,6 +14,7 @@ __all__ = ["prepare"]
 
 def prepare(graph):
     """A new graph; tensors keep their names."""
+    graph = with_own_scales(join_turned(graph))
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         result.nodes += _leaky(result, node) if _sloped(node) else [_node(result, node)]

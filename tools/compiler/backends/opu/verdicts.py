@@ -26,6 +26,7 @@ from ...graph import (
     Transpose,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
+from ..products import against_product, turns
 from .form import map_shape
 
 __all__ = ["constant_of", "is_positive", "slice_kernel", "verdict", "window_strides"]
@@ -253,17 +254,26 @@ def _(node: Slice, graph):
     return _answer(reasons, Verdict(DECOMPOSED, "as a convolution with a single one"))
 
 
-@_judge.register(MatMul)
+@_judge.register
+def _(node: MatMul, graph):
+    reason = against_product(graph, node)
+    return Verdict(HOST, reason) if reason else Verdict(DECOMPOSED, "positions of the second as a kernel")
+
+
+@_judge.register
+def _(node: Transpose, graph):
+    if turns(graph, node):
+        return Verdict(DECOMPOSED, "as a product of ones on a diagonal")
+    return Verdict(HOST, f"transpose to {node.order}, this machine swaps the last two of two or three axes")
+
+
 @_judge.register(Softmax)
-@_judge.register(Transpose)
 @_judge.register(Lstm)
 @_judge.register(Gru)
 @_judge.register(LayerNorm)
 def _(node, graph):
     return Verdict(HOST, {
-        "matmul": "product of two tensors that flow, this machine's weights are constants",
         "softmax": "softmax, this machine has no exponential",
-        "transpose": f"transpose to {getattr(node, 'order', ())}, this machine keeps the order of axes",
         "lstm": "gates of an LSTM, this machine multiplies by constants alone and has no sigmoid",
         "gru": "gates of a GRU, this machine multiplies by constants alone and has no sigmoid",
         "layernorm": "layer normalisation, this machine has no division and no root",

@@ -4,14 +4,30 @@ import numpy as np
 
 from quintet.gateware.cores.pim.image.image import Writer
 
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ...graph import (
+    Activation,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    Gru,
+    Lstm,
+    MatMul,
+    MaxPool,
+    Reshape,
+    Transpose,
+)
 from ...layout import dense_layout
 from ...quantised import Arithmetic
 from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
+from ..products import join_turned
 from .assign import assign
 from .choose import choose_chains
 from .estimate import load_cycles, stretch_cycles
+from .products import places_before, verdict_of_product, verdict_of_transpose
 from .program import ProgramWriter, empty_numbers, unique
+from .recurrent import verdict_of_recurrent
 from .reference import run_node
 from .tables import TABLES, table_steps, wants_too_much, with_units
 
@@ -54,6 +70,14 @@ class PIMBackend(Backend):
         if isinstance(node, Concat):
             constants = [name for name in node.inputs if graph.tensors[name].data is not None]
             return Verdict(HOST, f"constant {constants[0]} among what is joined: tensors that flow are taken") if constants else Verdict(NATIVE)
+        if isinstance(node, Lstm | Gru):
+            if wants_too_much(graph, node):
+                return Verdict(HOST, f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share")
+            return verdict_of_recurrent(graph, node, self.params)
+        if isinstance(node, MatMul):
+            return verdict_of_product(graph, node, self.params)
+        if isinstance(node, Transpose):
+            return verdict_of_transpose(graph, node)
         return Verdict(HOST, "no kernel for it")
 
     def _activation(self, graph, node):
@@ -78,7 +102,7 @@ class PIMBackend(Backend):
     def prepare(self, graph):
         """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units that their tables ask for."""
         from dataclasses import replace
-        nodes = []
+        graph, nodes = join_turned(graph), []
         for node in graph.nodes:
             if isinstance(node, AveragePool) and not _whole(graph, node):
                 channels = graph.shape(node.inputs[0])[2]
@@ -110,9 +134,15 @@ class PIMBackend(Backend):
         common = {"bits": self.bits[0], "reads": self.bits, "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47), "clips": True}
         if isinstance(node, Conv | Dense):
             return Arithmetic(**common)
+        if isinstance(node, Lstm | Gru):
+            sums, result = table_steps(16)
+            return Arithmetic(**{**common, "out_bits": (16,)}, source_step=sums, result_step=result)
         if isinstance(node, Activation) and node.function in TABLES:
             source, result = table_steps(self.bits[0])
             return Arithmetic(**{**common, "weight_bits": None, "reads": self.bits[:1], "out_bits": self.bits[:1]}, source_step=source, result_step=result)
+        if isinstance(node, MatMul):
+            before = places_before(graph.shape(node.inputs[0])[-1], self.bits[0])
+            return Arithmetic(**{**common, "weight_bits": None, "shifts": (before, 30 + before)})
         if isinstance(node, Binary) and node.function == "mul":
             return Arithmetic(**{**common, "weight_bits": None, "shifts": (0, 30)})
         return Arithmetic(**{**common, "weight_bits": None}, equal_scales=isinstance(node, Binary | Concat), same_scale=not isinstance(node, Binary | Concat))

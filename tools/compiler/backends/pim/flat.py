@@ -54,6 +54,11 @@ class Products:
         core = self.core
         core.widths(8 * size, 32)
         core.vector2("vvmul", self.wide, *operands, count, size=size, out=4)
+        self.narrow(result, count, size)
+
+    def narrow(self, result, count, size):
+        """``count`` numbers of 32 bits at :attr:`wide` times 2^-``shift``, rounded, as elements of ``size`` bytes."""
+        core = self.core
         core.widths(32, 32)
         core.vector2("vvadd", self.wide, self.wide, self.half, count, size=4)
         core.widths(32, 8 * size)

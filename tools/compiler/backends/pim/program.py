@@ -11,7 +11,7 @@ from quintet.gateware.cores.pim.storage import MODES
 
 from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
-from ...graph import AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
+from ...graph import AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Reshape, Transpose
 from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
@@ -19,6 +19,8 @@ from .chain import Chain
 from .flat import DenseColumns, Products, add_rows, average_channels, clipped, copy_rows, flat
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
+from .products import emit_product, emit_transpose
+from .recurrent import Cell, need_of
 from .tables import TABLES
 
 __all__ = ["ProgramWriter", "empty_numbers", "unique"]
@@ -124,6 +126,8 @@ class ProgramWriter:
                     arrays = sum(-(-n // p["xb_rows"]) for _, n in pieces)
                     found.append((node, (first, cols), Need(node.name, arrays, cols if numbers.bias is not None or len(pieces) > 1 else 0, len(pieces),
                                                             rows * -(-cols // p["lanes"]), 0, 1)))
+            elif isinstance(node, Lstm | Gru):
+                found.append((node, None, need_of(self.graph, node, p)))
         return found
 
     def floor(self, nodes):
@@ -168,7 +172,9 @@ class ProgramWriter:
             for what, cores in held.get(node.name, ()):
                 for c in cores:
                     core = self.cores[c]
-                    if isinstance(node, Dense):
+                    if isinstance(node, Lstm | Gru):
+                        found[node.name, c] = Cell(core, node, self.q.layers[node.name])
+                    elif isinstance(node, Dense):
                         found.setdefault((node.name, c), []).append(DenseColumns(core, node, self.q.layers[node.name], *what))
                     else:
                         found.setdefault((node.name, c), []).extend((m, core.group(*m.group(), m.shift, node.name)) for m in what)
@@ -200,6 +206,14 @@ class ProgramWriter:
                                      self.size(node.output), cut, node.name)
         elif isinstance(node, Concat):
             self._concat(node)
+        elif isinstance(node, Lstm | Gru):
+            source = node.inputs[0]
+            (_, (c,)), = held
+            groups[node.name, c].emit(self.pointers[c], self.places[source], self.places[node.output], self.graph.shape(source)[0], self.size(source))
+        elif isinstance(node, MatMul):
+            emit_product(self, node)
+        elif isinstance(node, Transpose):
+            emit_transpose(self, node)
         else:
             self._elements(node)
 
@@ -350,9 +364,11 @@ def empty_numbers(graph, bits):
     """A :class:`Quantised` of zeros, to see what a graph takes."""
     layers = {node.name: Integer(weights=np.zeros(node.weights.shape, np.int8), bias=None if node.bias is None else np.zeros(len(node.bias), np.int32),
                                  shift=np.zeros(1, np.int64), bias_shift=np.zeros(1, np.int64)) for node in graph.nodes if isinstance(node, Conv | Dense)}
-    nothing = np.zeros(0, np.int64)
+    nothing, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
+    layers.update({node.name: Integer(weights=node.weights, bias=node.bias, shift=one, bias_shift=one, recurrent=node.recurrent, recurrent_shift=one)
+                   for node in graph.nodes if isinstance(node, Lstm | Gru)})
     layers.update({node.name: Integer(weights=nothing, bias=None, shift=np.zeros(1, np.int64), bias_shift=nothing) for node in graph.nodes
-                   if isinstance(node, Binary) and node.function == "mul"})
+                   if isinstance(node, MatMul) or isinstance(node, Binary) and node.function == "mul"})
     return Quantised(graph=graph, scales={name: Scale(1.0, bits) for name in graph.tensors}, layers=layers)
 
 

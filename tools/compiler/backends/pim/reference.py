@@ -2,8 +2,10 @@
 """PIM's numbers in plain numpy, node by node."""
 import numpy as np
 
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MaxPool
+from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Transpose
 from .matrices import dense_pieces
+from .products import run_product
+from .recurrent import run_recurrent
 from .tables import TABLES, run_table
 
 __all__ = ["run_node"]
@@ -95,6 +97,12 @@ def run_node(quantised, node, sources, params):
         sums, count = sources[0].sum((1, 2), keepdims=True), sources[0].shape[1] * sources[0].shape[2]
         mean = (2 * np.abs(sums) + count) // (2 * count)
         return (np.sign(sums) * mean).reshape(len(sums), *shape)
+    if isinstance(node, Lstm | Gru):
+        return run_recurrent(node, numbers, sources[0])
+    if isinstance(node, MatMul):
+        return run_product(quantised, node, *sources)
+    if isinstance(node, Transpose):
+        return sources[0].transpose(0, *(axis + 1 for axis in node.order))
     if isinstance(node, Concat):
         return np.concatenate(sources, axis=node.axis + 1)
     return sources[0].reshape(len(sources[0]), *shape)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...graph import Activation, Conv, Dense, Tensor
+from ...graph import Activation, Conv, Dense, Gru, Lstm, Tensor
 
 __all__ = ["TABLES", "run_table", "table_steps", "with_units", "wants_too_much"]
 
@@ -37,15 +37,16 @@ def run_table(function, x, bits):
 
 
 def _is_table(node):
-    return isinstance(node, Activation) and node.function in TABLES
+    """Whether a table gives its result; a recurrent layer's reads sums of the layer's own."""
+    return isinstance(node, Lstm | Gru) or isinstance(node, Activation) and node.function in TABLES
 
 
 def _apart(graph, node):
     """(whether its source shares its unit with others, whether its result does): then a product with one stands between."""
     source, outputs = node.inputs[0], {port.tensor for port in graph.outputs}
     maker = graph.maker(source)
-    before = len(graph.readers(source)) > 1 or source in outputs or not (maker is None or isinstance(maker, Conv | Dense))
-    after = any(not isinstance(reader, Conv | Dense) for reader in graph.readers(node.output))
+    before = not isinstance(node, Lstm | Gru) and (len(graph.readers(source)) > 1 or source in outputs or not (maker is None or isinstance(maker, Conv | Dense)))
+    after = any(not isinstance(reader, Conv | Dense | Lstm | Gru) for reader in graph.readers(node.output))
     return before, after
 
 

@@ -36,7 +36,7 @@ class Transfer:
             return
         found = self._target.checksum(address, len(data))
         if found != zlib.crc32(data):
-            from ..link.errors import LinkError
+            from ...link.errors import LinkError
             raise LinkError(f"{self._target.name}: {what} at {address:#x} does not read back as written (checksum {found:08x}, expected "
                             f"{zlib.crc32(data):08x})")
 

@@ -1,67 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs a plan on a target: constants written and checked once, then input, start, output for every input."""
 import time
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import Exit, QuintetError
-from .evaluate import run_graph
-from .plan import MachineStep, PlanError
-from .ports import from_graph
+from ..evaluate import run_graph
+from ..plan import MachineStep, PlanError
+from ..ports import from_graph
+from ..values import check_inputs, to_numbers, to_values
+from .report import SessionReport
+from .runs import Runs
 from .transfer import Transfer
-from .values import check_inputs, to_numbers, to_values
+from .turns import in_turns, one_by_one
 
-__all__ = ["RunFailed", "Session", "SessionReport"]
-
-
-class RunFailed(QuintetError):
-    """A program of a plan that did not end well; ``outcome`` says how."""
-    code = Exit.FAULT
-
-    def __init__(self, message, outcome):
-        super().__init__(message)
-        self.outcome = outcome
-
-
-@dataclass
-class SessionReport:
-    """What a session has done.
-
-    Attributes
-    ----------
-    inputs : inputs that have gone through
-    overlapped : whether inputs and outputs went over the link while the core ran; its cycles then hold what the link took of main memory
-    cycles : of all runs; a golden model has none where its document gives no formula
-    counters : name -> sum over all runs
-    constant_bytes : bytes written and checked once
-    input_bytes, output_bytes : bytes written and read for all inputs
-    load_seconds, host_seconds : wall time of constants, and of what the host computes
-    input_seconds, run_seconds, output_seconds : in the target's own time; of an overlapped run only what went on beside no other
-    moving_seconds : from the first input to the last output, in the target's own time
-    """
-    inputs: int = 0
-    overlapped: bool = False
-    counters: dict = field(default_factory=dict)
-    constant_bytes: int = 0
-    input_bytes: int = 0
-    output_bytes: int = 0
-    load_seconds: float = 0.0
-    input_seconds: float = 0.0
-    run_seconds: float = 0.0
-    output_seconds: float = 0.0
-    moving_seconds: float = 0.0
-    host_seconds: float = 0.0
-
-    @property
-    def cycles(self):
-        return self.counters.get("cycles")
-
-    def as_dict(self):
-        return {"inputs": self.inputs, "overlapped": self.overlapped, "cycles": self.cycles, "counters": self.counters,
-                "constant_bytes": self.constant_bytes, "input_bytes": self.input_bytes, "output_bytes": self.output_bytes,
-                "seconds": {what: round(getattr(self, f"{what}_seconds"), 6) for what in ("load", "input", "run", "output", "moving", "host")}}
+__all__ = ["Session"]
 
 
 class Session:
@@ -84,7 +36,7 @@ class Session:
     PlanError
         The target cannot run the plan, or an array is not what an input takes.
     LinkError
-        The link failed, or memory does not hold what was written.
+        The link failed, beside which input the message says, or memory does not hold what was written.
     RunFailed
         The core met a fault.
     """
@@ -93,11 +45,11 @@ class Session:
         if target.info.kind == "model":
             target.configure(like=_info(plan, target))
         plan.check_target(target.info, target.name)
-        self._memory = Transfer(target, SessionReport(), progress)
+        self._memory, self.runs = Transfer(target, SessionReport(), progress), Runs(plan.network, target)
         self._overlap = overlap and plan.memory_overlapped is not None and plan.memory_overlapped <= target.info.memory_size
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
-        self._resident, self._last = [], None
+        self._resident = []
         if _side_by_side([step.lowered for step in plan.machine_steps]):
             for step in plan.machine_steps:
                 self._load(step)
@@ -130,7 +82,7 @@ class Session:
             self._memory.hold(address, data, what)
         for data, address in lowered.setup:
             self._memory.hold(address, np.frombuffer(data, np.uint8), "setup program")
-            self._finish(lowered, self.target.run({**lowered.registers, "program_address": address, "program_length": len(data)}))
+            self.runs.setup(lowered, data, address)
 
     def _programs(self, step):
         """The programs of a step that take turns."""
@@ -184,11 +136,16 @@ class Session:
         given = {name: to_numbers(step.part, placed.tensor, values[placed.tensor]) for name, placed in lowered.inputs.items()}
         count, images = len(next(iter(given.values()))), lowered.images
         batches = [{name: array[at:at + images] for name, array in given.items()} for at in range(0, count, images)]
-        began = self.target.now()
+        self.runs.counters()        # what a call that failed has left
+        began, (sent, received) = self.target.now(), self.target.traffic()
         # What is kept of the tensors is read when the run is over, before any other.
         programs = self._programs(step) if len(batches) > 1 and keep is None else [lowered]
-        parts = self._overlapped(step, programs, batches) if len(programs) > 1 else self._one_by_one(step, batches, keep)
-        self.report.moving_seconds += self.target.now() - began
+        parts = in_turns(self, step, programs, batches) if len(programs) > 1 else one_by_one(self, step, batches, keep)
+        after, report = self.target.traffic(), self.report
+        report.sent_bytes, report.received_bytes = report.sent_bytes + after[0] - sent, report.received_bytes + after[1] - received
+        report.moving_seconds += self.target.now() - began
+        for name, value in self.runs.counters().items():
+            report.counters[name] = report.counters.get(name, 0) + value
         made = {node.output for node in step.part.graph.nodes}
         for name, placed in self._read(lowered, keep).items():
             numbers = np.concatenate([part[name] for part in parts])[:count]
@@ -197,84 +154,26 @@ class Session:
             if keep is not None and placed.tensor in made:
                 keep[placed.tensor] = numbers
 
-    def _one_by_one(self, step, batches, keep):
-        parts = []
-        for number, batch in enumerate(batches):
-            self._tell(number, step.lowered)
-            began = self.target.now()
-            self.put(step.lowered, batch)
-            ready = self.target.now()
-            with self._running(step, step.lowered, number):
-                pass
-            ended = self.target.now()
-            parts.append(self._get(step.lowered, keep))
-            self.report.input_seconds += ready - began
-            self.report.run_seconds += ended - ready
-            self.report.output_seconds += self.target.now() - ended
-        return parts
-
-    def _overlapped(self, step, programs, batches):
-        """Programs in turns: beside a run the output before is read and the next input written."""
-        parts, before = [], None
-        self.report.overlapped = True
-        began = self.target.now()
-        self.put(programs[0], batches[0])
-        ready = self.target.now()
-        for number, following in enumerate([*batches[1:], None]):
-            self._tell(number, step.lowered)
-            here, other = programs[number % 2], programs[1 - number % 2]
-            with self._running(step, here, number):
-                if before is not None:
-                    parts.append(self._get(before))
-                if following is not None:
-                    self.put(other, following)
-            before = here
-        ended = self.target.now()
-        parts.append(self._get(before))
-        self.report.input_seconds += ready - began
-        self.report.run_seconds += ended - ready
-        self.report.output_seconds += self.target.now() - ended
-        return parts
-
-    def _tell(self, number, lowered):
+    def tell(self, number, lowered):
+        """Progress: the run of this number of a program comes."""
         if self._progress is not None:
             self._progress("inputs", number * lowered.images)
 
-    def put(self, lowered, batch):
-        """Write the inputs of a run of a program, tensor name -> numbers; zeros behind the last where there are less than it takes."""
-        for name, placed in lowered.inputs.items():
-            self._memory.put(lowered, placed.layout, _padded(batch[name], lowered.images))
+    def put(self, lowered, batch, number=0):
+        """Write the inputs of run ``number`` of a program, tensor name -> numbers; zeros behind the last where there are less than it takes."""
+        with self.runs.about(lowered, number, "written"):
+            for name, placed in lowered.inputs.items():
+                self._memory.put(lowered, placed.layout, _padded(batch[name], lowered.images))
 
-    def _get(self, lowered, keep=None):
-        return {name: self._memory.get(placed.layout) for name, placed in self._read(lowered, keep).items()}
+    def get(self, lowered, number, keep=None):
+        """Numbers of what run ``number`` of a program has made, by name."""
+        with self.runs.about(lowered, number, "read"):
+            return {name: self._memory.get(placed.layout) for name, placed in self._read(lowered, keep).items()}
 
     @staticmethod
     def _read(lowered, keep):
         """The tensors that are read after a run."""
         return {**lowered.outputs, **(lowered.tensors if keep is not None else {})}
-
-    @contextmanager
-    def _running(self, step, lowered, number):
-        """A run of a program, which its body goes on beside; over when it is left, and the core idle whatever happens in it."""
-        # What a run has left in the core serves the next, as long as it ended well and no other program comes between.
-        registers = {**lowered.registers, **(lowered.again if self._last is step else {})}
-        self._last = None
-        self.target.start(registers)
-        try:
-            yield
-            outcome = self.target.wait()
-        except BaseException:
-            with suppress(Exception):       # of what went wrong the first is told
-                self.target.stop()
-            raise
-        self._finish(lowered, outcome, number * lowered.images)
-        self._last = step
-        for name, value in outcome.counters.items():
-            self.report.counters[name] = self.report.counters.get(name, 0) + value
-
-    def _finish(self, lowered, outcome, number=None):
-        if outcome.status != "done":
-            raise RunFailed(_failure(self.plan, self.target, lowered, outcome, number), outcome)
 
     def close(self):
         self.target.close()
@@ -293,7 +192,7 @@ def _side_by_side(programs):
 
 
 def _info(plan, target):
-    from ..targets import TargetInfo
+    from ...targets import TargetInfo
     size = max(target.info.memory_size, plan.memory) if target.info.memory_size else plan.memory
     return TargetInfo(kind="model", isa=plan.isa, params=plan.params, memory_size=max(size, plan.memory_size), preset=plan.preset)
 
@@ -301,15 +200,3 @@ def _info(plan, target):
 def _padded(array, images):
     """The inputs of a run, zeros behind the last ones."""
     return np.concatenate([array, np.zeros((images - len(array), *array.shape[1:]), array.dtype)]) if len(array) < images else array
-
-
-def _failure(plan, target, lowered, outcome, number):
-    """What a run that did not end well is called: input, fault, address, and the layer whose instruction it was."""
-    several = f"one of {lowered.images} inputs from {number} on" if lowered.images > 1 else f"input {number}"
-    network = plan.network if number is None else f"{plan.network}, {several}"
-    if outcome.fault is None:
-        return f"{target.name}: the run of {network} ended {outcome.status}"
-    fault = outcome.fault
-    span = next((s for s in lowered.layers if s.begin is not None and s.begin <= fault.pc < s.end), None)
-    where = f", in layer {span.name}" if span else ""
-    return f"{target.name}: {network}: fault {fault.name} ({fault.code}) at pc {fault.pc:#x}{where}, detail {fault.detail:#x}"

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clips beside tensors that go higher, on machines that clip where their numbers end: nothing else is cut."""
+import numpy as np
+import pytest
+
+from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.planning import compile_graph, random_calibration
+from quintet.tools.compiler.session import Session
+from quintet.tools.compiler.target_build import target_build
+from quintet.tools.compiler.verification import verify_plan
+from quintet.tools.targets import open_target
+from tests.tools.compiler.networks import Builder
+
+HIGH = 1.5
+
+
+def clip(b, source=None):
+    return b.act("clip", source, low=0.0, high=HIGH)
+
+
+def residual(b):
+    """relu6 of a layer, added to the layer that it was made of: the sum goes above the bound."""
+    first = b.conv(8, (3, 3))
+    b.add(g.Binary, clip(b), first, function="add")
+
+
+def of_a_sum(b):
+    first = b.conv(8, (3, 3))
+    b.here = "input_0"
+    b.add(g.Binary, first, b.conv(8, (1, 1)), function="add")
+    b.graph.nodes[-1].activation = g.Activation(name="", inputs=[], output="", function="clip", low=0.0, high=HIGH)
+
+
+def joined(b):
+    first = b.conv(8, (3, 3))
+    b.add(g.Concat, clip(b), first, axis=2)
+
+
+def pooled(b):
+    first = b.conv(8, (3, 3))
+    clip(b)
+    b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(0, 0, 1, 1))
+    b.add(g.Binary, first, b.here, function="sub")
+
+
+def both_clipped(b):
+    first = clip(b, b.conv(4, (3, 3)))
+    b.here = "input_0"
+    b.add(g.Concat, first, clip(b, b.conv(4, (1, 1))), axis=2)
+
+
+@pytest.mark.parametrize("make, isa", [(make, isa) for make in (residual, of_a_sum, joined, pooled, both_clipped) for isa in ("opu", "opentpu", "pim")
+                                       if (make, isa) != (both_clipped, "opu")])       # its partial sums saturate at the bound
+def test_nothing_else_is_cut(make, isa):
+    made = Builder("clips", (7, 7, 4), 1)
+    make(made)
+    made.conv(6, (1, 1))
+    graph = made.finish()
+    target = f"model:{isa}?preset={'85f-8x8-conv' if isa == 'opentpu' else '85f'}"
+    plan = compile_graph(graph, target_build(target), calibration=random_calibration(graph))
+    inputs = random_calibration(graph, count=8, seed=5)
+    found = verify_plan(plan, inputs, "model", lambda: open_target(target), "reference", None)
+    assert found.equal, found.difference
+    exact, = run_graph(graph, inputs).values()
+    with Session(plan, open_target(target)) as session:
+        got = session(inputs["input_0"])
+    # Cut at the bound it was 7 to 13 dB on OPU and OpenTPU.
+    assert 10 * np.log10((exact ** 2).sum() / ((got - exact) ** 2).sum()) > 28

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clips, which are where the machine's numbers end: a clipped tensor has a scale of its own, and a product with one between it and a scale that others share."""
+from dataclasses import replace
+
+import numpy as np
+
+from ...graph import Activation, Affine, Binary, Concat, MaxPool, Pad, Reshape, Slice, Tensor, Transpose
+
+__all__ = ["with_own_scales"]
+
+_KEEPING = (MaxPool, Pad, Reshape, Slice, Transpose)
+
+
+def _bound(node):
+    """Upper end of a node's clip, or ``None``."""
+    activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
+    return activation.high if activation is not None and activation.function == "clip" and np.isfinite(activation.high) else None
+
+
+def _flowing(graph, node):
+    return [name for name in node.inputs if graph.tensors[name].data is None]
+
+
+def _one(node, name, source, output, activation=None):
+    """A product with one, from one scale to another."""
+    return Affine(name=name, inputs=[source], output=output, origin=node.origin, scale=np.ones(1), shift=np.zeros(1), activation=activation)
+
+
+def with_own_scales(graph):
+    """A new graph: what a clip follows is made in a scale of its own, and what adds a clipped tensor to others, or joins it with others that go
+    higher, reads it through a product with one."""
+    nodes, tensors = [], dict(graph.tensors)
+    for node in graph.nodes:
+        if _bound(node) is not None and isinstance(node, Activation):
+            node = _one(node, node.name, node.inputs[0], node.output, node)
+        elif _bound(node) is not None and isinstance(node, Binary) and len(_flowing(graph, node)) > 1:
+            total = f"{node.output}:sum"
+            tensors[total] = Tensor(total, graph.shape(node.output))
+            nodes.append(replace(node, name=f"{node.name}:sum", output=total, activation=None))
+            node = _one(node, node.name, total, node.output, node.activation)
+        nodes.append(node)
+    made, units, result = {node.output: node for node in nodes}, {}, []
+
+    def bound(name):
+        maker = made.get(name)
+        while isinstance(maker, _KEEPING) or isinstance(maker, Activation) and maker.function == "relu":
+            maker = made.get(maker.inputs[0])
+        return None if maker is None else _bound(maker)
+
+    for node in nodes:
+        several = isinstance(node, Binary) and len(_flowing(graph, node)) > 1 or isinstance(node, Concat)
+        bounds = {name: bound(name) for name in node.inputs} if several else {}
+        if isinstance(node, Concat) and len(set(bounds.values())) == 1:
+            bounds = {}
+        for name in [name for name, high in bounds.items() if high is not None]:
+            if name not in units:
+                units[name] = f"{name}:unit"
+                tensors[units[name]] = Tensor(units[name], tensors[name].shape)
+                result.append(_one(node, f"{made[name].name}:unit", name, units[name]))
+        if any(high is not None for high in bounds.values()):
+            node = replace(node, inputs=[name if bounds.get(name) is None else units[name] for name in node.inputs])
+        result.append(node)
+    return replace(graph, nodes=result, tensors=tensors)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs of a network for as many inputs a run as are asked for, or as the slower of core and line has use for."""
+import numpy as np
+
+from .backends.base import LoweringError
+from .line import line_seconds
+
+__all__ = ["programs_of"]
+
+#: A bound that is so much longer than the best is as good.
+_AS_GOOD = 1.02
+#: Bytes on the line of a run, each way, beside its inputs and outputs: registers, start, the look that sees its end; of a request beside its data.
+_RUN, _REQUEST = (64, 48), 17
+
+
+def programs_of(backend, parts, images, build):
+    """Programs of all parts, a list of Lowered.
+
+    Parameters
+    ----------
+    images : inputs of a run, at most; ``None``: the fewest with which no more inputs a second could be had, by the bound: what core or line take for
+        one, whichever is longer
+    build : TargetBuild
+
+    Raises
+    ------
+    LoweringError
+        The machine cannot hold the network.
+    """
+    if images is not None:
+        return backend.lower_all(parts, images)
+    most, count, tried = max((backend.most_images(part.graph) for part in parts), default=1), 1, []
+    while True:
+        try:
+            programs = backend.lower_all(parts, count)
+        except LoweringError:
+            if not tried:
+                raise
+            break
+        core, line = _core(backend, programs, build), _line(programs, build)
+        tried.append((max(core, line), programs))
+        # More of them make the core's share less, of which nothing is left to see where the line is slower.
+        if count >= most or line >= core:
+            break
+        count = min(2 * count, most)
+    best = min(bound for bound, _ in tried)
+    return next(programs for bound, programs in tried if bound <= _AS_GOOD * best)
+
+
+def _core(backend, programs, build):
+    """Seconds of the core for an input (cycles where no clock is known)."""
+    cycles = sum(span.cycles / lowered.images for lowered in programs for span in lowered.layers)
+    return cycles / (build.clock_hz * backend.clock_ratio) if build.clock_hz else cycles
+
+
+def _line(programs, build):
+    """Seconds of the line for an input; 0 where its rate is not known."""
+    if not build.clock_hz:
+        return 0.0
+    way = [0.0, 0.0]
+    for lowered in programs:
+        for k, places in enumerate((lowered.inputs, lowered.outputs)):
+            sizes = [int(np.prod(place.layout.shape)) * np.dtype(place.layout.dtype).itemsize for place in places.values()]
+            way[k] += (sum(size + _REQUEST for size in sizes) + _RUN[k]) / lowered.images
+    return line_seconds(build.link, *way) or 0.0
