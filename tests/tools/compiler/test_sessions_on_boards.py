@@ -26,9 +26,9 @@ def test_link_beside_the_core(isa, network):
             found[overlap], report = session(digits.images(COUNT)), session.report
         cycles[overlap] = report.cycles
         assert report.overlapped == overlap
-        # Registers, the start, one look at the core; without twins the counters as well.
-        runs = len(made.plan.machine_steps) * COUNT
-        assert report.sent_bytes - report.input_bytes < (190 if overlap else 260) * runs, (report.sent_bytes, report.input_bytes, runs)
+        # Registers, the start, one look at the core, without twins the counters as well; and frames of 512 bytes.
+        runs, frames = len(made.plan.machine_steps) * COUNT, report.input_bytes / 512 * 18
+        assert report.sent_bytes - report.input_bytes < (190 if overlap else 260) * runs + frames, (report.sent_bytes, report.input_bytes, runs)
         print(isa, network, overlap, report.sent_bytes / COUNT, report.input_bytes / COUNT, report.received_bytes / COUNT, report.output_bytes / COUNT)
     assert np.array_equal(found[True], found[False])
     with made.open(f"model:{isa}") as session:
