@@ -10,7 +10,8 @@ __all__ = ["Need", "assign"]
 @dataclass
 class Need:
     """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles`` of all its work on one core, ``floor`` cycles that no
-    number of cores goes below, ``most`` cores that can share it, ``extra`` cycles of each where several share it; ``cores``: who holds it, filled by :func:`assign`."""
+    number of cores goes below, ``most`` cores that can share it, ``extra`` cycles of each where several share it; ``home``: the one core that may hold it, ``None``: any; ``cores``: who holds it, filled by
+    :func:`assign`."""
     name: str
     arrays: int
     biases: int
@@ -19,6 +20,7 @@ class Need:
     floor: int
     most: int
     extra: int = 0
+    home: int | None = None
     cores: list = field(default_factory=list)
 
     def time(self, cores):
@@ -29,11 +31,12 @@ def _packed(needs, copies, params):
     """Cores of each need with so many copies, the largest first, each where most is left; or the need that finds no room."""
     left = [[params["arrays"], params["bias_words"], params["groups"]] for _ in range(params["cores"])]
     found = [[] for _ in needs]
-    for n in sorted(range(len(needs)), key=lambda n: (-needs[n].arrays, n)):
+    for n in sorted(range(len(needs)), key=lambda n: (needs[n].home is None, -needs[n].arrays, n)):
         need = needs[n]
         wanted = (need.arrays, need.biases, need.groups)
         for _ in range(copies[n]):
-            free = [c for c in range(params["cores"]) if c not in found[n] and all(h >= w for h, w in zip(left[c], wanted, strict=True))]
+            cores = range(params["cores"]) if need.home is None else [need.home]
+            free = [c for c in cores if c not in found[n] and all(h >= w for h, w in zip(left[c], wanted, strict=True))]
             if not free:
                 return need
             core = max(free, key=lambda c: (left[c], -c))

@@ -9,7 +9,7 @@ from ...layout import dense_layout
 from ...quantised import Arithmetic
 from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
 from .assign import assign
-from .choose import choose_chains
+from .choose import choose_joined
 from .estimate import load_cycles, stretch_cycles
 from .program import ProgramWriter, empty_numbers, unique
 from .reference import run_node
@@ -124,17 +124,17 @@ class PIMBackend(Backend):
         return values if keep else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
 
     def lower(self, quantised, *, keep=False):
-        return self._lower(quantised, [] if keep else choose_chains(quantised, self.params), 0)
+        return self._lower(quantised, [] if keep else choose_joined(quantised, self.params), 0)
 
     def twin(self, quantised, lowered, at):
-        return self._lower(quantised, choose_chains(quantised, self.params), at)
+        return self._lower(quantised, choose_joined(quantised, self.params), at)
 
-    def _lower(self, quantised, chains, at):
+    def _lower(self, quantised, joined, at):
         """The program at byte address ``at``, its tensors behind it."""
         # Addresses are offsets of instructions: the program's own size is needed first, and does not depend on them.
         size = 0
         for _ in range(4):
-            writer = ProgramWriter(quantised, self.params, chains)
+            writer = ProgramWriter(quantised, self.params, joined)
             end = writer.place_all(at + size)
             writer.write()
             laid = Writer(writer.image())
@@ -148,16 +148,16 @@ class PIMBackend(Backend):
             name = max(writer.places, key=lambda n: quantised.graph.tensors[n].size)
             raise LoweringError(f"the network takes {end:,} bytes of main memory, there are {self.memory_size:,}; program and weights take {len(data):,}, the "
                                 f"largest tensor is {name} ({quantised.graph.tensors[name].size * writer.size(name):,} bytes)")
-        return self._lowered(quantised, writer, laid, at, end, chains)
+        return self._lowered(quantised, writer, laid, at, end, joined)
 
-    def _lowered(self, quantised, writer, laid, at, end, chains):
+    def _lowered(self, quantised, writer, laid, at, end, joined):
         graph, data = quantised.graph, laid.data
 
         def placed(name):
             return Placed(name, dense_layout(writer.places[name], (1, *graph.shape(name)), f"int{8 * writer.size(name)}"))
 
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
-        held -= {node.output for nodes in chains for node in nodes[:-1]}
+        held -= {node.output for some in joined for node in some.nodes[:-1]}
         layers = []
         for (names, before, after), cut in zip(writer.stretches, writer.cuts(laid.core_table), strict=True):
             nodes = [node for node in graph.nodes if node.name in names]

@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Chains of layers in local memory: consecutive nodes row by row on one core, of which only inputs and the last result touch main memory."""
+from dataclasses import dataclass
+
 from ...graph import Activation, Binary, Conv, MaxPool
 from .rings import Rings, reads
 
-__all__ = ["Chain", "may_chain"]
+__all__ = ["Chain", "Joined", "may_chain"]
+
+
+@dataclass(eq=False)
+class Joined:
+    """Nodes of which only inputs and the last result touch main memory: a chain, all of whose nodes every core has for rows of its own, or, with ``stages``
+    (:class:`~.stages.Stages`) and their ``plan`` (:class:`~.schedule.Plan`), nodes on one core each."""
+    nodes: list
+    stages: object = None
+    plan: object = None
 
 
 def may_chain(graph, nodes):

@@ -15,10 +15,11 @@ from ...graph import AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
 from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
-from .chain import Chain
+from .chain import Chain, Joined
 from .flat import DenseColumns, Products, add_rows, average_channels, clipped, copy_rows, flat
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
+from .stages import emit_stages
 from .tables import TABLES
 
 __all__ = ["ProgramWriter", "empty_numbers", "unique"]
@@ -35,18 +36,18 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    chains : list of lists of nodes (:mod:`.choose`) that run as chains; all others are stored layer by layer
+    joined : list of :class:`~.chain.Joined` (:mod:`.choose`): nodes that run together; all others are stored layer by layer
 
     Attributes
     ----------
     places : tensor name -> byte address in main memory
     stretches : list of (names of nodes, words of each core before it, behind it)
     """
-    def __init__(self, quantised, params, chains=()):
+    def __init__(self, quantised, params, joined=()):
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
         self.places, self.stretches = {}, []
-        self.chains = {id(node): nodes for nodes in chains for node in nodes}
+        self.joined = {id(node): some for some in joined for node in some.nodes}
 
     # Where tensors lie
 
@@ -73,12 +74,15 @@ class ProgramWriter:
     # Weights
 
     def needs(self):
-        """(node, matrices or columns, Need) of every layer with weights; layers of a chain share one Need."""
+        """(node, matrices or columns, Need) of every layer with weights; layers of a chain share one Need, stages have their core's."""
         found = self._needs()
-        for nodes in {id(nodes): nodes for nodes in self.chains.values()}.values():
-            own = [k for k, (node, _, _) in enumerate(found) if any(node is n for n in nodes)]
-            if own:
-                need = self._chain_need(nodes, [found[k][2] for k in own])
+        for some in {id(some): some for some in self.joined.values()}.values():
+            own = [k for k, (node, _, _) in enumerate(found) if any(node is n for n in some.nodes)]
+            if some.stages is not None:
+                for k in own:
+                    found[k][2].home, found[k][2].most = some.stages.homes[found[k][0].name], 1
+            elif own:
+                need = self._chain_need(some.nodes, [found[k][2] for k in own])
                 for k in own:
                     found[k] = *found[k][:2], need
         return found
@@ -104,7 +108,8 @@ class ProgramWriter:
             numbers = self.q.layers.get(node.name)
             if isinstance(node, Conv):
                 height, width, _ = self.graph.shape(node.output)
-                matrices = matrices_of(node, numbers, p, width)
+                some = self.joined.get(id(node))
+                matrices = matrices_of(node, numbers, p, width, whole=some is not None and some.stages is not None)
                 if any(m.shape[0] > 1024 or m.arrays(p) > 16 for m in matrices):
                     largest = max(matrices, key=lambda m: m.arrays(p))
                     raise LoweringError(f"{node.name}: a neighbourhood of {largest.shape[0]} values for {largest.outputs} channels takes "
@@ -144,13 +149,16 @@ class ProgramWriter:
         self.pointers = [core.pointer(0) for core in self.cores]
         groups = self._groups(held)
         for node in self.graph.nodes:
-            nodes = self.chains.get(id(node), [node])
+            some = self.joined.get(id(node), Joined([node]))
+            nodes = some.nodes
             if node is not nodes[-1] or isinstance(node, Reshape):
                 continue
             marks = [core.used for core in self.cores]
             before = [len(core.words) for core in self.cores]
             try:
-                if len(nodes) > 1:
+                if some.stages is not None:
+                    emit_stages(self, some.stages, some.plan, groups)
+                elif len(nodes) > 1:
                     self._chain(nodes, held, groups)
                 else:
                     self._node(node, held.get(node.name), groups)

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The order of work of stages: what every core does next, and when rows change cores, found by playing the cores' clocks.
+
+Rows are passed on by ``send`` and ``recv``, for which both cores must be there. All passes have one order in time, and every core's program keeps to it:
+so none waits for another in a circle.
+"""
+from collections import Counter
+from dataclasses import dataclass, field
+
+__all__ = ["Plan", "Step", "plan_stages"]
+
+#: Cycles that a pass takes beside a word of 8 bytes a cycle, that a row of results takes to stand behind its last multiplication, and a load from main
+#: memory beside its bytes.
+_MEET, _SETTLE, _LATENCY = 24, 24, 60
+#: Multiplications that may be in flight.
+_FLIGHT = 2
+_FAR = 1 << 60
+
+
+@dataclass(frozen=True)
+class Step:
+    """``kind``: ``load``, ``part`` (the next of a row), ``store``, ``send``, ``recv``; ``peer``: the other core of the last two."""
+    kind: str
+    tensor: str
+    row: int
+    peer: int = -1
+
+
+@dataclass
+class Plan:
+    """``steps`` of every core, core -> list of Step; ``slots``: rows of every ring, (core, tensor) -> number; ``cycles``: estimate."""
+    steps: dict
+    slots: dict
+    cycles: int
+
+
+@dataclass
+class _Core:
+    """A core's clocks: ``issue``, when its next instruction may begin; ``matrix``, ``vector``: when the unit ends what it has."""
+    issue: int = 0
+    matrix: int = 0
+    vector: int = 0
+    flight: list = field(default_factory=list)      # ends of multiplications
+    gathers: list = field(default_factory=list)     # ends of those that a place for neighbourhoods was made for
+    row: tuple | None = None                        # (node, row, number of the next part)
+    steps: list = field(default_factory=list)
+
+
+class _Play:
+    """One run of the clocks with rings of given sizes; ``stuck``: rings that were full when nothing went on."""
+    def __init__(self, stages, slots):
+        self.stages, self.slots = stages, slots
+        self.cores = {core: _Core() for core in stages.cores}
+        self.ready = {}                                                 # (core, tensor, row) -> when it stands
+        self.left = {key: Counter(rows) for key, rows in stages.uses.items()}
+        self.held = {}                                                  # (core, tensor, slot) -> row
+        self.next_row = {node.name: 0 for node in stages.nodes}
+        self.next_load, self.next_pass = dict.fromkeys(stages.loads, 0), dict.fromkeys(stages.ways, 0)
+        self.way_rows = {way: sorted(stages.uses[way[2], way[0]]) for way in stages.ways}
+        self.load_rows = {load: sorted(stages.uses[load[1], load[0]]) for load in stages.loads}
+        self.order = {node.name: n for n, node in enumerate(stages.nodes)}
+        self.on = {core: stages.on(core) for core in stages.cores}
+        self.sources = {}
+        self.stuck = set()
+
+    def run(self):
+        """Cycles until all is done, or ``None``."""
+        from .rings import reads
+        stages = self.stages
+        self.sources = {(node.name, y): reads(stages.graph, node, y) for node in stages.nodes for y in stages.rows.get(node.output, ())}
+        best = {core: None for core in self.cores}
+        dirty = set(self.cores)
+        while True:
+            for core in dirty:
+                best[core] = self._best(core)
+            dirty = set()
+            way, at = self._pass(best)
+            core = min((c for c in best if best[c] is not None), key=lambda c: best[c][0], default=None)
+            if way is not None and (core is None or at <= best[core][0] or self._free(way, at, best)):
+                self._meet(way, at)
+                dirty = {way[1], way[2]}
+            elif core is not None:
+                self._work(core, *best[core])
+                dirty = {core}
+            else:
+                break
+        done = all(self.next_row[node.name] == len(stages.rows.get(node.output, ())) for node in stages.nodes)
+        if not done:
+            self._find_stuck()
+            return None
+        return max(max(c.issue, c.matrix, c.vector) for c in self.cores.values())
+
+    def _room(self, core, name, row):
+        """Whether the ring has a place for a row."""
+        held = self.held.get((core, name, row % self.slots[core, name]))
+        return held is None or not self.left[core, name][held]
+
+    def _best(self, number):
+        """(when, order, what) of the first thing that a core can do by itself, or ``None``."""
+        core, found = self.cores[number], None
+        for (name, home), at in self.next_load.items():
+            if home == number and at < len(self.load_rows[name, home]) and self._room(number, name, self.load_rows[name, home][at]):
+                return core.issue, 0, ("load", name, home)
+        for node in self.on[number]:
+            if core.row is not None and core.row[0] is node:
+                when = core.issue
+                part = self.stages.parts(node)[core.row[2]]
+                if not part.matrix and core.row[2]:             # a clip of a row just multiplied
+                    when = max(when, core.matrix + _SETTLE)
+                if found is None or (when, -self.order[node.name]) < found[:2]:
+                    found = when, -self.order[node.name], ("part", node)
+                continue
+            rows = self.stages.rows.get(node.output, ())
+            at = self.next_row[node.name]
+            if at == len(rows) or core.row is not None and self.stages.parts(node)[0].matrix:
+                continue
+            stands = [self.ready.get((number, *source)) for source in self.sources[node.name, rows[at]]]
+            if None in stands or not self._room(number, node.output, rows[at]):
+                continue
+            when = max([core.issue, *stands])
+            if found is None or (when, -self.order[node.name]) < found[:2]:
+                found = when, -self.order[node.name], ("part", node)
+        return found
+
+    def _pass(self, best):
+        """The pass that can be first, and when; ``(None, ..)``: none."""
+        found, when = None, _FAR
+        for way, at in self.next_pass.items():
+            name, source, target = way
+            rows = self.way_rows[way]
+            if at == len(rows):
+                continue
+            stands = self.ready.get((source, name, rows[at]))
+            if stands is None or not self._room(target, name, rows[at]):
+                continue
+            begin = max(stands, self.cores[source].issue, self.cores[target].issue)
+            if begin < when:
+                found, when = way, begin
+        return found, when
+
+    def _free(self, way, at, best):
+        """Whether a pass is to come before what its cores could do first: neither's units would run dry meanwhile, or one has nothing to do."""
+        ends = at + self._bytes(way) // 8 + _MEET
+        idle = [c for c in way[1:] if best[c] is None or best[c][0] >= at]
+        slack = [c for c in way[1:] if self.cores[c].matrix >= ends or c in idle]
+        return len(slack) == 2 or len(idle) > 0 and all(self.cores[c].issue + _MEET >= at for c in way[1:] if c not in idle)
+
+    def _bytes(self, way):
+        return self.stages.rings[way[2]].row_bytes(way[0])
+
+    def _meet(self, way, at):
+        name, source, target = way
+        row = self.way_rows[way][self.next_pass[way]]
+        self.next_pass[way] += 1
+        ends = at + self._bytes(way) // 8 + _MEET
+        self.cores[source].issue = self.cores[target].issue = ends
+        self.left[source, name][row] -= 1
+        self._stands(target, name, row, ends)
+        self.cores[source].steps.append(Step("send", name, row, target))
+        self.cores[target].steps.append(Step("recv", name, row, source))
+
+    def _stands(self, core, name, row, when):
+        self.ready[core, name, row] = when
+        self.held[core, name, row % self.slots[core, name]] = row
+
+    def _work(self, number, when, _, what):
+        core, stages = self.cores[number], self.stages
+        if what[0] == "load":
+            _, name, home = what
+            row = self.load_rows[name, home][self.next_load[name, home]]
+            self.next_load[name, home] += 1
+            core.issue += 6
+            self._stands(number, name, row, core.issue + _LATENCY + stages.rings[number].row_bytes(name) // 2)
+            core.steps.append(Step("load", name, row))
+            return
+        node = what[1]
+        if core.row is not None and core.row[0] is node:
+            _, row, at = core.row
+        else:
+            row, at = stages.rows[node.output][self.next_row[node.name]], 0
+            self.held[number, node.output, row % self.slots[number, node.output]] = row
+        parts = stages.parts(node)
+        ends = self._do(core, parts[at], when)
+        core.steps.append(Step("part", node.output, row))
+        if at + 1 < len(parts):
+            core.row = node, row, at + 1
+            return
+        if core.row is not None and core.row[0] is node:
+            core.row = None
+        self.next_row[node.name] += 1
+        for name, r in self.sources[node.name, row]:
+            self.left[number, name][r] -= 1
+        self._stands(number, node.output, row, ends + _SETTLE)
+        if node.output == stages.last:
+            core.steps.append(Step("store", node.output, row))
+            core.issue += 6
+            self.left[number, node.output][row] -= 1
+
+    @staticmethod
+    def _do(core, part, when):
+        """A part on a core's clocks; returns when its unit ends."""
+        if not part.matrix:
+            begin = max(when, core.vector)
+            core.vector = begin + part.cycles
+            core.issue = max(begin + part.issue, core.vector - part.cycles // 2)
+            return core.vector
+        begin = when
+        if part.gathers:
+            if len(core.gathers) >= 2:
+                begin = max(begin, core.gathers[-2])
+        begin += part.issue
+        if len(core.flight) >= _FLIGHT:
+            begin = max(begin, core.flight[-_FLIGHT])
+        core.matrix = max(core.matrix, begin) + part.cycles
+        core.flight = [*core.flight[1 - _FLIGHT:], core.matrix]
+        if part.gathers:
+            core.gathers = [*core.gathers[-1:], core.matrix]
+        core.issue = begin
+        return core.matrix
+
+    def _find_stuck(self):
+        """Rings without a place for what could come next."""
+        for (name, core), at in self.next_load.items():
+            rows = self.load_rows[name, core]
+            if at < len(rows) and not self._room(core, name, rows[at]):
+                self.stuck.add((core, name))
+        for way, at in self.next_pass.items():
+            rows = self.way_rows[way]
+            if at < len(rows) and (way[1], way[0], rows[at]) in self.ready and not self._room(way[2], way[0], rows[at]):
+                self.stuck.add((way[2], way[0]))
+        for node in self.stages.nodes:
+            rows, home = self.stages.rows.get(node.output, ()), self.stages.homes[node.name]
+            at = self.next_row[node.name]
+            if at < len(rows) and not self._room(home, node.output, rows[at]):
+                self.stuck.add((home, node.output))
+
+
+def plan_stages(stages, room):
+    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` where local memories, with ``room`` bytes free each, do not hold the rings."""
+    slots = stages.least()
+    while True:
+        if not stages.fits(slots, room):
+            return None
+        play = _Play(stages, slots)
+        cycles = play.run()
+        if cycles is not None:
+            break
+        if not play.stuck:
+            return None
+        slots = {key: n + (key in play.stuck) for key, n in slots.items()}
+    # Rows to spare let a core go on while its neighbour is busy.
+    better = True
+    while better:
+        better = False
+        for key in sorted(slots):
+            more = {**slots, key: slots[key] + 1}
+            if slots[key] >= len(stages.rows[key[1]]) or not stages.fits(more, room):
+                continue
+            tried = _Play(stages, more)
+            found = tried.run()
+            if found is not None and found < 0.997 * cycles:
+                slots, cycles, play, better = more, found, tried, True
+    return Plan({number: core.steps for number, core in play.cores.items()}, slots, cycles)

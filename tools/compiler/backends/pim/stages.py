@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Layers side by side: every node of a stretch of the network has its home, a core; rows go from core to core as soon as they are made."""
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ...graph import Activation, Binary, Conv, MaxPool
+from .maps import Products
+from .rings import Rings, reads
+
+__all__ = ["Part", "Stages", "emit_stages", "may_stage"]
+
+#: Cycles of an instruction of the vector unit and of a move beside those for their bytes, and of what the matrix unit does beside its rows.
+_VECTOR, _MOVE, _MATRIX = 12, 4, 4
+
+
+def may_stage(graph, nodes):
+    """Whether nodes that follow one another may be stages: maps all, and nobody outside reads what lies between."""
+    inside, kept = {node.name for node in nodes}, graph.kept()
+    for node in nodes:
+        if not isinstance(node, Conv | MaxPool | Activation) and not (isinstance(node, Binary) and node.function != "mul"):
+            return False
+        if any(len(graph.shape(name)) != 3 for name in (*node.inputs, node.output)):
+            return False
+        readers = {reader.name for reader in graph.readers(node.output)}
+        if node is not nodes[-1] and (node.output in kept or not readers or not readers <= inside):
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Part:
+    """One step of making a row: ``issue`` cycles until its command is given, ``cycles`` of the unit, ``matrix``: the matrix unit's, else the vector unit's;
+    ``gathers``: it uses one of the two places for neighbourhoods."""
+    issue: int
+    cycles: int
+    matrix: bool
+    gathers: bool = False
+
+
+@dataclass
+class Stages:
+    """What is to be made where.
+
+    Attributes
+    ----------
+    graph : Graph
+    nodes : list, in order; the last one's result is stored
+    homes : node name -> core
+    size : function, tensor name -> bytes of an element
+    matrices : node name -> list of Matrix
+    lanes : products of a core in a cycle
+    rows : tensor name -> rows of it that somebody needs, in order
+    uses : (core, tensor name) -> row -> how often the core reads it, passes it on or stores it
+    ways : list of (tensor name, core, core): rows that go from core to core
+    loads : list of (tensor name, core): rows that come from main memory
+    """
+    graph: object
+    nodes: list
+    homes: dict
+    size: object
+    matrices: dict
+    lanes: int
+    rows: dict = field(default_factory=dict)
+    uses: dict = field(default_factory=dict)
+    ways: list = field(default_factory=list)
+    loads: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.makers = {node.output: node for node in self.nodes}
+        self.last = self.nodes[-1].output
+        self.cores = sorted(set(self.homes.values()))
+        needed = {self.last: set(range(self.graph.shape(self.last)[0]))}
+        for node in reversed(self.nodes):
+            for y in needed.get(node.output, ()):
+                for name, r in reads(self.graph, node, y):
+                    needed.setdefault(name, set()).add(r)
+        self.rows = {name: sorted(rows) for name, rows in needed.items()}
+        for node in self.nodes:
+            home = self.homes[node.name]
+            for y in self.rows.get(node.output, ()):
+                for name, r in reads(self.graph, node, y):
+                    self.uses.setdefault((home, name), Counter())[r] += 1
+        for core, name in list(self.uses):
+            if name not in self.makers:
+                self.loads.append((name, core))
+            elif self.home(name) != core:
+                self.ways.append((name, self.home(name), core))
+                for y in self.uses[core, name]:
+                    self.uses.setdefault((self.home(name), name), Counter())[y] += 1
+        for y in self.rows[self.last]:
+            self.uses.setdefault((self.home(self.last), self.last), Counter())[y] += 1
+        self.rings = {core: Rings(self.graph, self.size, self.on(core)) for core in self.cores}
+        self._parts = {node.name: self._parts_of(node) for node in self.nodes}
+
+    def home(self, name):
+        return self.homes[self.makers[name].name]
+
+    def on(self, core):
+        return [node for node in self.nodes if self.homes[node.name] == core]
+
+    def parts(self, node):
+        """The :class:`Part` list of a row of a node's result, as :meth:`.rings.Rings.make` yields them."""
+        return self._parts[node.name]
+
+    def _parts_of(self, node):
+        name, (_, width, channels) = node.inputs[0], self.graph.shape(node.output)
+        size, words = self.size(name), -(-width * channels * self.size(node.output) // 8)
+        if isinstance(node, Conv):
+            found = []
+            for moves, matrix in Products.parts(node, self.matrices[node.name], width, size):
+                rows, cols = matrix.shape
+                found.append(Part(sum(max(_MOVE, -(-n // 8) + 1) for n in moves) + _MOVE, rows * -(-cols // self.lanes) + _MATRIX, True, bool(moves)))
+            bounded = node.activation is not None and node.activation.function == "clip"
+            return found + [Part(2 * _MOVE, 2 * (words + _VECTOR), False)] * bounded
+        if isinstance(node, MaxPool):
+            each = 2 * -(-channels * size // 8) + _VECTOR
+            tall = (node.window[0] - 1) * (2 * -(-self.graph.shape(name)[1] * channels * size // 8) + _VECTOR)
+            return [Part(width * _MOVE, tall + width * (node.window[1] - 1) * each, False)]
+        return [Part(2 * _MOVE, 3 * words + 2 * _VECTOR if isinstance(node, Binary) else 2 * words + _VECTOR, False)]
+
+    def load(self, core):
+        """Cycles that the matrix unit of a core has work for."""
+        return sum(part.cycles for node in self.on(core) for part in self.parts(node) if part.matrix for _ in self.rows.get(node.output, ()))
+
+    def least(self):
+        """Rows of every ring that the makers of a row want at once, (core, tensor name) -> number."""
+        found = {key: 1 for key in self.uses}
+        for node in self.nodes:
+            for y in self.rows.get(node.output, ()):
+                for name, count in Counter(name for name, _ in reads(self.graph, node, y)).items():
+                    key = self.homes[node.name], name
+                    found[key] = max(found[key], count)
+        return found
+
+    def fits(self, slots, room):
+        """Whether the local memories hold rings of so many rows; ``room``: core -> free bytes."""
+        return all(self.bytes(core, slots) <= room[core] for core in self.cores)
+
+    def bytes(self, core, slots):
+        return self.rings[core].bytes({name: n for (c, name), n in slots.items() if c == core}, self.matrices)
+
+
+def emit_stages(writer, stages, plan, groups):
+    """Write every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list of (Matrix, group)."""
+    for number in stages.cores:
+        core, pointer, rings = writer.cores[number], writer.pointers[number], stages.rings[number]
+        rings.open(writer, core, {name: n for (c, name), n in plan.slots.items() if c == number},
+                   {node.name: groups[node.name, number] for node in stages.on(number) if isinstance(node, Conv)}, stages.nodes[-1].name)
+        making = {}
+        for step in plan.steps[number]:
+            name, y = step.tensor, step.row
+            at, count = rings.row(name, y), rings.row_bytes(name)
+            if step.kind == "part":
+                making.setdefault((name, y), rings.make(stages.makers[name], y))
+                next(making[name, y])
+            elif step.kind == "load":
+                core.load(at, pointer, count, writer.places[name] + y * count)
+            elif step.kind == "store":
+                core.store(pointer, at, count, writer.places[name] + y * count)
+            elif step.kind == "send":
+                core.send(at, step.peer, count)
+            else:
+                core.recv(at, step.peer, count)
