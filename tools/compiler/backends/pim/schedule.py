@@ -12,8 +12,8 @@ __all__ = ["Plan", "Step", "plan_stages"]
 #: Cycles that a pass takes beside a word of 8 bytes a cycle, that a row of results takes to stand behind its last multiplication, and a load from main
 #: memory beside its bytes.
 _MEET, _SETTLE, _LATENCY = 24, 24, 60
-#: Multiplications that may be in flight.
-_FLIGHT = 2
+#: Cycles before the end of a multiplication that the next one is taken, and those that it takes to begin.
+_AHEAD, _START = 14, 12
 _FAR = 1 << 60
 
 
@@ -40,8 +40,6 @@ class _Core:
     issue: int = 0
     matrix: int = 0
     vector: int = 0
-    flight: list = field(default_factory=list)      # ends of multiplications
-    gathers: list = field(default_factory=list)     # ends of those that a place for neighbourhoods was made for
     row: tuple | None = None                        # (node, row, number of the next part)
     steps: list = field(default_factory=list)
 
@@ -205,16 +203,9 @@ class _Play:
             core.issue = max(begin + part.issue, core.vector - part.cycles // 2)
             return core.vector
         begin = when
-        if part.gathers:
-            if len(core.gathers) >= 2:
-                begin = max(begin, core.gathers[-2])
-        begin += part.issue
-        if len(core.flight) >= _FLIGHT:
-            begin = max(begin, core.flight[-_FLIGHT])
-        core.matrix = max(core.matrix, begin) + part.cycles
-        core.flight = [*core.flight[1 - _FLIGHT:], core.matrix]
-        if part.gathers:
-            core.gathers = [*core.gathers[-1:], core.matrix]
+        # Two places for neighbourhoods: what was put together before the last was read when that began.
+        begin = max(begin + part.issue, core.matrix - _AHEAD)
+        core.matrix = max(core.matrix, begin + _START) + part.cycles
         core.issue = begin
         return core.matrix
 

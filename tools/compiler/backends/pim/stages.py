@@ -10,7 +10,7 @@ from .rings import Rings, reads
 __all__ = ["Part", "Stages", "emit_stages", "may_stage"]
 
 #: Cycles of an instruction of the vector unit and of a move beside those for their bytes, and of what the matrix unit does beside its rows.
-_VECTOR, _MOVE, _MATRIX = 12, 4, 4
+_VECTOR, _MOVE, _MATRIX = 12, 4, 1
 
 
 def may_stage(graph, nodes):
