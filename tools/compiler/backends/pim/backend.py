@@ -10,7 +10,7 @@ from ...quantised import Arithmetic
 from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
 from .assign import assign
 from .choose import choose_joined
-from .estimate import load_cycles, stretch_cycles
+from .estimate import program_cycles
 from .program import ProgramWriter, empty_numbers, unique
 from .reference import run_node
 from .tables import TABLES, table_steps, wants_too_much, with_units
@@ -159,11 +159,8 @@ class PIMBackend(Backend):
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
         held -= {node.output for some in joined for node in some.nodes[:-1]}
         layers = []
-        for (names, before, after), cut in zip(writer.stretches, writer.cuts(laid.core_table), strict=True):
+        for (names, _, _), cut, (cycles, moved) in zip(writer.stretches, writer.cuts(laid.core_table), program_cycles(writer), strict=True):
             nodes = [node for node in graph.nodes if node.name in names]
-            cycles, moved = stretch_cycles(writer, before, after)
-            # Reading the tables is before the first layer.
-            cycles += 0 if layers else load_cycles(writer)
             layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved, cut))
         p = self.params
         return Lowered(program=data, text="", program_at=at, registers={"program_address": at, "program_length": len(data), "run_flags": 0},

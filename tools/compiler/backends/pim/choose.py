@@ -6,6 +6,7 @@ from .assign import assign
 from .chain import Joined, may_chain
 from .homes import staged
 from .matrices import matrices_of
+from .estimate import played
 from .program import ProgramWriter, unique
 from .stages import may_stage
 
@@ -13,19 +14,19 @@ __all__ = ["choose_joined"]
 
 #: Nodes of a chain at most.
 _MOST = 10
+#: Ways to have layers side by side that are written out to be compared.
+_TRIED = 3
 
 
 def choose_joined(quantised, params):
-    """List of :class:`~.chain.Joined` for :class:`ProgramWriter`."""
-    chains = _chains(quantised, params)
-    best, lowest = chains, _cycles(quantised, params, chains)
-    stages = _stages(quantised, params)
-    if stages:
-        taken = {node.name for some in stages for node in some.nodes}
-        both = [*stages, *(some for some in chains if not taken & {node.name for node in some.nodes})]
-        if _cycles(quantised, params, both) < lowest:
-            best = both
-    return best
+    """List of :class:`~.chain.Joined` for :class:`ProgramWriter`: of all candidates the one whose program ends first by the instructions' timing."""
+    candidates = [_chains(quantised, params, [])]
+    found = [(_cycles(quantised, params, [*stages, *chains]), [*stages, *chains]) for stages in _stages(quantised, params)
+             for chains in [_chains(quantised, params, stages)]]
+    candidates += [joined for cycles, joined in sorted(found, key=lambda pair: pair[0])[:_TRIED] if cycles < float("inf")]
+    if len(candidates) == 1:
+        return candidates[0]
+    return min(candidates, key=lambda joined: played(quantised, params, joined))
 
 
 def _matrices(quantised, params, whole):
@@ -35,18 +36,21 @@ def _matrices(quantised, params, whole):
             for node in graph.nodes if isinstance(node, Conv)}
 
 
-def _chains(quantised, params):
+def _chains(quantised, params, stages):
+    """Chains among the nodes that are not in ``stages``."""
     graph, chains = quantised.graph, []
-    nodes = [node for node in graph.nodes if not isinstance(node, Reshape)]
+    nodes, taken = [node for node in graph.nodes if not isinstance(node, Reshape)], {node.name for some in stages for node in some.nodes}
     matrices = _matrices(quantised, params, whole=False)
-    lowest, first = _cycles(quantised, params, chains), 0
+    lowest, first = _cycles(quantised, params, stages), 0
     while first < len(nodes):
         best = None
         for end in range(first + 2, min(first + _MOST, len(nodes)) + 1):
             some = Joined(nodes[first:end])
+            if taken & {node.name for node in some.nodes}:
+                break
             if not may_chain(graph, some.nodes) or not _holds(quantised, params, some.nodes, matrices):
                 continue
-            cycles = _cycles(quantised, params, [*chains, some])
+            cycles = _cycles(quantised, params, [*stages, *chains, some])
             if cycles < lowest:
                 best, lowest = some, cycles
         if best is not None:
@@ -56,15 +60,16 @@ def _chains(quantised, params):
 
 
 def _stages(quantised, params):
-    """The longest stretches of the network that can be stages."""
+    """Ways to have layers side by side, lists of :class:`Joined`: in every stretch that can be, from one of the nodes on that a single tensor leads to."""
     graph, found, first = quantised.graph, [], 0
     nodes = [node for node in graph.nodes if not isinstance(node, Reshape)]
-    matrices = _matrices(quantised, params, whole=True)
+    matrices, size = _matrices(quantised, params, whole=True), ProgramWriter(quantised, params).size
     while first < len(nodes) and params["cores"] > 1:
         end = next((end for end in range(len(nodes), first + 1, -1) if may_stage(graph, nodes[first:end])), first + 1)
-        if end > first + 1:
-            some = staged(graph, nodes[first:end], ProgramWriter(quantised, params).size, matrices, params)
-            found += [some] if some is not None else []
+        for begin in range(first, end - 1):
+            if len({name for node in nodes[begin:end] for name in node.inputs} - {node.output for node in nodes[begin:end]}) == 1:
+                some = staged(graph, nodes[begin:end], size, matrices, params)
+                found += [[some]] if some is not None else []
         first = end
     return found
 

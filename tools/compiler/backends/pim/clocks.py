@@ -47,11 +47,12 @@ class Memory:
 
 
 class Clock:
-    """One core. ``now``: the cycle in which its next instruction may begin; ``ended``: when its stretches were over."""
+    """One core. ``now``: the cycle in which its next instruction may begin; ``ended``, ``moved``: of its stretches, when they were
+    over and how many bytes of main memory they moved."""
     def __init__(self, number, words, groups, marks, params, memory, begin):
         self.number, self.groups, self.marks, self.memory, self.lanes = number, groups, list(marks), memory, params["lanes"]
         self.words = [int(w) for w in words]
-        self.now, self.at, self.ended = begin, 0, []
+        self.now, self.at, self.ended, self.moved, self._moved = begin, 0, [], [], 0
         self.regs, self.ib, self.ob = [0] * 32, 1, 1
         self.taken = begin                      # when the last command was taken by its unit
         self.flight = []                        # (unit, written, reads, when read, when done)
@@ -80,12 +81,13 @@ class Clock:
         """Instructions in order until the clock passes ``until`` or another core is needed: then (what, its number, bytes or event)."""
         while self.at < len(self.words):
             while len(self.ended) < len(self.marks) and self.marks[len(self.ended)] <= self.at:
-                self.ended.append(self._idle())
+                self._end()
             word = self.words[self.at]
             op, high = word & 63, (word >> 32) - ((word >> 63) << 32)
             a, b, c, d = word >> 6 & 31, word >> 11 & 31, word >> 16 & 31, word >> 21 & 2047
             short = word >> 32 == 0 or op == _OP["sldi"] and -(1 << 20) <= high < 1 << 20 or op == _OP["saddi"] and -(1 << 15) <= high < 1 << 15
             self._fetch(4 if short else 8)
+            self._moved += (4 if short else 8) + (d if op in (_OP["ld"], _OP["st"]) else 0)
             self.at += 1
             if op in _SCALAR:
                 self._scalar(op, a, b, high)
@@ -107,8 +109,13 @@ class Clock:
             if until is not None and self.now > until:
                 return None
         while len(self.ended) < len(self.marks):
-            self.ended.append(self._idle())
+            self._end()
         return None
+
+    def _end(self):
+        self.ended.append(self._idle())
+        self.moved.append(self._moved)
+        self._moved = 0
 
     def _scalar(self, op, a, b, high):
         self.now += 1

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Estimated cycles of a stretch of a program: the longest of matrix unit, transfer unit, vector unit of a core, and the memory that all share."""
-from quintet.gateware.cores.pim.isa import ISA
+"""Estimated cycles of a program, from the timing of its instructions."""
+from ..base import LoweringError
+from .program import ProgramWriter
+from .timing import play
 
-__all__ = ["load_cycles", "stretch_cycles"]
+__all__ = ["load_cycles", "played", "program_cycles"]
 
-#: Bytes a cycle of a 16-bit SDRAM, and what its rows and refreshes cost.
-_MEMORY, _OVERHEAD = 2, 1.15
-_MEETING = 60
-#: Cycles that a byte of main memory takes.
-_MEMORY_CYCLES = _OVERHEAD / _MEMORY
-#: Measured: share of the moves before a multiplication that it waits for, and cycles of LOAD with weights that stay: always, and for a group.
-_WAITED, _LOAD, _LOAD_GROUP = 0.75, 600, 500
+#: Bytes a cycle of a 16-bit SDRAM.
+BEAT = 2
+#: Measured: cycles of LOAD with weights that stay: always, and for a group.
+_LOAD, _LOAD_GROUP = 600, 500
 
 
 def load_cycles(writer):
@@ -18,38 +17,20 @@ def load_cycles(writer):
     return _LOAD + _LOAD_GROUP * sum(len(core.groups) for core in writer.cores)
 
 
-def _decode(word):
-    instruction = ISA.match(int(word))
-    return instruction.mnemonic, instruction.unpack(int(word))
+def program_cycles(writer):
+    """(cycles, bytes of main memory) of each stretch of a program that is written; LOAD, which reads the tables, counts to the first."""
+    cores = writer.cores
+    marks = [[after[k] for _, _, after in writer.stretches] for k in range(len(cores))]
+    ends = play([core.words for core in cores], [core.groups for core in cores], marks, writer.params, load_cycles(writer), BEAT)
+    return [(round(end - before), moved) for (before, _), (end, moved) in zip([(0, 0), *ends], ends, strict=False)]
 
 
-def stretch_cycles(writer, before, after):
-    """``(cycles, bytes of main memory)`` of the words of every core from ``before`` to ``after``."""
-    longest, moved = 0, 0
-    for core, first, end in zip(writer.cores, before, after, strict=True):
-        units, code = {"matrix": 0, "vector": 0, "transfer": 0, "issue": 0}, 0
-        size, moves = [1, 1], 0
-        for word in core.words[first:end]:
-            name, values = _decode(word)
-            code += 4 if word >> 32 == 0 or name in ("sldi", "saddi") and -(1 << 20) <= values.get("imm", 0) < 1 << 20 else 8
-            units["issue"] += 1
-            if name == "setbw":
-                size = [-(-(values["ibiw"] or 32) // 8), -(-(values["obiw"] or 32) // 8)]
-            elif name == "mvmul":
-                group = core.groups[values["group"]]
-                units["matrix"] += group.rows * -(-group.cols // writer.params["lanes"]) + 4 + _WAITED * moves
-                moves = 0
-            elif name in ("ld", "st"):
-                moved += values["size"]
-                units["transfer"] += values["size"] * _MEMORY_CYCLES + 40
-            elif name in ("lmv", "lldi"):
-                units["transfer"] += -(-values["size"] // 8) + 4
-                moves += -(-values["size"] // 8) + 4 if name == "lmv" else 0
-            elif name == "vavg":
-                units["vector"] += values["len"] + 50
-            elif name.startswith("v"):
-                sources = 2 if name.startswith("vv") else 1
-                units["vector"] += sources * -(-values["len"] * size[0] // 8) + 12
-        moved += code
-        longest = max(longest, *units.values())
-    return round(max(longest, moved * _MEMORY_CYCLES) + _MEETING), moved
+def played(quantised, params, joined):
+    """Cycles of the program that :class:`~.program.ProgramWriter` makes with ``joined``; infinite where it cannot."""
+    writer = ProgramWriter(quantised, params, joined)
+    try:
+        writer.place_all(1 << 20)
+        writer.write()
+    except LoweringError:
+        return float("inf")
+    return sum(cycles for cycles, _ in program_cycles(writer))

@@ -12,7 +12,7 @@ __all__ = ["play"]
 
 
 def play(codes, groups, marks, params, load, beat):
-    """Cycles at which each of the stretches of a program ends, counted from the run's start.
+    """(cycle of the run at which it ends, bytes of main memory it moves) of each stretch of a program.
 
     Parameters
     ----------
@@ -55,4 +55,4 @@ def play(codes, groups, marks, params, load, beat):
             for one in (core, peer):
                 one.met(begin, amount)
                 heappush(ready, (one.now, one.number))
-    return [max(core.ended[k] for core in cores) for k in range(len(marks[0]))]
+    return [(max(core.ended[k] for core in cores), sum(core.moved[k] for core in cores)) for k in range(len(marks[0]))]
