@@ -3,12 +3,11 @@
 from ...graph import Conv, Reshape
 from ..base import LoweringError
 from .assign import assign
-from .chain import Joined, may_chain
-from .homes import staged
-from .matrices import matrices_of
 from .estimate import played
+from .homes import staged
+from .joined import Joined, may_join
+from .matrices import matrices_of
 from .program import ProgramWriter, unique
-from .stages import may_stage
 
 __all__ = ["choose_joined"]
 
@@ -29,10 +28,10 @@ def choose_joined(quantised, params):
     return min(candidates, key=lambda joined: played(quantised, params, joined))
 
 
-def _matrices(quantised, params, whole):
-    """Node name -> list of Matrix of every convolution; ``whole``: see :func:`~.matrices.matrices_of`."""
+def _matrices(quantised, params):
+    """Node name -> list of Matrix of every convolution on a core that does all channels."""
     graph = quantised.graph
-    return {node.name: matrices_of(node, quantised.layers[node.name], params, graph.shape(node.output)[1], whole=whole)
+    return {node.name: matrices_of(node, quantised.layers[node.name], params, graph.shape(node.output)[1], whole=True)
             for node in graph.nodes if isinstance(node, Conv)}
 
 
@@ -40,7 +39,7 @@ def _chains(quantised, params, stages):
     """Chains among the nodes that are not in ``stages``."""
     graph, chains = quantised.graph, []
     nodes, taken = [node for node in graph.nodes if not isinstance(node, Reshape)], {node.name for some in stages for node in some.nodes}
-    matrices = _matrices(quantised, params, whole=False)
+    matrices = _matrices(quantised, params)
     lowest, first = _cycles(quantised, params, stages), 0
     while first < len(nodes):
         best = None
@@ -48,7 +47,7 @@ def _chains(quantised, params, stages):
             some = Joined(nodes[first:end])
             if taken & {node.name for node in some.nodes}:
                 break
-            if not may_chain(graph, some.nodes) or not _holds(quantised, params, some.nodes, matrices):
+            if not may_join(graph, some.nodes) or not _holds(quantised, params, some, matrices):
                 continue
             cycles = _cycles(quantised, params, [*stages, *chains, some])
             if cycles < lowest:
@@ -63,9 +62,9 @@ def _stages(quantised, params):
     """Ways to have layers side by side, lists of :class:`Joined`: in every stretch that can be, from one of the nodes on that a single tensor leads to."""
     graph, found, first = quantised.graph, [], 0
     nodes = [node for node in graph.nodes if not isinstance(node, Reshape)]
-    matrices, size = _matrices(quantised, params, whole=True), ProgramWriter(quantised, params).size
+    matrices, size = _matrices(quantised, params), ProgramWriter(quantised, params).size
     while first < len(nodes) and params["cores"] > 1:
-        end = next((end for end in range(len(nodes), first + 1, -1) if may_stage(graph, nodes[first:end])), first + 1)
+        end = next((end for end in range(len(nodes), first + 1, -1) if may_join(graph, nodes[first:end])), first + 1)
         for begin in range(first, end - 1):
             if len({name for node in nodes[begin:end] for name in node.inputs} - {node.output for node in nodes[begin:end]}) == 1:
                 some = staged(graph, nodes[begin:end], size, matrices, params)
@@ -74,11 +73,12 @@ def _stages(quantised, params):
     return found
 
 
-def _holds(quantised, params, nodes, matrices):
+def _holds(quantised, params, chain, matrices):
     """Whether local memory holds the rings, in a band at the map's edge and in one inside."""
-    chain = ProgramWriter(quantised, params).chain(nodes)
-    height = quantised.graph.shape(nodes[-1].output)[0]
-    return all(chain.bytes(chain.order(first, height), matrices) <= params["lmem_bytes"] for first in (0, height // 2))
+    size, height = ProgramWriter(quantised, params).size, quantised.graph.shape(chain.nodes[-1].output)[0]
+    quarter = -(-height // 4)
+    return all(chain.band(quantised.graph, size, matrices, params, first, min(first + quarter, height), spare=False)[1] is not None
+               for first in (0, height // 4))
 
 
 def _cycles(quantised, params, joined):

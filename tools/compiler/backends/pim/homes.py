@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Homes of stages: which core does which layer, so that all have about as much to do and hold the weights."""
 from ...graph import Conv
-from .chain import Joined
+from .joined import Joined
 from .schedule import plan_stages
 from .stages import Stages
 
 __all__ = ["staged"]
-
-#: Bytes of local memory that the layers behind, or a core's other needs, find in any case.
-_TRIES = 24
 
 
 def staged(graph, nodes, size, matrices, params):

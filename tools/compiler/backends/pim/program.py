@@ -15,11 +15,11 @@ from ...graph import AveragePool, Binary, Concat, Conv, Dense, MaxPool, Reshape
 from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
-from .chain import Chain, Joined
 from .flat import DenseColumns, Products, add_rows, average_channels, clipped, copy_rows, flat
+from .joined import Joined
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
-from .stages import emit_stages
+from .stages import emit_stages, needed_rows
 from .tables import TABLES
 
 __all__ = ["ProgramWriter", "empty_numbers", "unique"]
@@ -36,7 +36,7 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    joined : list of :class:`~.chain.Joined` (:mod:`.choose`): nodes that run together; all others are stored layer by layer
+    joined : list of :class:`~.joined.Joined` (:mod:`.choose`): nodes that run together; all others are stored layer by layer
 
     Attributes
     ----------
@@ -82,25 +82,21 @@ class ProgramWriter:
                 for k in own:
                     found[k][2].home, found[k][2].most = some.stages.homes[found[k][0].name], 1
             elif own:
-                need = self._chain_need(some.nodes, [found[k][2] for k in own])
+                need = self._chain_need(some, [found[k] for k in own])
                 for k in own:
                     found[k] = *found[k][:2], need
         return found
 
-    def _chain_need(self, nodes, needs):
+    def _chain_need(self, chain, own):
+        nodes, needs = chain.nodes, [need for _, _, need in own]
         height = self.graph.shape(nodes[-1].output)[0]
-        chain = self.chain(nodes)
         # Rows that a band makes only because others have theirs: what a quarter of the map takes above a quarter of all.
-        band = range(height // 4, max(height // 2, height // 4 + 1))
-        made = [[name for name, _ in chain.order(first, end)] for first, end in ((0, height), (band[0], band[-1] + 1))]
-        cost = {node.name: need.cycles / self.graph.shape(node.output)[0]
-                for node, need in zip([n for n in nodes if isinstance(n, Conv)], needs, strict=True)}
-        whole, part = (sum(steps.count(node.output) * cost.get(node.name, 0) for node in nodes) for steps in made)
+        band = height // 4, max(height // 2, height // 4 + 1)
+        cost = {node.name: need.cycles / self.graph.shape(node.output)[0] for node, _, need in own}
+        whole, part = (sum(len(rows.get(node.output, ())) * cost.get(node.name, 0) for node in nodes)
+                       for rows in (needed_rows(self.graph, nodes, some) for some in ((0, height), band)))
         return Need(nodes[-1].name, sum(n.arrays for n in needs), sum(n.biases for n in needs), sum(n.groups for n in needs), round(whole),
-                    self.floor(nodes), min(height, self.params["cores"]), max(0, round(part - whole * len(band) / height)))
-
-    def chain(self, nodes):
-        return Chain(self.graph, nodes, self.size)
+                    self.floor(nodes), min(height, self.params["cores"]), max(0, round(part - whole * (band[1] - band[0]) / height)))
 
     def _needs(self):
         found, p = [], self.params
@@ -108,14 +104,14 @@ class ProgramWriter:
             numbers = self.q.layers.get(node.name)
             if isinstance(node, Conv):
                 height, width, _ = self.graph.shape(node.output)
-                some = self.joined.get(id(node))
-                matrices = matrices_of(node, numbers, p, width, whole=some is not None and some.stages is not None)
+                together = self.joined.get(id(node))
+                matrices = matrices_of(node, numbers, p, width, whole=together is not None)
                 if any(m.shape[0] > 1024 or m.arrays(p) > 16 for m in matrices):
                     largest = max(matrices, key=lambda m: m.arrays(p))
                     raise LoweringError(f"{node.name}: a neighbourhood of {largest.shape[0]} values for {largest.outputs} channels takes "
                                         f"{largest.arrays(p)} arrays, a group has at most 1024 rows and 16 arrays")
                 # Groups of channels may lie in different cores; parts of one sum must not.
-                for some in [[m] for m in matrices] if node.groups > 1 else [matrices]:
+                for some in [[m] for m in matrices] if node.groups > 1 and together is None else [matrices]:
                     found.append((node, some, Need(node.name, sum(m.arrays(p) for m in some), sum(m.shape[1] for m in some if m.bias is not None),
                                                    len(some), round(height * width * sum(m.cycles(p) for m in some)), self.floor([node]), min(height, p["cores"]))))
             elif isinstance(node, Dense):
@@ -157,9 +153,9 @@ class ProgramWriter:
             before = [len(core.words) for core in self.cores]
             try:
                 if some.stages is not None:
-                    emit_stages(self, some.stages, some.plan, groups)
+                    emit_stages(self, some.stages, some.plan, groups, range(len(self.cores)))
                 elif len(nodes) > 1:
-                    self._chain(nodes, held, groups)
+                    self._chain(some, held, groups)
                 else:
                     self._node(node, held.get(node.name), groups)
             except KernelError as error:
@@ -225,13 +221,16 @@ class ProgramWriter:
             if first < end:
                 make(core, pointer).emit(first, end)
 
-    def _chain(self, nodes, held, groups):
-        rows, chain = self.map_shape(nodes[-1].output)[0], self.chain(nodes)
-        weighted = [node.name for node in nodes if node.name in held]
+    def _chain(self, chain, held, groups):
+        rows, weighted = self.map_shape(chain.nodes[-1].output)[0], [node.name for node in chain.nodes if node.name in held]
         cores = held[weighted[0]][0][1] if weighted else range(len(self.cores))
+        matrices = {name: held[name][0][0] for name in weighted}
         for c, (first, end) in zip(cores, share(rows, len(cores)), strict=True):
             if first < end:
-                chain.emit(self, self.cores[c], self.pointers[c], {name: groups[name, c] for name in weighted}, first, end)
+                stages, plan = chain.band(self.graph, self.size, matrices, self.params, first, end)
+                if plan is None:
+                    raise KernelError(f"{self.params['lmem_bytes']} bytes of local memory do not hold the rows of {len(chain.nodes)} layers")
+                emit_stages(self, stages, plan, groups, [c])
 
     def relu(self, node):
         """Whether the multiplication keeps the activation's lower bound, zero, by itself."""

@@ -3,7 +3,10 @@
 from ...graph import Binary, Conv, MaxPool
 from .maps import Products, pool_row, spans
 
-__all__ = ["Rings", "margins_of", "reads"]
+__all__ = ["Rings", "Stores", "margins_of", "reads"]
+
+#: Bytes of a store, which holds up all moves behind it for a cycle each memory beat.
+_STORED = 128
 
 
 def margins_of(nodes):
@@ -115,3 +118,25 @@ class Rings:
             core.move(results, self.row(name, y), count * size)
             writer.activate(core, node, node.output, results, count)
             yield
+
+
+class Stores:
+    """Rows on their way to main memory, a piece at a time between other work: a whole row would hold up the moves of the next."""
+    def __init__(self, core, pointer):
+        self.core, self.pointer, self._left = core, pointer, []
+
+    def put(self, source, size, target):
+        """A row at the local address ``source`` is to go to the global address ``target``; the one before has gone."""
+        self.flush()
+        self._left = [(source + k, min(_STORED, size - k), target + k) for k in range(0, size, _STORED)]
+
+    def step(self):
+        """A piece, if one is left."""
+        if self._left:
+            source, size, target = self._left.pop(0)
+            self.core.store(self.pointer, source, size, target)
+
+    def flush(self):
+        """All that is left."""
+        while self._left:
+            self.step()

@@ -226,8 +226,10 @@ class _Play:
                 self.stuck.add((home, node.output))
 
 
-def plan_stages(stages, room):
-    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` where local memories, with ``room`` bytes free each, do not hold the rings."""
+def plan_stages(stages, room, *, spare=True):
+    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` where local memories, with ``room`` bytes free each, do not hold the rings.
+
+    ``spare``: rings get more rows than they need where that saves cycles."""
     slots = stages.least()
     while True:
         if not stages.fits(slots, room):
@@ -240,7 +242,7 @@ def plan_stages(stages, room):
             return None
         slots = {key: n + (key in play.stuck) for key, n in slots.items()}
     # Rows to spare let a core go on while its neighbour is busy.
-    better = True
+    better = spare
     while better:
         better = False
         for key in sorted(slots):

@@ -3,28 +3,24 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ...graph import Activation, Binary, Conv, MaxPool
+from ...graph import Binary, Conv, MaxPool
 from .maps import Products
-from .rings import Rings, reads
+from .rings import Rings, Stores, reads
 
-__all__ = ["Part", "Stages", "emit_stages", "may_stage"]
+__all__ = ["Part", "Stages", "emit_stages", "needed_rows"]
 
 #: Cycles of an instruction of the vector unit and of a move beside those for their bytes, and of what the matrix unit does beside its rows.
 _VECTOR, _MOVE, _MATRIX = 12, 4, 1
 
 
-def may_stage(graph, nodes):
-    """Whether nodes that follow one another may be stages: maps all, and nobody outside reads what lies between."""
-    inside, kept = {node.name for node in nodes}, graph.kept()
-    for node in nodes:
-        if not isinstance(node, Conv | MaxPool | Activation) and not (isinstance(node, Binary) and node.function != "mul"):
-            return False
-        if any(len(graph.shape(name)) != 3 for name in (*node.inputs, node.output)):
-            return False
-        readers = {reader.name for reader in graph.readers(node.output)}
-        if node is not nodes[-1] and (node.output in kept or not readers or not readers <= inside):
-            return False
-    return True
+def needed_rows(graph, nodes, band):
+    """Tensor name -> rows of it, in order, that rows ``band`` (first, behind last) of the last node's result take."""
+    needed = {nodes[-1].output: set(range(*band))}
+    for node in reversed(nodes):
+        for y in needed.get(node.output, ()):
+            for name, r in reads(graph, node, y):
+                needed.setdefault(name, set()).add(r)
+    return {name: sorted(rows) for name, rows in needed.items()}
 
 
 @dataclass(frozen=True)
@@ -49,6 +45,7 @@ class Stages:
     size : function, tensor name -> bytes of an element
     matrices : node name -> list of Matrix
     lanes : products of a core in a cycle
+    band : rows of the result that are made (first, behind last), ``None``: all
     rows : tensor name -> rows of it that somebody needs, in order
     uses : (core, tensor name) -> row -> how often the core reads it, passes it on or stores it
     ways : list of (tensor name, core, core): rows that go from core to core
@@ -60,6 +57,7 @@ class Stages:
     size: object
     matrices: dict
     lanes: int
+    band: tuple | None = None
     rows: dict = field(default_factory=dict)
     uses: dict = field(default_factory=dict)
     ways: list = field(default_factory=list)
@@ -69,12 +67,7 @@ class Stages:
         self.makers = {node.output: node for node in self.nodes}
         self.last = self.nodes[-1].output
         self.cores = sorted(set(self.homes.values()))
-        needed = {self.last: set(range(self.graph.shape(self.last)[0]))}
-        for node in reversed(self.nodes):
-            for y in needed.get(node.output, ()):
-                for name, r in reads(self.graph, node, y):
-                    needed.setdefault(name, set()).add(r)
-        self.rows = {name: sorted(rows) for name, rows in needed.items()}
+        self.rows = needed_rows(self.graph, self.nodes, self.band or (0, self.graph.shape(self.last)[0]))
         for node in self.nodes:
             home = self.homes[node.name]
             for y in self.rows.get(node.output, ()):
@@ -140,24 +133,30 @@ class Stages:
         return self.rings[core].bytes({name: n for (c, name), n in slots.items() if c == core}, self.matrices)
 
 
-def emit_stages(writer, stages, plan, groups):
-    """Write every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list of (Matrix, group)."""
+def emit_stages(writer, stages, plan, groups, cores):
+    """Write every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list of (Matrix, group); ``cores``: of every core of the
+    stages, its number."""
     for number in stages.cores:
-        core, pointer, rings = writer.cores[number], writer.pointers[number], stages.rings[number]
+        core, pointer, rings = writer.cores[cores[number]], writer.pointers[cores[number]], stages.rings[number]
         rings.open(writer, core, {name: n for (c, name), n in plan.slots.items() if c == number},
-                   {node.name: groups[node.name, number] for node in stages.on(number) if isinstance(node, Conv)}, stages.nodes[-1].name)
-        making = {}
+                   {node.name: groups[node.name, core.number] for node in stages.on(number) if isinstance(node, Conv)}, stages.nodes[-1].name)
+        making, stores = {}, Stores(core, pointer)
         for step in plan.steps[number]:
             name, y = step.tensor, step.row
             at, count = rings.row(name, y), rings.row_bytes(name)
             if step.kind == "part":
-                making.setdefault((name, y), rings.make(stages.makers[name], y))
+                if (name, y) not in making:
+                    making[name, y] = rings.make(stages.makers[name], y)
+                    if name == stages.last and plan.slots[number, name] == 1:
+                        stores.flush()
                 next(making[name, y])
+                stores.step()
             elif step.kind == "load":
                 core.load(at, pointer, count, writer.places[name] + y * count)
             elif step.kind == "store":
-                core.store(pointer, at, count, writer.places[name] + y * count)
+                stores.put(at, count, writer.places[name] + y * count)
             elif step.kind == "send":
-                core.send(at, step.peer, count)
+                core.send(at, cores[step.peer], count)
             else:
-                core.recv(at, step.peer, count)
+                core.recv(at, cores[step.peer], count)
+        stores.flush()
