@@ -91,7 +91,7 @@ def _cycles(quantised, params, joined):
         return float("inf")
     staged = [some for some in joined if some.stages is not None]
     apart = {node.name for some in staged for node in some.nodes}
-    total = sum(some.plan.cycles for some in staged) + sum(need.time(len(need.cores)) for need in unique(needs) if need.home is None)
+    total = sum(some.plan.cycles for some in staged) + sum(need.time(len(need.cores)) for need in unique(needs) if need.homes is None)
     weighted = {node.name for node, _, _ in needs} | apart
     for node in quantised.graph.nodes:
         nodes = writer.joined.get(id(node), Joined([node])).nodes

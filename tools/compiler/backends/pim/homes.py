@@ -37,7 +37,7 @@ def _weights(matrices, params):
 def _cuts(graph, nodes, size, matrices, params, weights):
     """Homes, node name -> core, of the best cuts of the stretch into parts of neighbours, the best first."""
     limits = params["arrays"], params["bias_words"], params["groups"]
-    alone = Stages(graph, nodes, dict.fromkeys((node.name for node in nodes), 0), size,
+    alone = Stages(graph, nodes, dict.fromkeys((node.name for node in nodes), (0,)), size,
                    {n.name: matrices[n.name] for n in nodes if isinstance(n, Conv)}, params["lanes"])
     work = [len(alone.rows.get(node.output, ())) * sum(max(p.cycles if p.matrix else p.issue, p.issue) for p in alone.parts(node)) for node in nodes]
     count = len(nodes)
@@ -64,4 +64,4 @@ def _cuts(graph, nodes, size, matrices, params, weights):
             found.append(following[count])
         best = following
     for _, _, cuts in sorted(found):
-        yield {node.name: core for core, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)) for node in nodes[a:b]}
+        yield {node.name: (core,) for core, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)) for node in nodes[a:b]}

@@ -37,6 +37,6 @@ class Joined:
         them. ``spare``: see :func:`~.schedule.plan_stages`."""
         key = first, end, spare
         if key not in self._bands:
-            stages = Stages(graph, self.nodes, dict.fromkeys((node.name for node in self.nodes), 0), size, matrices, params["lanes"], (first, end))
+            stages = Stages(graph, self.nodes, dict.fromkeys((node.name for node in self.nodes), (0,)), size, matrices, params["lanes"], (first, end))
             self._bands[key] = stages, plan_stages(stages, {0: params["lmem_bytes"]}, spare=spare)
         return self._bands[key]

@@ -80,7 +80,7 @@ class ProgramWriter:
             own = [k for k, (node, _, _) in enumerate(found) if any(node is n for n in some.nodes)]
             if some.stages is not None:
                 for k in own:
-                    found[k][2].home, found[k][2].most = some.stages.homes[found[k][0].name], 1
+                    found[k][2].homes = some.stages.homes[found[k][0].name]
             elif own:
                 need = self._chain_need(some, [found[k] for k in own])
                 for k in own:

@@ -61,9 +61,10 @@ class Rings:
         """Bytes of the row that all poolings compare rows in."""
         return max([self.pitch(n.inputs[0]) for n in self.nodes if isinstance(n, MaxPool)], default=0)
 
-    def open(self, writer, core, slots, groups, what):
-        """Give the rings their places in ``core``'s local memory and clear what stays zero; ``groups``: node name -> list of (Matrix, group)."""
-        self.writer, self.core = writer, core
+    def open(self, writer, core, slots, ranks, groups, what):
+        """Give the rings their places in ``core``'s local memory and clear what stays zero; ``ranks``: tensor name -> row -> its number among the rows that
+        the core has; ``groups``: node name -> list of (Matrix, group)."""
+        self.writer, self.core, self._ranks = writer, core, ranks
         self._rings = {name: (core.allocate(n * self.pitch(name), what), n) for name, n in slots.items() if n}
         self._zero = core.allocate(self._zeros(), what)
         if self._zeros():
@@ -88,7 +89,7 @@ class Rings:
         """Local address of a row's first column, or so many before it."""
         at = self._zero + self.margins[name][0] * self.graph.shape(name)[2] * self.size(name)
         if 0 <= y < self.graph.shape(name)[0]:
-            at += self._rings[name][0] + y % self._rings[name][1] * self.pitch(name) - self._zero
+            at += self._rings[name][0] + self._ranks[name][y] % self._rings[name][1] * self.pitch(name) - self._zero
         return at - margin * self.graph.shape(name)[2] * self.size(name)
 
     def row_bytes(self, name):

@@ -7,6 +7,8 @@ so none waits for another in a circle.
 from collections import Counter
 from dataclasses import dataclass, field
 
+from .rings import reads
+
 __all__ = ["Plan", "Step", "plan_stages"]
 
 #: Cycles that a pass takes beside a word of 8 bytes a cycle, that a row of results takes to stand behind its last multiplication, and a load from main
@@ -51,21 +53,16 @@ class _Play:
         self.cores = {core: _Core() for core in stages.cores}
         self.ready = {}                                                 # (core, tensor, row) -> when it stands
         self.left = {key: Counter(rows) for key, rows in stages.uses.items()}
-        self.held = {}                                                  # (core, tensor, slot) -> row
-        self.next_row = {node.name: 0 for node in stages.nodes}
+        self.at_slot = {key: list(ranks) for key, ranks in stages.ranks.items()}
+        self.on = {core: [(node, stages.made(node, core)) for node in stages.on(core)] for core in stages.cores}
+        self.next_row = {(node.name, core): 0 for core, nodes in self.on.items() for node, _ in nodes}
         self.next_load, self.next_pass = dict.fromkeys(stages.loads, 0), dict.fromkeys(stages.ways, 0)
-        self.way_rows = {way: sorted(stages.uses[way[2], way[0]]) for way in stages.ways}
-        self.load_rows = {load: sorted(stages.uses[load[1], load[0]]) for load in stages.loads}
         self.order = {node.name: n for n, node in enumerate(stages.nodes)}
-        self.on = {core: stages.on(core) for core in stages.cores}
-        self.sources = {}
+        self.sources = {(node.name, y): reads(stages.graph, node, y) for node in stages.nodes for y in stages.rows.get(node.output, ())}
         self.stuck = set()
 
     def run(self):
         """Cycles until all is done, or ``None``."""
-        from .rings import reads
-        stages = self.stages
-        self.sources = {(node.name, y): reads(stages.graph, node, y) for node in stages.nodes for y in stages.rows.get(node.output, ())}
         best = {core: None for core in self.cores}
         dirty = set(self.cores)
         while True:
@@ -82,24 +79,24 @@ class _Play:
                 dirty = {core}
             else:
                 break
-        done = all(self.next_row[node.name] == len(stages.rows.get(node.output, ())) for node in stages.nodes)
-        if not done:
+        if any(self.next_row[node.name, core] < len(rows) for core, nodes in self.on.items() for node, rows in nodes):
             self._find_stuck()
             return None
         return max(max(c.issue, c.matrix, c.vector) for c in self.cores.values())
 
     def _room(self, core, name, row):
-        """Whether the ring has a place for a row."""
-        held = self.held.get((core, name, row % self.slots[core, name]))
-        return held is None or not self.left[core, name][held]
+        """Whether the ring has a place for a row: what lies there has been read by all."""
+        before = self.stages.ranks[core, name][row] - self.slots[core, name]
+        return before < 0 or not self.left[core, name][self.at_slot[core, name][before]]
 
     def _best(self, number):
         """(when, order, what) of the first thing that a core can do by itself, or ``None``."""
         core, found = self.cores[number], None
         for (name, home), at in self.next_load.items():
-            if home == number and at < len(self.load_rows[name, home]) and self._room(number, name, self.load_rows[name, home][at]):
+            rows = self.stages.loads[name, home]
+            if home == number and at < len(rows) and self._room(number, name, rows[at]):
                 return core.issue, 0, ("load", name, home)
-        for node in self.on[number]:
+        for node, rows in self.on[number]:
             if core.row is not None and core.row[0] is node:
                 when = core.issue
                 part = self.stages.parts(node)[core.row[2]]
@@ -108,8 +105,7 @@ class _Play:
                 if found is None or (when, -self.order[node.name]) < found[:2]:
                     found = when, -self.order[node.name], ("part", node)
                 continue
-            rows = self.stages.rows.get(node.output, ())
-            at = self.next_row[node.name]
+            at = self.next_row[node.name, number]
             if at == len(rows) or core.row is not None and self.stages.parts(node)[0].matrix:
                 continue
             stands = [self.ready.get((number, *source)) for source in self.sources[node.name, rows[at]]]
@@ -125,7 +121,7 @@ class _Play:
         found, when = None, _FAR
         for way, at in self.next_pass.items():
             name, source, target = way
-            rows = self.way_rows[way]
+            rows = self.stages.ways[way]
             if at == len(rows):
                 continue
             stands = self.ready.get((source, name, rows[at]))
@@ -148,35 +144,30 @@ class _Play:
 
     def _meet(self, way, at):
         name, source, target = way
-        row = self.way_rows[way][self.next_pass[way]]
+        row = self.stages.ways[way][self.next_pass[way]]
         self.next_pass[way] += 1
         ends = at + self._bytes(way) // 8 + _MEET
         self.cores[source].issue = self.cores[target].issue = ends
         self.left[source, name][row] -= 1
-        self._stands(target, name, row, ends)
+        self.ready[target, name, row] = ends
         self.cores[source].steps.append(Step("send", name, row, target))
         self.cores[target].steps.append(Step("recv", name, row, source))
-
-    def _stands(self, core, name, row, when):
-        self.ready[core, name, row] = when
-        self.held[core, name, row % self.slots[core, name]] = row
 
     def _work(self, number, when, _, what):
         core, stages = self.cores[number], self.stages
         if what[0] == "load":
             _, name, home = what
-            row = self.load_rows[name, home][self.next_load[name, home]]
+            row = stages.loads[name, home][self.next_load[name, home]]
             self.next_load[name, home] += 1
             core.issue += 6
-            self._stands(number, name, row, core.issue + _LATENCY + stages.rings[number].row_bytes(name) // 2)
+            self.ready[number, name, row] = core.issue + _LATENCY + stages.rings[number].row_bytes(name) // 2
             core.steps.append(Step("load", name, row))
             return
         node = what[1]
         if core.row is not None and core.row[0] is node:
             _, row, at = core.row
         else:
-            row, at = stages.rows[node.output][self.next_row[node.name]], 0
-            self.held[number, node.output, row % self.slots[number, node.output]] = row
+            row, at = stages.made(node, number)[self.next_row[node.name, number]], 0
         parts = stages.parts(node)
         ends = self._do(core, parts[at], when)
         core.steps.append(Step("part", node.output, row))
@@ -185,10 +176,10 @@ class _Play:
             return
         if core.row is not None and core.row[0] is node:
             core.row = None
-        self.next_row[node.name] += 1
+        self.next_row[node.name, number] += 1
         for name, r in self.sources[node.name, row]:
             self.left[number, name][r] -= 1
-        self._stands(number, node.output, row, ends + _SETTLE)
+        self.ready[number, node.output, row] = ends + _SETTLE
         if node.output == stages.last:
             core.steps.append(Step("store", node.output, row))
             core.issue += 6
@@ -211,19 +202,20 @@ class _Play:
 
     def _find_stuck(self):
         """Rings without a place for what could come next."""
-        for (name, core), at in self.next_load.items():
-            rows = self.load_rows[name, core]
+        def look(core, name, rows, at):
             if at < len(rows) and not self._room(core, name, rows[at]):
                 self.stuck.add((core, name))
+
+        for (name, core), at in self.next_load.items():
+            look(core, name, self.stages.loads[name, core], at)
         for way, at in self.next_pass.items():
-            rows = self.way_rows[way]
-            if at < len(rows) and (way[1], way[0], rows[at]) in self.ready and not self._room(way[2], way[0], rows[at]):
-                self.stuck.add((way[2], way[0]))
-        for node in self.stages.nodes:
-            rows, home = self.stages.rows.get(node.output, ()), self.stages.homes[node.name]
-            at = self.next_row[node.name]
-            if at < len(rows) and not self._room(home, node.output, rows[at]):
-                self.stuck.add((home, node.output))
+            name, source, target = way
+            rows = self.stages.ways[way]
+            if at < len(rows) and (source, name, rows[at]) in self.ready:
+                look(target, name, rows, at)
+        for core, nodes in self.on.items():
+            for node, rows in nodes:
+                look(core, node.output, rows, self.next_row[node.name, core])
 
 
 def plan_stages(stages, room, *, spare=True):
@@ -247,7 +239,7 @@ def plan_stages(stages, room, *, spare=True):
         better = False
         for key in sorted(slots):
             more = {**slots, key: slots[key] + 1}
-            if slots[key] >= len(stages.rows[key[1]]) or not stages.fits(more, room):
+            if slots[key] >= len(stages.ranks[key]) or not stages.fits(more, room):
                 continue
             tried = _Play(stages, more)
             found = tried.run()

@@ -41,15 +41,16 @@ class Stages:
     ----------
     graph : Graph
     nodes : list, in order; the last one's result is stored
-    homes : node name -> core
+    homes : node name -> tuple of cores, which make its rows in turn
     size : function, tensor name -> bytes of an element
     matrices : node name -> list of Matrix
     lanes : products of a core in a cycle
     band : rows of the result that are made (first, behind last), ``None``: all
     rows : tensor name -> rows of it that somebody needs, in order
     uses : (core, tensor name) -> row -> how often the core reads it, passes it on or stores it
-    ways : list of (tensor name, core, core): rows that go from core to core
-    loads : list of (tensor name, core): rows that come from main memory
+    ranks : (core, tensor name) -> row -> its number among those of ``uses``
+    ways : (tensor name, core, core) -> rows that go from core to core
+    loads : (tensor name, core) -> rows that come from main memory
     """
     graph: object
     nodes: list
@@ -60,36 +61,46 @@ class Stages:
     band: tuple | None = None
     rows: dict = field(default_factory=dict)
     uses: dict = field(default_factory=dict)
-    ways: list = field(default_factory=list)
-    loads: list = field(default_factory=list)
+    ranks: dict = field(default_factory=dict)
+    ways: dict = field(default_factory=dict)
+    loads: dict = field(default_factory=dict)
 
     def __post_init__(self):
         self.makers = {node.output: node for node in self.nodes}
         self.last = self.nodes[-1].output
-        self.cores = sorted(set(self.homes.values()))
+        self.cores = sorted({core for cores in self.homes.values() for core in cores})
         self.rows = needed_rows(self.graph, self.nodes, self.band or (0, self.graph.shape(self.last)[0]))
+        uses = self.uses
         for node in self.nodes:
-            home = self.homes[node.name]
             for y in self.rows.get(node.output, ()):
                 for name, r in reads(self.graph, node, y):
-                    self.uses.setdefault((home, name), Counter())[r] += 1
-        for core, name in list(self.uses):
-            if name not in self.makers:
-                self.loads.append((name, core))
-            elif self.home(name) != core:
-                self.ways.append((name, self.home(name), core))
-                for y in self.uses[core, name]:
-                    self.uses.setdefault((self.home(name), name), Counter())[y] += 1
+                    uses.setdefault((self.home(node, y), name), Counter())[r] += 1
+        for core, name in list(uses):
+            for y in sorted(uses[core, name]):
+                if name not in self.makers:
+                    self.loads.setdefault((name, core), []).append(y)
+                elif (home := self.home(self.makers[name], y)) != core:
+                    self.ways.setdefault((name, home, core), []).append(y)
+        for (name, home, _), rows in self.ways.items():
+            for y in rows:
+                uses.setdefault((home, name), Counter())[y] += 1
         for y in self.rows[self.last]:
-            self.uses.setdefault((self.home(self.last), self.last), Counter())[y] += 1
+            uses.setdefault((self.home(self.nodes[-1], y), self.last), Counter())[y] += 1
+        self.ranks = {key: {y: n for n, y in enumerate(sorted(rows))} for key, rows in uses.items()}
         self.rings = {core: Rings(self.graph, self.size, self.on(core)) for core in self.cores}
         self._parts = {node.name: self._parts_of(node) for node in self.nodes}
 
-    def home(self, name):
-        return self.homes[self.makers[name].name]
+    def home(self, node, y):
+        """The core that makes row ``y`` of a node's result."""
+        cores = self.homes[node.name]
+        return cores[y % len(cores)]
 
     def on(self, core):
-        return [node for node in self.nodes if self.homes[node.name] == core]
+        return [node for node in self.nodes if core in self.homes[node.name]]
+
+    def made(self, node, core):
+        """Rows of a node's result that a core makes, in order."""
+        return [y for y in self.rows.get(node.output, ()) if self.home(node, y) == core]
 
     def parts(self, node):
         """The :class:`Part` list of a row of a node's result, as :meth:`.rings.Rings.make` yields them."""
@@ -113,7 +124,7 @@ class Stages:
 
     def load(self, core):
         """Cycles that the matrix unit of a core has work for."""
-        return sum(part.cycles for node in self.on(core) for part in self.parts(node) if part.matrix for _ in self.rows.get(node.output, ()))
+        return sum(part.cycles for node in self.on(core) for part in self.parts(node) if part.matrix for _ in self.made(node, core))
 
     def least(self):
         """Rows of every ring that the makers of a row want at once, (core, tensor name) -> number."""
@@ -121,7 +132,7 @@ class Stages:
         for node in self.nodes:
             for y in self.rows.get(node.output, ()):
                 for name, count in Counter(name for name, _ in reads(self.graph, node, y)).items():
-                    key = self.homes[node.name], name
+                    key = self.home(node, y), name
                     found[key] = max(found[key], count)
         return found
 
@@ -138,7 +149,7 @@ def emit_stages(writer, stages, plan, groups, cores):
     stages, its number."""
     for number in stages.cores:
         core, pointer, rings = writer.cores[cores[number]], writer.pointers[cores[number]], stages.rings[number]
-        rings.open(writer, core, {name: n for (c, name), n in plan.slots.items() if c == number},
+        rings.open(writer, core, *({name: what for (c, name), what in each.items() if c == number} for each in (plan.slots, stages.ranks)),
                    {node.name: groups[node.name, core.number] for node in stages.on(number) if isinstance(node, Conv)}, stages.nodes[-1].name)
         making, stores = {}, Stores(core, pointer)
         for step in plan.steps[number]:
