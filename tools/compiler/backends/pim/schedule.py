@@ -11,9 +11,9 @@ from .rings import reads
 
 __all__ = ["Plan", "Step", "plan_stages"]
 
-#: Cycles that a pass takes beside a word of 8 bytes a cycle, that a row of results takes to stand behind its last multiplication, and a load from main
+#: Bytes of a pass in a cycle beside multiplications; cycles that it takes besides, that a row of results takes to stand behind its last multiplication, and a load from main
 #: memory beside its bytes.
-_MEET, _SETTLE, _LATENCY = 24, 24, 60
+_CROSSED, _MEET, _SETTLE, _LATENCY = 6, 24, 24, 60
 #: Cycles before the end of a multiplication that the next one is taken, and those that it takes to begin.
 _AHEAD, _START = 14, 12
 _FAR = 1 << 60
@@ -69,9 +69,10 @@ class _Play:
             for core in dirty:
                 best[core] = self._best(core)
             dirty = set()
-            way, at = self._pass(best)
             core = min((c for c in best if best[c] is not None), key=lambda c: best[c][0], default=None)
-            if way is not None and (core is None or at <= best[core][0] or self._free(way, at, best)):
+            found = self._pass(best, _FAR if core is None else best[core][0])
+            if found is not None:
+                at, _, way = found
                 self._meet(way, at)
                 dirty = {way[1], way[2]}
             elif core is not None:
@@ -116,25 +117,24 @@ class _Play:
                 found = when, -self.order[node.name], ("part", node)
         return found
 
-    def _pass(self, best):
-        """The pass that can be first, and when; ``(None, ..)``: none."""
-        found, when = None, _FAR
+    def _pass(self, best, limit):
+        """The first pass that may come before what its cores could do by themselves, and when; ``limit``: when the first core could. ``None``: none."""
+        found = []
         for way, at in self.next_pass.items():
             name, source, target = way
             rows = self.stages.ways[way]
             if at == len(rows):
                 continue
             stands = self.ready.get((source, name, rows[at]))
-            if stands is None or not self._room(target, name, rows[at]):
-                continue
-            begin = max(stands, self.cores[source].issue, self.cores[target].issue)
-            if begin < when:
-                found, when = way, begin
-        return found, when
+            if stands is not None and self._room(target, name, rows[at]):
+                begin = max(stands, self.cores[source].issue, self.cores[target].issue)
+                if begin <= limit or self._free(way, begin, best):
+                    found.append((begin, -self.order[self.stages.makers[name].name], way))
+        return min(found, default=None)
 
     def _free(self, way, at, best):
         """Whether a pass is to come before what its cores could do first: neither's units would run dry meanwhile, or one has nothing to do."""
-        ends = at + self._bytes(way) // 8 + _MEET
+        ends = at + self._bytes(way) // _CROSSED + _MEET
         idle = [c for c in way[1:] if best[c] is None or best[c][0] >= at]
         slack = [c for c in way[1:] if self.cores[c].matrix >= ends or c in idle]
         return len(slack) == 2 or len(idle) > 0 and all(self.cores[c].issue + _MEET >= at for c in way[1:] if c not in idle)
@@ -146,7 +146,7 @@ class _Play:
         name, source, target = way
         row = self.stages.ways[way][self.next_pass[way]]
         self.next_pass[way] += 1
-        ends = at + self._bytes(way) // 8 + _MEET
+        ends = at + self._bytes(way) // _CROSSED + _MEET
         self.cores[source].issue = self.cores[target].issue = ends
         self.left[source, name][row] -= 1
         self.ready[target, name, row] = ends

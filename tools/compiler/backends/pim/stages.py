@@ -108,12 +108,12 @@ class Stages:
 
     def _parts_of(self, node):
         name, (_, width, channels) = node.inputs[0], self.graph.shape(node.output)
-        size, words = self.size(name), -(-width * channels * self.size(node.output) // 8)
+        size, words = self.size(name), -(-width * channels * self.size(node.output) // 6)
         if isinstance(node, Conv):
             found = []
             for moves, matrix in Products.parts(node, self.matrices[node.name], width, size):
                 rows, cols = matrix.shape
-                found.append(Part(sum(max(_MOVE, -(-n // 8) + 1) for n in moves) + _MOVE, rows * -(-cols // self.lanes) + _MATRIX, True, bool(moves)))
+                found.append(Part(sum(max(_MOVE, -(-n // (8 - size)) + 1) for n in moves) + 2 * _MOVE, rows * -(-cols // self.lanes) + _MATRIX, True, bool(moves)))
             bounded = node.activation is not None and node.activation.function == "clip"
             return found + [Part(2 * _MOVE, 2 * (words + _VECTOR), False)] * bounded
         if isinstance(node, MaxPool):
