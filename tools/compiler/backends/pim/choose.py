@@ -1,31 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which layers run together, as chains or side by side: neighbours are joined while the estimated cycles of the whole program fall."""
+from dataclasses import replace
+
 from ...graph import Conv, Reshape
 from ..base import LoweringError
 from .assign import assign
 from .estimate import played
-from .homes import staged
+from .homes import cuts, stages_of
 from .joined import Joined, may_join
 from .matrices import matrices_of
 from .program import ProgramWriter, unique
+from .rehearsal import rehearsed
+from .schedule import Plan, plan_stages
 
 __all__ = ["choose_joined"]
 
 #: Nodes of a chain at most.
 _MOST = 10
-#: Ways to have layers side by side that are written out to be compared.
-_TRIED = 3
+#: Ways to have a stretch of layers side by side that are planned, and those that are written out to be compared.
+_LOOKED, _TRIED = 3, 3
+#: Where tensors lie while programs are compared: any place that takes as long to write as that of the end.
+_PLACES = 1 << 20
 
 
 def choose_joined(quantised, params):
-    """List of :class:`~.chain.Joined` for :class:`ProgramWriter`: of all candidates the one whose program ends first by the instructions' timing."""
+    """List of :class:`~.joined.Joined` for :class:`ProgramWriter`: of all candidates the one whose program ends first by the instructions' timing."""
+    writer, matrices = ProgramWriter(quantised, params), _matrices(quantised, params)
+    writer.place_all(_PLACES)
+    room = {core: params["lmem_bytes"] for core in range(params["cores"])}
+
+    def planned(found):
+        """With plans in place of what the cores have to do at least, the best first; without those that local memories do not hold."""
+        plans = [(plan_stages(joined[0].stages, room), joined) for joined in found]
+        found = [[replace(joined[0], plan=plan), *joined[1:]] for plan, joined in plans if plan is not None]
+        return sorted(found, key=lambda joined: _cycles(quantised, params, joined))
+
+    # What looks best is looked at closer, step by step.
+    found = planned(_side_by_side(quantised, params, writer, matrices, room))[:_TRIED]
     candidates = [_chains(quantised, params, [])]
-    found = [(_cycles(quantised, params, [*stages, *chains]), [*stages, *chains]) for stages in _stages(quantised, params)
-             for chains in [_chains(quantised, params, stages)]]
-    candidates += [joined for cycles, joined in sorted(found, key=lambda pair: pair[0])[:_TRIED] if cycles < float("inf")]
-    if len(candidates) == 1:
-        return candidates[0]
-    return min(candidates, key=lambda joined: played(quantised, params, joined))
+    for joined in found:
+        candidates += [joined, [replace(joined[0], plan=rehearsed(joined[0].stages, joined[0].plan, writer)), *joined[1:]]]
+    return candidates[0] if len(candidates) == 1 else min(candidates, key=lambda joined: played(quantised, params, joined))
 
 
 def _matrices(quantised, params):
@@ -35,12 +50,12 @@ def _matrices(quantised, params):
             for node in graph.nodes if isinstance(node, Conv)}
 
 
-def _chains(quantised, params, stages):
-    """Chains among the nodes that are not in ``stages``."""
+def _chains(quantised, params, others):
+    """Chains among the nodes that are not in ``others``."""
     graph, chains = quantised.graph, []
-    nodes, taken = [node for node in graph.nodes if not isinstance(node, Reshape)], {node.name for some in stages for node in some.nodes}
+    nodes, taken = [node for node in graph.nodes if not isinstance(node, Reshape)], {node.name for some in others for node in some.nodes}
     matrices = _matrices(quantised, params)
-    lowest, first = _cycles(quantised, params, stages), 0
+    lowest, first = _cycles(quantised, params, []), 0
     while first < len(nodes):
         best = None
         for end in range(first + 2, min(first + _MOST, len(nodes)) + 1):
@@ -49,7 +64,7 @@ def _chains(quantised, params, stages):
                 break
             if not may_join(graph, some.nodes) or not _holds(quantised, params, some, matrices):
                 continue
-            cycles = _cycles(quantised, params, [*stages, *chains, some])
+            cycles = _cycles(quantised, params, [*chains, some])
             if cycles < lowest:
                 best, lowest = some, cycles
         if best is not None:
@@ -58,19 +73,25 @@ def _chains(quantised, params, stages):
     return chains
 
 
-def _stages(quantised, params):
-    """Ways to have layers side by side, lists of :class:`Joined`: in every stretch that can be, from one of the nodes on that a single tensor leads to."""
-    graph, found, first = quantised.graph, [], 0
+def _side_by_side(quantised, params, writer, matrices, room):
+    """Ways to have layers side by side, lists of :class:`Joined`, the one with stages first: in every stretch that can be, from one of the
+    nodes on that a single tensor leads to; the rest in chains. Their plans are empty and say what the core with most to do has to do."""
+    graph, first = quantised.graph, 0
     nodes = [node for node in graph.nodes if not isinstance(node, Reshape)]
-    matrices, size = _matrices(quantised, params), ProgramWriter(quantised, params).size
     while first < len(nodes) and params["cores"] > 1:
         end = next((end for end in range(len(nodes), first + 1, -1) if may_join(graph, nodes[first:end])), first + 1)
         for begin in range(first, end - 1):
-            if len({name for node in nodes[begin:end] for name in node.inputs} - {node.output for node in nodes[begin:end]}) == 1:
-                some = staged(graph, nodes[begin:end], size, matrices, params)
-                found += [[some]] if some is not None else []
+            some = nodes[begin:end]
+            if len({name for node in some for name in node.inputs} - {node.output for node in some}) == 1:
+                chains = _chains(quantised, params, [Joined(some)])
+                found = []
+                for cycles, homes in cuts(graph, some, writer.size, matrices, params):
+                    stages = stages_of(graph, some, homes, writer.size, matrices, params)
+                    if stages.fits(stages.least(), room):
+                        joined = [Joined(some, stages, Plan({}, {}, cycles)), *chains]
+                        found.append((_cycles(quantised, params, joined), len(found), joined))
+                yield from (joined for cycles, _, joined in sorted(found)[:_LOOKED] if cycles < float("inf"))
         first = end
-    return found
 
 
 def _holds(quantised, params, chain, matrices):

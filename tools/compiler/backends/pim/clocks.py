@@ -51,7 +51,7 @@ class Clock:
     over and how many bytes of main memory they moved."""
     def __init__(self, number, words, groups, marks, params, memory, begin):
         self.number, self.groups, self.marks, self.memory, self.lanes = number, groups, list(marks), memory, params["lanes"]
-        self.words = [int(w) for w in words]
+        self.words = words
         self.now, self.at, self.ended, self.moved, self._moved = begin, 0, [], [], 0
         self.regs, self.ib, self.ob = [0] * 32, 1, 1
         self.taken = begin                      # when the last command was taken by its unit
@@ -82,7 +82,7 @@ class Clock:
         while self.at < len(self.words):
             while len(self.ended) < len(self.marks) and self.marks[len(self.ended)] <= self.at:
                 self._end()
-            word = self.words[self.at]
+            word = int(self.words[self.at])
             op, high = word & 63, (word >> 32) - ((word >> 63) << 32)
             a, b, c, d = word >> 6 & 31, word >> 11 & 31, word >> 16 & 31, word >> 21 & 2047
             short = word >> 32 == 0 or op == _OP["sldi"] and -(1 << 20) <= high < 1 << 20 or op == _OP["saddi"] and -(1 << 15) <= high < 1 << 15

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .rings import reads
 
-__all__ = ["Plan", "Step", "plan_stages"]
+__all__ = ["Plan", "Play", "Step", "plan_stages"]
 
 #: Bytes of a pass in a cycle beside multiplications; cycles that it takes besides, that a row of results takes to stand behind its last multiplication, and a load from main
 #: memory beside its bytes.
@@ -46,11 +46,11 @@ class _Core:
     steps: list = field(default_factory=list)
 
 
-class _Play:
+class Play:
     """One run of the clocks with rings of given sizes; ``stuck``: rings that were full when nothing went on."""
     def __init__(self, stages, slots):
         self.stages, self.slots = stages, slots
-        self.cores = {core: _Core() for core in stages.cores}
+        self.cores = {core: self._core(core) for core in stages.cores}
         self.ready = {}                                                 # (core, tensor, row) -> when it stands
         self.left = {key: Counter(rows) for key, rows in stages.uses.items()}
         self.at_slot = {key: list(ranks) for key, ranks in stages.ranks.items()}
@@ -60,6 +60,9 @@ class _Play:
         self.order = {node.name: n for n, node in enumerate(stages.nodes)}
         self.sources = {(node.name, y): reads(stages.graph, node, y) for node in stages.nodes for y in stages.rows.get(node.output, ())}
         self.stuck = set()
+
+    def _core(self, number):
+        return _Core()
 
     def run(self):
         """Cycles until all is done, or ``None``."""
@@ -83,7 +86,7 @@ class _Play:
         if any(self.next_row[node.name, core] < len(rows) for core, nodes in self.on.items() for node, rows in nodes):
             self._find_stuck()
             return None
-        return max(max(c.issue, c.matrix, c.vector) for c in self.cores.values())
+        return round(max(max(c.issue, c.matrix, c.vector) for c in self.cores.values()))
 
     def _room(self, core, name, row):
         """Whether the ring has a place for a row: what lies there has been read by all."""
@@ -146,12 +149,17 @@ class _Play:
         name, source, target = way
         row = self.stages.ways[way][self.next_pass[way]]
         self.next_pass[way] += 1
-        ends = at + self._bytes(way) // _CROSSED + _MEET
-        self.cores[source].issue = self.cores[target].issue = ends
+        steps = Step("send", name, row, target), Step("recv", name, row, source)
+        for core, step in zip((source, target), steps, strict=True):
+            self.cores[core].steps.append(step)
         self.left[source, name][row] -= 1
-        self.ready[target, name, row] = ends
-        self.cores[source].steps.append(Step("send", name, row, target))
-        self.cores[target].steps.append(Step("recv", name, row, source))
+        self.ready[target, name, row] = self._passed(way, at, steps)
+
+    def _passed(self, way, at, steps):
+        """When a pass that begins at ``at`` is over; ``steps``: the sender's and the receiver's."""
+        ends = at + self._bytes(way) // _CROSSED + _MEET
+        self.cores[way[1]].issue = self.cores[way[2]].issue = ends
+        return ends
 
     def _work(self, number, when, _, what):
         core, stages = self.cores[number], self.stages
@@ -159,9 +167,8 @@ class _Play:
             _, name, home = what
             row = stages.loads[name, home][self.next_load[name, home]]
             self.next_load[name, home] += 1
-            core.issue += 6
-            self.ready[number, name, row] = core.issue + _LATENCY + stages.rings[number].row_bytes(name) // 2
             core.steps.append(Step("load", name, row))
+            self.ready[number, name, row] = self._loaded(core, stages.rings[number].row_bytes(name))
             return
         node = what[1]
         if core.row is not None and core.row[0] is node:
@@ -169,8 +176,8 @@ class _Play:
         else:
             row, at = stages.made(node, number)[self.next_row[node.name, number]], 0
         parts = stages.parts(node)
-        ends = self._do(core, parts[at], when)
         core.steps.append(Step("part", node.output, row))
+        ends = self._do(core, parts[at], when)
         if at + 1 < len(parts):
             core.row = node, row, at + 1
             return
@@ -182,11 +189,17 @@ class _Play:
         self.ready[number, node.output, row] = ends + _SETTLE
         if node.output == stages.last:
             core.steps.append(Step("store", node.output, row))
-            core.issue += 6
+            self._stored(core)
             self.left[number, node.output][row] -= 1
 
-    @staticmethod
-    def _do(core, part, when):
+    def _loaded(self, core, size):
+        core.issue += 6
+        return core.issue + _LATENCY + size // 2
+
+    def _stored(self, core):
+        core.issue += 6
+
+    def _do(self, core, part, when):
         """A part on a core's clocks; returns when its unit ends."""
         if not part.matrix:
             begin = max(when, core.vector)
@@ -226,7 +239,7 @@ def plan_stages(stages, room, *, spare=True):
     while True:
         if not stages.fits(slots, room):
             return None
-        play = _Play(stages, slots)
+        play = Play(stages, slots)
         cycles = play.run()
         if cycles is not None:
             break
@@ -234,15 +247,11 @@ def plan_stages(stages, room, *, spare=True):
             return None
         slots = {key: n + (key in play.stuck) for key, n in slots.items()}
     # Rows to spare let a core go on while its neighbour is busy.
-    better = spare
-    while better:
-        better = False
-        for key in sorted(slots):
-            more = {**slots, key: slots[key] + 1}
-            if slots[key] >= len(stages.ranks[key]) or not stages.fits(more, room):
-                continue
-            tried = _Play(stages, more)
+    for key in sorted(slots) if spare else ():
+        more = {**slots, key: slots[key] + 1}
+        if slots[key] < len(stages.ranks[key]) and stages.fits(more, room):
+            tried = Play(stages, more)
             found = tried.run()
             if found is not None and found < 0.997 * cycles:
-                slots, cycles, play, better = more, found, tried, True
+                slots, cycles, play = more, found, tried
     return Plan({number: core.steps for number, core in play.cores.items()}, slots, cycles)

@@ -7,7 +7,7 @@ from ...graph import Binary, Conv, MaxPool
 from .maps import Products
 from .rings import Rings, Stores, reads
 
-__all__ = ["Part", "Stages", "emit_stages", "needed_rows"]
+__all__ = ["Hand", "Part", "Stages", "emit_stages", "needed_rows"]
 
 #: Cycles of an instruction of the vector unit and of a move beside those for their bytes, and of what the matrix unit does beside its rows.
 _VECTOR, _MOVE, _MATRIX = 12, 4, 1
@@ -144,30 +144,58 @@ class Stages:
         return self.rings[core].bytes({name: n for (c, name), n in slots.items() if c == core}, self.matrices)
 
 
+class Hand:
+    """Writes one core's steps of a :class:`~.schedule.Plan` into its program.
+
+    Parameters
+    ----------
+    writer : ProgramWriter, whose activations and places are meant
+    stages : Stages; ``number``: of the core among theirs
+    core : CoreBuilder; ``pointer``: its pair with global address 0
+    slots : rows of every ring, (core of the stages, tensor name) -> number
+    groups : node name -> list of (Matrix, group)
+    cores : of every core of the stages, its number
+    """
+    def __init__(self, writer, stages, number, core, pointer, slots, groups, cores):
+        self.writer, self.stages, self.core, self.pointer, self.cores = writer, stages, core, pointer, cores
+        self.rings, self._making, self._stores = stages.rings[number], {}, Stores(core, pointer)
+        self._single = slots.get((number, stages.last)) == 1
+        self.rings.open(writer, core, *({name: what for (c, name), what in each.items() if c == number} for each in (slots, stages.ranks)),
+                        groups, stages.nodes[-1].name)
+
+    def do(self, step):
+        """The instructions of a :class:`~.schedule.Step`."""
+        name, y, core, making = step.tensor, step.row, self.core, self._making
+        at, count = self.rings.row(name, y), self.rings.row_bytes(name)
+        target = self.writer.places.get(name, 0) + y * count
+        if step.kind == "part":
+            if (name, y) not in making:
+                making[name, y] = self.rings.make(self.stages.makers[name], y)
+                if name == self.stages.last and self._single:
+                    self._stores.flush()
+            next(making[name, y])
+            self._stores.step()
+        elif step.kind == "load":
+            core.load(at, self.pointer, count, target)
+        elif step.kind == "store":
+            self._stores.put(at, count, target)
+        elif step.kind == "send":
+            core.send(at, self.cores[step.peer], count)
+        else:
+            core.recv(at, self.cores[step.peer], count)
+
+    def end(self):
+        """What is left to be stored."""
+        self._stores.flush()
+
+
 def emit_stages(writer, stages, plan, groups, cores):
     """Write every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list of (Matrix, group); ``cores``: of every core of the
     stages, its number."""
     for number in stages.cores:
-        core, pointer, rings = writer.cores[cores[number]], writer.pointers[cores[number]], stages.rings[number]
-        rings.open(writer, core, *({name: what for (c, name), what in each.items() if c == number} for each in (plan.slots, stages.ranks)),
-                   {node.name: groups[node.name, core.number] for node in stages.on(number) if isinstance(node, Conv)}, stages.nodes[-1].name)
-        making, stores = {}, Stores(core, pointer)
+        core = writer.cores[cores[number]]
+        own = {node.name: groups[node.name, core.number] for node in stages.on(number) if isinstance(node, Conv)}
+        hand = Hand(writer, stages, number, core, writer.pointers[core.number], plan.slots, own, cores)
         for step in plan.steps[number]:
-            name, y = step.tensor, step.row
-            at, count = rings.row(name, y), rings.row_bytes(name)
-            if step.kind == "part":
-                if (name, y) not in making:
-                    making[name, y] = rings.make(stages.makers[name], y)
-                    if name == stages.last and plan.slots[number, name] == 1:
-                        stores.flush()
-                next(making[name, y])
-                stores.step()
-            elif step.kind == "load":
-                core.load(at, pointer, count, writer.places[name] + y * count)
-            elif step.kind == "store":
-                stores.put(at, count, writer.places[name] + y * count)
-            elif step.kind == "send":
-                core.send(at, cores[step.peer], count)
-            else:
-                core.recv(at, cores[step.peer], count)
-        stores.flush()
+            hand.do(step)
+        hand.end()
