@@ -28,6 +28,8 @@ def _whole(graph, node):
 class PIMBackend(Backend):
     """Activations of 16 bits where the build multiplies them (``x_bits``), weights of 8; sums are exact."""
     isa = "pim"
+    #: Of the network: where there are several, each fills the arrays anew.
+    _programs = 0
 
     @property
     def bits(self):
@@ -97,6 +99,7 @@ class PIMBackend(Backend):
                 end -= 1
             parts.append(graph.part(graph.nodes[begin:end]))
             begin = end
+        self._programs += len(parts)
         return parts
 
     def _held(self, nodes, graph):
@@ -159,7 +162,7 @@ class PIMBackend(Backend):
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
         held -= {node.output for some in joined for node in some.nodes[:-1]}
         layers = []
-        for (names, _, _), cut, (cycles, moved) in zip(writer.stretches, writer.cuts(laid.core_table), program_cycles(writer), strict=True):
+        for (names, _, _), cut, (cycles, moved) in zip(writer.stretches, writer.cuts(laid.core_table), program_cycles(writer, self._programs > 1), strict=True):
             nodes = [node for node in graph.nodes if node.name in names]
             layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved, cut))
         p = self.params
