@@ -256,13 +256,6 @@ class ProgramWriter:
         low, high = clip_bounds(activation, self.q.scales[tensor])
         clipped(core, at, count, self.size(tensor), None if _is_relu(activation) else low, high)
 
-    def clips(self, node):
-        """Whether a clip has a bound that the multiplication itself cannot keep."""
-        if node.activation is None or node.activation.function != "clip":
-            return False
-        low, high = clip_bounds(node.activation, self.q.scales[node.output])
-        return high is not None or low is not None and not _is_relu(node.activation)
-
     def add(self, core, node, result, operands, count):
         """``count`` elements of an addition or subtraction, with its activation."""
         add_rows(core, result, operands, count, self.size(node.output), node.function == "sub")

@@ -104,7 +104,7 @@ class Rings:
         if isinstance(node, Conv):
             yield from self._products[node.name].steps(
                 lambda r: self.row(name, y * node.stride[0] - node.padding[0] + r, node.padding[1]), results)
-            if writer.clips(node):
+            if node.activation is not None and node.activation.function == "clip":
                 writer.clip(core, node.activation, node.output, results, count)
                 yield
         elif isinstance(node, MaxPool):
