@@ -11,6 +11,7 @@ from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, Loweri
 from .assign import assign
 from .choose import choose_joined
 from .estimate import program_cycles
+from .flat import most_repeated
 from .program import ProgramWriter, empty_numbers, unique
 from .reference import run_node
 from .tables import TABLES, table_steps, wants_too_much, with_units
@@ -23,6 +24,13 @@ _ALIGN = 64
 def _whole(graph, node):
     """Whether an average is one of the whole map and nothing else."""
     return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
+
+
+def _repeats(shape, result, most):
+    """Whether a tensor of ``shape`` is that of ``result``, or comes again and again along the axes in front of it, ``most`` elements at most."""
+    own = (1,) * (len(result) - len(shape)) + tuple(shape)
+    same = next((k for k, length in enumerate(own) if length > 1), len(own))
+    return tuple(result[same:]) == own[same:] and (own == tuple(result) or np.prod(own, dtype=int) <= most)
 
 
 class PIMBackend(Backend):
@@ -70,9 +78,11 @@ class PIMBackend(Backend):
         return Verdict(NATIVE)
 
     def _binary(self, graph, node):
-        shapes = {graph.shape(name) for name in node.inputs}
-        if node.function not in ("add", "sub", "mul") or len(shapes) > 1 or any(graph.tensors[name].data is not None for name in node.inputs):
-            return Verdict(HOST, f"{node.function} of {' and '.join(str(list(s)) for s in shapes)}: add, sub and mul of two tensors of one shape are taken")
+        shapes, result = [graph.shape(name) for name in node.inputs], graph.shape(node.output)
+        if (node.function not in ("add", "sub", "mul") or any(graph.tensors[name].data is not None for name in node.inputs) or result not in shapes
+                or not all(_repeats(shape, result, most_repeated(self.params)) for shape in shapes)):
+            return Verdict(HOST, f"{node.function} of {' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: add, sub and mul of two tensors of one shape "
+                                 f"are taken, or where one repeats along the axes in front, {most_repeated(self.params)} elements at most")
         if node.function == "mul" and self.params["max_biw"] < 32:
             return Verdict(HOST, f"mul: products want max_biw = 32, this build has {self.params['max_biw']}")
         return Verdict(NATIVE)

@@ -17,6 +17,8 @@ def may_join(graph, nodes):
             return False
         if any(len(graph.shape(name)) != 3 for name in (*node.inputs, node.output)):
             return False
+        if isinstance(node, Binary) and len({graph.shape(name) for name in node.inputs}) > 1:
+            return False
         readers = {reader.name for reader in graph.readers(node.output)}
         if node is not nodes[-1] and (node.output in kept or not readers or not readers <= inside):
             return False

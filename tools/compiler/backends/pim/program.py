@@ -292,7 +292,8 @@ class ProgramWriter:
     def _elements(self, node):
         """Additions, and activations by themselves: equal shares of all elements."""
         count, size = self.graph.tensors[node.output].size, self.size(node.output)
-        sources = [self.places[name] for name in node.inputs]
+        periods = [self.graph.tensors[name].size for name in node.inputs]
+        sources = [self.places[name] if period == count else (self.places[name], period) for name, period in zip(node.inputs, periods, strict=True)]
 
         for core, pointer, (first, end) in zip(self.cores, self.pointers, share(count, len(self.cores)), strict=True):
             if first == end:
@@ -310,8 +311,7 @@ class ProgramWriter:
                 else:
                     self.activate(core, node, node.output, result, some)
 
-            flat(core, pointer, [s + first * size for s in sources], self.places[node.output] + first * size, end - first, size, node.name, work,
-                 **({"most": Products.MOST} if product else {}))
+            flat(core, pointer, sources, self.places[node.output], first, end - first, size, node.name, work, **({"most": Products.MOST} if product else {}))
 
     def _concat(self, node):
         shape, size = self.graph.shape(node.output), self.size(node.output)
