@@ -19,30 +19,40 @@ class Memory:
     """Main memory: slices of time with as many beats each as fit, given to whoever asks first for that time.
 
     ``LATENCY``: cycles from a request, through arbiters and guard to an open row and back, until its first beat is where it belongs. ``TURN``: cycles
-    that a burst costs beside its beats: another row, or another direction.
+    that a burst costs beside its beats: another row, or another direction. A request waits behind those of others, the longer the busier the memory is: as a
+    queue of bursts of one length does on average.
     """
     LATENCY, TURN = 30, 3
-    _SLICE = 64
+    _SLICE, _RECENT, _LONGEST = 64, 16, 6
 
     def __init__(self, beat):
         self.beat, self._used = beat, {}
 
+    def wait(self, now):
+        """Cycles that a request of ``now`` stands in the queue."""
+        at = int(now) // self._SLICE
+        busy = sum(self._used.get(k, 0) for k in range(at - self._RECENT, at)) / (self._RECENT * self._SLICE)
+        return min(busy / (2 * max(1 - busy, 0.01)), self._LONGEST) * (_BURST / self.beat + self.TURN)
+
     def ask(self, now, size):
-        """Cycle at which ``size`` bytes asked for at ``now`` are there."""
+        """(cycle at which ``size`` bytes asked for at ``now`` move, at which the last of them is there)."""
         left = size / self.beat
         left += self.TURN * -(-left // _BEATS)
-        at = int(now) // self._SLICE
+        begin = now + self.wait(now)
+        at = int(begin) // self._SLICE
+        first = at
         while True:
             # A refresh and its rows take the rest.
             room = 0.985 * self._SLICE - self._used.get(at, 0)
-            if at == int(now) // self._SLICE:
-                room = min(room, (at + 1) * self._SLICE - now)
+            if at == first:
+                room = min(room, (at + 1) * self._SLICE - begin)
             if room > 0:
                 taken = min(room, left)
                 self._used[at] = self._used.get(at, 0) + taken
                 left -= taken
                 if left <= 0:
-                    return max(now + size / self.beat, at * self._SLICE + min(self._used[at], self._SLICE)) + self.LATENCY
+                    moved = max(begin + size / self.beat, at * self._SLICE + min(self._used[at], self._SLICE))
+                    return moved, moved + self.LATENCY
             at += 1
 
 
@@ -71,7 +81,7 @@ class Clock:
         for burst in range(first, last + 1):
             if burst not in self._arrived:
                 asked = max(self._arrived.get(burst - _FLYING, 0), self._passed.get(burst - self._ring, 0))
-                self._arrived[burst] = self.memory.ask(asked, _BURST)
+                self._arrived[burst] = self.memory.ask(asked, _BURST)[1]
             self.now = max(self.now, self._arrived[burst])
         self._bytes += size
         for burst in range(first, self._bytes // _BURST):
@@ -163,12 +173,14 @@ class Clock:
             if op == _OP["ld"]:
                 at = self._offer("transfer", 4, span, [], self.load_next, True)
                 self.load_next = at + 2 + d // self.memory.beat // _BEATS
-                done = self.memory.ask(at, d) + 6
+                done = self.memory.ask(at, d)[1] + 6
                 self.flight.append(("transfer", span, [], done, done))
             else:
                 at = self._offer("transfer", 4, None, [span], max(self.move_next, self.load_next), True)
-                self.move_next = self.load_next = at + d / self.memory.beat * self._slow(at) + 4
-                done = max(self.memory.ask(at + 8, d), self.move_next + 10)
+                # Its words go out as memory takes them; until then no move begins.
+                moved, done = self.memory.ask(at + 8, d)
+                self.move_next = self.load_next = max(at + d / self.memory.beat * self._slow(at) + 4, moved)
+                done = max(done, self.move_next + 10)
                 self.flight.append(("transfer", None, [span], done, done))
         elif op in (_OP["lmv"], _OP["lldi"]):
             moves = op == _OP["lmv"]
