@@ -239,10 +239,13 @@ class Clock:
 
     # Other cores
 
-    def met(self, begin, size):
-        """A ``send`` or ``recv`` goes from ``begin`` on."""
-        words = -(-size // _WORD)
-        self.now = self.taken = begin + words * self._slow(begin) + 14
+    def pace(self, at, size):
+        """Cycles that its words of a ``send`` take."""
+        return -(-size // _WORD) * self._slow(at) + 14
+
+    def met(self, ends):
+        """A ``send`` or ``recv`` is complete."""
+        self.now = self.taken = ends
 
     def try_event(self):
         """Whether the event that is waited for has come often enough; then the clock goes on from there."""

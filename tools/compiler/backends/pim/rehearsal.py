@@ -54,8 +54,9 @@ class _Rehearsal(Play):
         waits = source.do(), target.do()
         while waits[0] is not None:
             begin = max(source.clock.now, target.clock.now)
+            ends = begin + source.clock.pace(begin, waits[0][2])
             for one in (source, target):
-                one.clock.met(begin, waits[0][2])
+                one.clock.met(ends)
             waits = source.clock.advance(None), target.clock.advance(None)
         return target.issue
 

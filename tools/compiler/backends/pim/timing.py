@@ -51,8 +51,9 @@ def play(codes, groups, marks, params, load, beat):
             if peer is None:
                 meets[key] = core
                 continue
-            begin = max(core.now, peer.now)
+            begin, sender = max(core.now, peer.now), core if what == "send" else peer
+            ends = begin + sender.pace(begin, amount)
             for one in (core, peer):
-                one.met(begin, amount)
+                one.met(ends)
                 heappush(ready, (one.now, one.number))
     return [(max(core.ended[k] for core in cores), sum(core.moved[k] for core in cores)) for k in range(len(marks[0]))]
