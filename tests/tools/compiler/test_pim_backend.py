@@ -212,4 +212,4 @@ def test_estimate_counts_load_once():
     assert [span.cycles for span in backend.lower(quantised, keep=True).layers] == pytest.approx([first, second], rel=0.1)
     (filled, _), (later, _) = program_cycles(writer, weights=True)
     assert filled - first == pytest.approx(sum(group.rows * SMALL["xb_cols"] for core in writer.cores for group in core.groups) / 2, rel=0.1)
-    assert later == second
+    assert later == pytest.approx(second, rel=0.05)

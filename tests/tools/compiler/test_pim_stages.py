@@ -152,3 +152,26 @@ def test_moved_bytes_are_those_of_code_and_transfers():
     (_, moved), = play([core.words], [[]], [[len(core.words)]], PARAMS, 0, 2)
     names = [ISA.match(int(word)).mnemonic for word in core.words]
     assert moved == 100 + 4 * len(names)
+
+
+def test_nothing_runs_together_where_no_program_can_be_written():
+    with mock.patch.object(choose, "played", lambda *_: float("inf")):
+        assert len(check(residual(), PARAMS).layers) == len(residual().nodes)
+
+
+@pytest.mark.long
+def test_network_of_three_residual_blocks_keeps_its_bar():
+    """Of ResNet-8's shape, with random weights: equal, and within the cycles asked of four cores."""
+    made = Builder("resnet8", (32, 32, 3))
+    x = made.conv(16, (3, 3), relu=True)
+    for channels in (16, 32, 64):
+        stride = (1, 1) if channels == 16 else (2, 2)
+        made.conv(channels, (3, 3), source=x, stride=stride, relu=True)
+        y = made.conv(channels, (3, 3))
+        short = x if channels == 16 else made.conv(channels, (1, 1), source=x, stride=stride)
+        made.add(g.Binary, y, short, function="add")
+        x = made.act("relu")
+    made.add(g.AveragePool, window=(8, 8), stride=(8, 8), padding=(0, 0, 0, 0))
+    made.dense(10)
+    lowered = check(made.finish(), PARAMS, count=1)
+    assert sum(span.cycles for span in lowered.layers) < 240_000

@@ -38,6 +38,7 @@ class PIMBackend(Backend):
     isa = "pim"
     #: Of the network: where there are several, each fills the arrays anew.
     _programs = 0
+    _choice = None
 
     @property
     def bits(self):
@@ -137,10 +138,16 @@ class PIMBackend(Backend):
         return values if keep else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
 
     def lower(self, quantised, *, keep=False):
-        return self._lower(quantised, [] if keep else choose_joined(quantised, self.params), 0)
+        return self._lower(quantised, [] if keep else self._chosen(quantised), 0)
 
     def twin(self, quantised, lowered, at):
-        return self._lower(quantised, choose_joined(quantised, self.params), at)
+        return self._lower(quantised, self._chosen(quantised), at)
+
+    def _chosen(self, quantised):
+        """What runs together; a program and its twin have it of one choice."""
+        if self._choice is None or self._choice[0] is not quantised:
+            self._choice = quantised, choose_joined(quantised, self.params)
+        return self._choice[1]
 
     def _lower(self, quantised, joined, at):
         """The program at byte address ``at``, its tensors behind it."""

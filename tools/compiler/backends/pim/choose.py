@@ -40,7 +40,8 @@ def choose_joined(quantised, params):
     candidates = [_chains(quantised, params, [])]
     for joined in found:
         candidates += [joined, [replace(joined[0], plan=rehearsed(joined[0].stages, joined[0].plan, writer)), *joined[1:]]]
-    return candidates[0] if len(candidates) == 1 else min(candidates, key=lambda joined: played(quantised, params, joined))
+    cycles = [played(quantised, params, joined) for joined in candidates]
+    return candidates[cycles.index(min(cycles))] if min(cycles) < float("inf") else []
 
 
 def _matrices(quantised, params):
@@ -105,8 +106,8 @@ def _holds(quantised, params, chain, matrices):
 def _cycles(quantised, params, joined):
     """Estimate of the whole, before anything is written; infinite where the arrays do not hold it."""
     writer = ProgramWriter(quantised, params, joined)
-    needs = writer.needs()
     try:
+        needs = writer.needs()
         assign(unique(needs), params)
     except LoweringError:
         return float("inf")
