@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's back end: programs on the golden model against the reference in numpy, every tensor."""
+from contextlib import contextmanager
 from unittest import mock
 
 import numpy as np
@@ -13,8 +14,8 @@ from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.pim import choose
 from quintet.tools.compiler.backends.pim.assign import Need, assign
-from quintet.tools.compiler.backends.pim.chain import Chain, may_chain
-from quintet.tools.compiler.backends.pim.estimate import load_cycles, stretch_cycles
+from quintet.tools.compiler.backends.pim.estimate import load_cycles, program_cycles
+from quintet.tools.compiler.backends.pim.joined import may_join
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from tests.tools.compiler.machine import random_numbers, random_quantised, run_lowered
 from tests.tools.compiler.networks import Builder
@@ -105,9 +106,12 @@ def test_network_that_the_arrays_do_not_hold():
         backend.lower(random_quantised(graph, backend, 0))
 
 
+@contextmanager
 def longest_chains():
-    """Chains as long as they can be, whether they pay or not."""
-    return mock.patch.object(choose, "_cycles", lambda quantised, params, chains: -sum(len(nodes) for nodes in chains))
+    """Chains as long as they can be, whether they pay or not, and nothing side by side."""
+    with mock.patch.object(choose, "_cycles", lambda quantised, params, joined: -sum(len(some.nodes) for some in joined)), \
+            mock.patch.object(choose, "played", lambda quantised, params, joined: any(some.stages is not None for some in joined)):
+        yield
 
 
 def spans_of(lowered):
@@ -120,7 +124,8 @@ def test_residual_block_is_one_chain():
     made.conv(8, (3, 3))
     made.add(g.Binary, made.here, made.conv(8, (1, 1), source=x), function="add")
     graph = made.finish()
-    lowered = check(graph)
+    with longest_chains():
+        lowered = check(graph)
     assert spans_of(lowered) == [tuple(node.name for node in graph.nodes)]
     assert set(lowered.tensors) == {graph.inputs[0].tensor, graph.outputs[0].tensor}
     kept = backend_of(SMALL).lower(random_quantised(graph, backend_of(SMALL), 0), keep=True)
@@ -136,9 +141,11 @@ def chains(draw):
     outputs = []
     for _ in range(draw(st.integers(2, 6))):
         rows, columns, channels = made.shape()
-        kind = draw(st.sampled_from(["conv", "conv", "residual", "pool", "act", "sub"]))
+        kind = draw(st.sampled_from(["conv", "conv", "deep", "residual", "pool", "act", "sub"]))
         if kind == "pool" and min(rows, columns) > 2:
             made.add(g.MaxPool, window=(draw(st.integers(1, 2)), 2), stride=(draw(st.integers(1, 2)), 1), padding=(0, draw(st.integers(0, 1)), 0, 0))
+        elif kind == "deep":
+            made.conv(channels, (min(3, rows), min(3, columns)), groups=channels)
         elif kind == "act":
             made.act("clip", low=draw(st.sampled_from([-1.0, 0.0])), high=1.5)
         elif kind in ("residual", "sub"):
@@ -167,10 +174,10 @@ def test_what_others_read_ends_a_chain():
     made.conv(4, (3, 3), groups=4)
     made.add(g.Binary, made.here, b, function="add")
     graph = made.finish(made.here)
-    assert may_chain(graph, graph.nodes[:2])
-    assert not may_chain(graph, graph.nodes[1:3]), "a depthwise convolution"
+    assert may_join(graph, graph.nodes[:2])
+    assert not may_join(graph, graph.nodes[1:3]), "the sum reads what lies between"
     graph.outputs.append(g.Port(a, a, (0, 1, 2), graph.shape(a)))
-    assert not may_chain(graph, graph.nodes[:2]), "an output of the network"
+    assert not may_join(graph, graph.nodes[:2]), "an output of the network"
 
 
 def test_chain_that_local_memory_does_not_hold_is_not_chosen():
@@ -180,20 +187,7 @@ def test_chain_that_local_memory_does_not_hold_is_not_chosen():
     graph = made.finish()
     with longest_chains():
         assert len(check(graph).layers) == 1
-        assert len(check(graph, SPACE.resolve("sim", {"cores": 3, "arrays": 16, "lmem_bytes": 4096, "bias_words": 512})).layers) == 3
-
-
-def test_ring_holds_rows_until_their_last_reader():
-    made = Builder("rings", (16, 4, 2))
-    x = made.conv(2, (3, 3))
-    made.conv(2, (3, 3))
-    made.conv(2, (3, 3))
-    made.add(g.Binary, made.here, x, function="add")
-    graph = made.finish()
-    chain = Chain(graph, graph.nodes, lambda _: 2)
-    slots = chain.slots(chain.order(4, 8))
-    assert slots[x] == 3 and slots[graph.nodes[1].output] == 3 and slots[graph.nodes[2].output] == 1
-    assert chain.order(0, 1)[:3] == [("input_0", 0), ("input_0", 1), ("input_0", 2)]
+        assert len(check(graph, SPACE.resolve("sim", {"cores": 3, "arrays": 16, "lmem_bytes": 4096, "bias_words": 512})).layers) > 1
 
 
 def test_copies_that_gain_most_for_their_arrays_give_way():
@@ -213,8 +207,9 @@ def test_estimate_counts_load_once():
     writer = ProgramWriter(quantised, SMALL)
     writer.place_all(0)
     writer.write()
-    first, second = (stretch_cycles(writer, before, after)[0] for _, before, after in writer.stretches)
-    spans = backend.lower(quantised, keep=True).layers
-    # Code is elsewhere than the maps of the second program, so a few words are longer.
-    assert load_cycles(writer) > 10 * abs(spans[1].cycles - second)
-    assert spans[0].cycles - first == pytest.approx(load_cycles(writer), rel=0.1)
+    (first, _), (second, _) = program_cycles(writer)
+    assert load_cycles(writer) < first < load_cycles(writer) + 2 * second
+    assert [span.cycles for span in backend.lower(quantised, keep=True).layers] == pytest.approx([first, second], rel=0.1)
+    (filled, _), (later, _) = program_cycles(writer, weights=True)
+    assert filled - first == pytest.approx(sum(group.rows * SMALL["xb_cols"] for core in writer.cores for group in core.groups) / 2, rel=0.1)
+    assert later == pytest.approx(second, rel=0.05)

@@ -72,8 +72,19 @@ def gated(b):
     b.conv(4, (3, 3))
 
 
+def repeated(b):
+    """A factor for each channel, as squeeze and excitation have it, and a sum with one row."""
+    start = b.conv(8, (3, 3))
+    b.add(g.AveragePool, window=b.shape()[:2], stride=(1, 1), padding=(0, 0, 0, 0))
+    b.add(g.Binary, start, b.act("sigmoid"), function="mul")
+    wide = b.here
+    row = b.add(g.MaxPool, wide, window=(6, 1), stride=(6, 1))
+    b.add(g.Binary, row, wide, function="sub")
+    b.conv(4, (3, 3))
+
+
 @pytest.mark.parametrize("preset", ["sim", "85f", "up5k"])
-@pytest.mark.parametrize("make", [behind_layers, of_the_input, among_others, products, gated])
+@pytest.mark.parametrize("make", [behind_layers, of_the_input, among_others, products, gated, repeated])
 def test_networks_equal_layer_by_layer(make, preset):
     b = Builder("net", (6, 5, 3), seed=3)
     make(b)
@@ -111,6 +122,14 @@ def test_verdicts():
     product.add(g.Binary, product.here, product.here, function="mul")
     narrow = PIMBackend(params=room.params.SPACE.resolve("sim", {"max_biw": 16, "x_bits": 8}), memory_size=1 << 20)
     assert narrow.verdict(product.graph, product.graph.nodes[0]).reason == "mul: products want max_biw = 32, this build has 16"
+    for first, second, taken in (((4, 6, 8), (1, 1, 8), True), ((6, 8), (4, 6, 8), True), ((4, 6, 8), (1, 6, 8), True), ((4, 6, 8), (4, 1, 8), False),
+                                 ((4, 1, 8), (1, 6, 8), False), ((2, 64, 9), (64, 9), False)):
+        tensors = {name: g.Tensor(name, shape) for name, shape in (("a", first), ("b", second), ("c", np.broadcast_shapes(first, second)))}
+        node = g.Binary(name="n", inputs=["a", "b"], output="c", function="mul")
+        found = backend.verdict(g.Graph("net", [], [], [node], tensors), node)
+        assert (found.answer == NATIVE) is taken
+        assert taken or found.reason == (f"mul of {list(first)} and {list(second)}: add, sub and mul of two tensors of one shape are taken, or where one repeats "
+                                         "along the axes in front, 512 elements at most")
     assert backend.verdict(graph, graph.nodes[1]).reason == "tanh of 400 numbers whose scale others share"
     other = Builder("net", (4,))
     other.act("leaky_relu", alpha=0.1)

@@ -10,7 +10,8 @@ __all__ = ["Need", "assign"]
 @dataclass
 class Need:
     """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles`` of all its work on one core, ``floor`` cycles that no
-    number of cores goes below, ``most`` cores that can share it, ``extra`` cycles of each where several share it; ``cores``: who holds it, filled by :func:`assign`."""
+    number of cores goes below, ``most`` cores that can share it, ``extra`` cycles of each where several share it; ``homes``: the cores that must hold it, ``None``: any; ``cores``: who holds it, filled by
+    :func:`assign`."""
     name: str
     arrays: int
     biases: int
@@ -19,6 +20,7 @@ class Need:
     floor: int
     most: int
     extra: int = 0
+    homes: tuple | None = None
     cores: list = field(default_factory=list)
 
     def time(self, cores):
@@ -29,11 +31,12 @@ def _packed(needs, copies, params):
     """Cores of each need with so many copies, the largest first, each where most is left; or the need that finds no room."""
     left = [[params["arrays"], params["bias_words"], params["groups"]] for _ in range(params["cores"])]
     found = [[] for _ in needs]
-    for n in sorted(range(len(needs)), key=lambda n: (-needs[n].arrays, n)):
+    for n in sorted(range(len(needs)), key=lambda n: (needs[n].homes is None, -needs[n].arrays, n)):
         need = needs[n]
         wanted = (need.arrays, need.biases, need.groups)
         for _ in range(copies[n]):
-            free = [c for c in range(params["cores"]) if c not in found[n] and all(h >= w for h, w in zip(left[c], wanted, strict=True))]
+            cores = range(params["cores"]) if need.homes is None else need.homes
+            free = [c for c in cores if c not in found[n] and all(h >= w for h, w in zip(left[c], wanted, strict=True))]
             if not free:
                 return need
             core = max(free, key=lambda c: (left[c], -c))
@@ -48,7 +51,7 @@ def _total(needs, copies):
 
 def _grown(needs, copies, found, params):
     """More copies, where they gain most for their arrays, until no more fit: ``(copies, cores of each)``."""
-    options = set(range(len(needs)))
+    options = {n for n, need in enumerate(needs) if need.homes is None}
     while options:
         best = max(options, key=lambda n: ((needs[n].time(copies[n]) - needs[n].time(copies[n] + 1)) / max(needs[n].arrays, 1), -n))
         more = [count + (n == best) for n, count in enumerate(copies)]
@@ -71,7 +74,7 @@ def assign(needs, params):
     LoweringError
         The arrays do not hold all.
     """
-    copies = [1] * len(needs)
+    copies = [len(need.homes or (0,)) for need in needs]
     found = _packed(needs, copies, params)
     if isinstance(found, Need):
         raise LoweringError(f"{found.name}: takes {found.arrays} arrays, {found.biases} biases and {found.groups} groups of a core; the network takes "
@@ -82,8 +85,8 @@ def assign(needs, params):
     better = True
     while better:
         better = False
-        for n in sorted((n for n in range(len(needs)) if copies[n] > 1), key=lambda n: -needs[n].arrays):
-            for m in (m for m in range(len(needs)) if m != n and copies[m] < needs[m].most):
+        for n in sorted((n for n in range(len(needs)) if copies[n] > 1 and needs[n].homes is None), key=lambda n: -needs[n].arrays):
+            for m in (m for m in range(len(needs)) if m != n and copies[m] < needs[m].most and needs[m].homes is None):
                 tried = [count - (k == n) + (k == m) for k, count in enumerate(copies)]
                 packed = _packed(needs, tried, params)
                 if isinstance(packed, Need):

@@ -23,8 +23,9 @@ from ...quantised import Arithmetic
 from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
 from ..products import join_turned
 from .assign import assign
-from .choose import choose_chains
-from .estimate import load_cycles, stretch_cycles
+from .choose import choose_joined
+from .estimate import program_cycles
+from .flat import most_repeated
 from .products import places_before, verdict_of_product, verdict_of_transpose
 from .program import ProgramWriter, empty_numbers, unique
 from .recurrent import verdict_of_recurrent
@@ -41,9 +42,19 @@ def _whole(graph, node):
     return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
 
 
+def _repeats(shape, result, most):
+    """Whether a tensor of ``shape`` is that of ``result``, or comes again and again along the axes in front of it, ``most`` elements at most."""
+    own = (1,) * (len(result) - len(shape)) + tuple(shape)
+    same = next((k for k, length in enumerate(own) if length > 1), len(own))
+    return tuple(result[same:]) == own[same:] and (own == tuple(result) or np.prod(own, dtype=int) <= most)
+
+
 class PIMBackend(Backend):
     """Activations of 16 bits where the build multiplies them (``x_bits``), weights of 8; sums are exact."""
     isa = "pim"
+    #: Of the network: where there are several, each fills the arrays anew.
+    _programs = 0
+    _choice = None
 
     @property
     def bits(self):
@@ -92,9 +103,11 @@ class PIMBackend(Backend):
         return Verdict(NATIVE)
 
     def _binary(self, graph, node):
-        shapes = {graph.shape(name) for name in node.inputs}
-        if node.function not in ("add", "sub", "mul") or len(shapes) > 1 or any(graph.tensors[name].data is not None for name in node.inputs):
-            return Verdict(HOST, f"{node.function} of {' and '.join(str(list(s)) for s in shapes)}: add, sub and mul of two tensors of one shape are taken")
+        shapes, result = [graph.shape(name) for name in node.inputs], graph.shape(node.output)
+        if (node.function not in ("add", "sub", "mul") or any(graph.tensors[name].data is not None for name in node.inputs) or result not in shapes
+                or not all(_repeats(shape, result, most_repeated(self.params)) for shape in shapes)):
+            return Verdict(HOST, f"{node.function} of {' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: add, sub and mul of two tensors of one shape "
+                                 f"are taken, or where one repeats along the axes in front, {most_repeated(self.params)} elements at most")
         if node.function == "mul" and self.params["max_biw"] < 32:
             return Verdict(HOST, f"mul: products want max_biw = 32, this build has {self.params['max_biw']}")
         return Verdict(NATIVE)
@@ -121,6 +134,7 @@ class PIMBackend(Backend):
                 end -= 1
             parts.append(graph.part(graph.nodes[begin:end]))
             begin = end
+        self._programs += len(parts)
         return parts
 
     def _held(self, nodes, graph):
@@ -154,17 +168,23 @@ class PIMBackend(Backend):
         return values if keep else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
 
     def lower(self, quantised, *, keep=False):
-        return self._lower(quantised, [] if keep else choose_chains(quantised, self.params), 0)
+        return self._lower(quantised, [] if keep else self._chosen(quantised), 0)
 
     def twin(self, quantised, lowered, at):
-        return self._lower(quantised, choose_chains(quantised, self.params), at)
+        return self._lower(quantised, self._chosen(quantised), at)
 
-    def _lower(self, quantised, chains, at):
+    def _chosen(self, quantised):
+        """What runs together; a program and its twin have it of one choice."""
+        if self._choice is None or self._choice[0] is not quantised:
+            self._choice = quantised, choose_joined(quantised, self.params)
+        return self._choice[1]
+
+    def _lower(self, quantised, joined, at):
         """The program at byte address ``at``, its tensors behind it."""
         # Addresses are offsets of instructions: the program's own size is needed first, and does not depend on them.
         size = 0
         for _ in range(4):
-            writer = ProgramWriter(quantised, self.params, chains)
+            writer = ProgramWriter(quantised, self.params, joined)
             end = writer.place_all(at + size)
             writer.write()
             laid = Writer(writer.image())
@@ -178,22 +198,19 @@ class PIMBackend(Backend):
             name = max(writer.places, key=lambda n: quantised.graph.tensors[n].size)
             raise LoweringError(f"the network takes {end:,} bytes of main memory, there are {self.memory_size:,}; program and weights take {len(data):,}, the "
                                 f"largest tensor is {name} ({quantised.graph.tensors[name].size * writer.size(name):,} bytes)")
-        return self._lowered(quantised, writer, laid, at, end, chains)
+        return self._lowered(quantised, writer, laid, at, end, joined)
 
-    def _lowered(self, quantised, writer, laid, at, end, chains):
+    def _lowered(self, quantised, writer, laid, at, end, joined):
         graph, data = quantised.graph, laid.data
 
         def placed(name):
             return Placed(name, dense_layout(writer.places[name], (1, *graph.shape(name)), f"int{8 * writer.size(name)}"))
 
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
-        held -= {node.output for nodes in chains for node in nodes[:-1]}
+        held -= {node.output for some in joined for node in some.nodes[:-1]}
         layers = []
-        for (names, before, after), cut in zip(writer.stretches, writer.cuts(laid.core_table), strict=True):
+        for (names, _, _), cut, (cycles, moved) in zip(writer.stretches, writer.cuts(laid.core_table), program_cycles(writer, self._programs > 1), strict=True):
             nodes = [node for node in graph.nodes if node.name in names]
-            cycles, moved = stretch_cycles(writer, before, after)
-            # Reading the tables is before the first layer.
-            cycles += 0 if layers else load_cycles(writer)
             layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved, cut))
         p = self.params
         return Lowered(program=data, text="", program_at=at, registers={"program_address": at, "program_length": len(data), "run_flags": 0},

@@ -1,55 +1,48 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Estimated cycles of a stretch of a program: the longest of matrix unit, transfer unit, vector unit of a core, and the memory that all share."""
-from quintet.gateware.cores.pim.isa import ISA
+"""Estimated cycles of a program, from the timing of its instructions."""
+from ..base import LoweringError
+from .program import ProgramWriter
+from .timing import play
 
-__all__ = ["load_cycles", "stretch_cycles"]
+__all__ = ["load_cycles", "played", "program_cycles"]
 
-#: Bytes a cycle of a 16-bit SDRAM, and what its rows and refreshes cost.
-_MEMORY, _OVERHEAD = 2, 1.15
-_MEETING = 60
-#: Cycles that a byte of main memory takes.
-_MEMORY_CYCLES = _OVERHEAD / _MEMORY
-#: Measured: share of the moves before a multiplication that it waits for, and cycles of LOAD with weights that stay: always, and for a group.
-_WAITED, _LOAD, _LOAD_GROUP = 0.75, 600, 500
-
-
-def load_cycles(writer):
-    """Cycles before the cores begin, from the second run on."""
-    return _LOAD + _LOAD_GROUP * sum(len(core.groups) for core in writer.cores)
+#: Bytes a cycle of a 16-bit SDRAM.
+BEAT = 2
+#: Cycles of LOAD: always; for a group whose entry waits among the bursts of all cores' first code, and for one that is read alone.
+_LOAD, _LOAD_GROUP, _LOAD_ALONE = 600, 500, 150
+#: Share of its peak that main memory gives to bursts in a row.
+_STREAM = 0.985
 
 
-def _decode(word):
-    instruction = ISA.match(int(word))
-    return instruction.mnemonic, instruction.unpack(int(word))
+def load_cycles(writer, weights=False):
+    """Cycles before the cores begin: from the second run on, or, with ``weights``, where arrays are filled first."""
+    groups = [group for core in writer.cores for group in core.groups]
+    # The cores fill their buffers of code meanwhile.
+    code = sum(min(4 * len(core.words), 8 * writer.params["prefetch_words"]) for core in writer.cores) / BEAT
+    waiting = min(len(groups), int(code / _LOAD_GROUP))
+    found = _LOAD + _LOAD_GROUP * waiting + _LOAD_ALONE * (len(groups) - waiting)
+    if weights:
+        columns = writer.params["xb_cols"]
+        size = sum(-(-group.cols // columns) * columns * group.rows + (0 if group.bias is None else 4 * group.cols) for group in groups)
+        found += round(size / BEAT / _STREAM)
+    return found
 
 
-def stretch_cycles(writer, before, after):
-    """``(cycles, bytes of main memory)`` of the words of every core from ``before`` to ``after``."""
-    longest, moved = 0, 0
-    for core, first, end in zip(writer.cores, before, after, strict=True):
-        units, code = {"matrix": 0, "vector": 0, "transfer": 0, "issue": 0}, 0
-        size, moves = [1, 1], 0
-        for word in core.words[first:end]:
-            name, values = _decode(word)
-            code += 4 if word >> 32 == 0 or name in ("sldi", "saddi") and -(1 << 20) <= values.get("imm", 0) < 1 << 20 else 8
-            units["issue"] += 1
-            if name == "setbw":
-                size = [-(-(values["ibiw"] or 32) // 8), -(-(values["obiw"] or 32) // 8)]
-            elif name == "mvmul":
-                group = core.groups[values["group"]]
-                units["matrix"] += group.rows * -(-group.cols // writer.params["lanes"]) + 4 + _WAITED * moves
-                moves = 0
-            elif name in ("ld", "st"):
-                moved += values["size"]
-                units["transfer"] += values["size"] * _MEMORY_CYCLES + 40
-            elif name in ("lmv", "lldi"):
-                units["transfer"] += -(-values["size"] // 8) + 4
-                moves += -(-values["size"] // 8) + 4 if name == "lmv" else 0
-            elif name == "vavg":
-                units["vector"] += values["len"] + 50
-            elif name.startswith("v"):
-                sources = 2 if name.startswith("vv") else 1
-                units["vector"] += sources * -(-values["len"] * size[0] // 8) + 12
-        moved += code
-        longest = max(longest, *units.values())
-    return round(max(longest, moved * _MEMORY_CYCLES) + _MEETING), moved
+def program_cycles(writer, weights=False):
+    """(cycles, bytes of main memory) of each stretch of a program that is written; LOAD counts to the first; ``weights``: see
+    :func:`load_cycles`."""
+    cores = writer.cores
+    marks = [[after[k] for _, _, after in writer.stretches] for k in range(len(cores))]
+    ends = play([core.words for core in cores], [core.groups for core in cores], marks, writer.params, load_cycles(writer, weights), BEAT)
+    return [(round(end - before), moved) for (before, _), (end, moved) in zip([(0, 0), *ends], ends, strict=False)]
+
+
+def played(quantised, params, joined):
+    """Cycles of the program that :class:`~.program.ProgramWriter` makes with ``joined``; infinite where it cannot."""
+    writer = ProgramWriter(quantised, params, joined)
+    try:
+        writer.place_all(1 << 20)
+        writer.write()
+    except LoweringError:
+        return float("inf")
+    return sum(cycles for cycles, _ in program_cycles(writer))

@@ -2,22 +2,54 @@
 """Layers without neighbourhoods on one core: vectors through local memory in pieces."""
 from .matrices import dense_pieces
 
-__all__ = ["DenseColumns", "Products", "add_rows", "average_channels", "copy_rows", "flat"]
+__all__ = ["DenseColumns", "Products", "Repeated", "add_rows", "average_channels", "copy_rows", "flat", "most_repeated"]
 
 #: Elements of a piece of a vector; two sources and a result are in local memory at a time.
 _PIECE = 1024
 
 
-def flat(core, pointer, sources, target, count, size, what, work, most=_PIECE):
-    """``count`` elements from the global addresses ``sources`` through ``work(result, operands, elements)`` to ``target``, in pieces of at most ``most``."""
+def most_repeated(params):
+    """Elements of an operand that repeats itself, at most: local memory holds them beside the pieces."""
+    return params["lmem_bytes"] // 8
+
+
+class Repeated:
+    """An operand that begins anew every ``period`` elements, from the global address ``source``; see :func:`most_repeated`.
+
+    It is brought into local memory once, and there stands as often as a piece of ``piece`` elements may reach over, wherever that begins.
+    """
+    def __init__(self, core, pointer, source, period, piece, size, what):
+        self._period, self._size = period, size
+        self._at = core.allocate((period + piece) * size, what)
+        core.load(self._at, pointer, period * size, source)
+        have, want = period * size, (period + piece) * size
+        while have < want:
+            some = min(have, want - have)
+            core.move(self._at + have, self._at, some)
+            have += some
+
+    def place(self, first):
+        """Local address of element ``first`` and those behind it."""
+        return self._at + first % self._period * self._size
+
+
+def flat(core, pointer, sources, target, first, count, size, what, work, most=_PIECE):
+    """``count`` elements from ``first`` on, of the global addresses ``sources``, through ``work(result, operands, elements)`` to ``target``, in pieces of at
+    most ``most``. A source that repeats itself is a pair (global address, period)."""
     piece = min(most, count)
-    places = [[core.allocate(piece * size, what) for _ in sources] for _ in range(2)]
-    for turn, at in enumerate(range(0, count, piece)):
-        some, operands = min(piece, count - at), places[turn % 2]
-        for operand, source in zip(operands, sources, strict=True):
-            core.load(operand, pointer, some * size, source + at * size)
-        work(operands[0], operands, some)
-        core.store(pointer, operands[0], some * size, target + at * size)
+    repeated = {k: Repeated(core, pointer, *source, piece, size, what) for k, source in enumerate(sources) if isinstance(source, tuple)}
+    places = [[core.allocate(piece * size, what) for k in range(len(sources)) if k not in repeated] for _ in range(2)]
+    for turn, at in enumerate(range(first, first + count, piece)):
+        some, free, operands = min(piece, first + count - at), iter(places[turn % 2]), []
+        for k, source in enumerate(sources):
+            if k in repeated:
+                operands.append(repeated[k].place(at))
+                continue
+            operands.append(next(free))
+            core.load(operands[-1], pointer, some * size, source + at * size)
+        result = places[turn % 2][0]
+        work(result, operands, some)
+        core.store(pointer, result, some * size, target + at * size)
 
 
 def clipped(core, at, count, size, low, high):
@@ -67,7 +99,7 @@ class Products:
 
 def copy_rows(core, pointer, source, target, size, what):
     """``size`` bytes of global memory to another place of it."""
-    flat(core, pointer, [source], target, size, 1, what, lambda *_: None)
+    flat(core, pointer, [source], target, 0, size, 1, what, lambda *_: None)
 
 
 class DenseColumns:

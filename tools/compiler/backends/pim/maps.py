@@ -98,14 +98,12 @@ class Products:
     matrices, groups : of the core, side by side
     channels : of a place of the source in local memory; ``shape``: (rows, columns, channels) of the results there
     size, out_size : bytes of an element
+    patches : local addresses of the two places of :meth:`space`, which all of a core's layers may share; the one used last comes last
     """
-    def __init__(self, core, node, matrices, groups, channels, shape, size, out_size, relu):
+    def __init__(self, core, node, matrices, groups, channels, shape, size, out_size, relu, patches):
         self.core, self.node, self.matrices, self.groups, self.relu = core, node, matrices, groups, relu
-        self.channels, self.shape, self.size, self.out_size = channels, shape, size, out_size
+        self.channels, self.shape, self.size, self.out_size, self.patches = channels, shape, size, out_size, patches
         self.pieces = [_pieces(node, matrix, matrices) for matrix in matrices]
-        space = self.space(node, matrices, size)
-        self.patches = [core.allocate(space // 2, node.name) for _ in range(2)] if space else []
-        self.turn = 0
 
     @staticmethod
     def space(node, matrices, size):
@@ -114,15 +112,23 @@ class Products:
             return 0
         return 2 * max(m.shape[0] for m in matrices) * size
 
+    @staticmethod
+    def parts(node, matrices, width, size):
+        """(bytes of each move, matrix) of every multiplication that makes a row of ``width`` results, in their order."""
+        gathered = [[piece[2] * matrix.count * size for piece in _pieces(node, matrix, matrices)] for matrix in matrices]
+        return [(moves if len(moves) > 1 else [], matrix) for _ in _positions(matrices, width)
+                for moves, matrix in zip(gathered, matrices, strict=True)]
+
     def row(self, source_row, results):
         """One row of results at a local address; ``source_row``: row of the window -> local address of its first column."""
-        core, node, size, width = self.core, self.node, self.size, self.shape[1]
+        for _ in self.steps(source_row, results):
+            pass
+
+    def steps(self, source_row, results):
+        """The same; yields behind every multiplication."""
+        core, node, size = self.core, self.node, self.size
         base, out = self.matrices[0].first, self.matrices[0].out
-        #: Positions of a multiplication; more than one where one matrix gives all channels.
-        wide = self.matrices[0].wide
-        core.widths(8 * size, 8 * self.out_size)
-        # The last ones may overlap those before: they give the same again.
-        for x in dict.fromkeys(min(x, width - wide) for x in range(0, width, wide)):
+        for x in _positions(self.matrices, self.shape[1]):
             for matrix, group, pieces in zip(self.matrices, self.groups, self.pieces, strict=True):
                 def place(piece, x=x, matrix=matrix):
                     r, c, _ = piece
@@ -130,13 +136,21 @@ class Products:
 
                 source = place(pieces[0])
                 if len(pieces) > 1:
-                    source, self.turn = self.patches[self.turn], 1 - self.turn
-                    at = source
+                    source = at = self.patches[0]
+                    self.patches.reverse()
                     for piece in pieces:
                         count = piece[2] * matrix.count * size
                         core.move(at, place(piece), count)
                         at += count
+                core.widths(8 * size, 8 * self.out_size)
                 core.mvmul(results + (x * self.shape[2] + matrix.out - out) * self.out_size, source, group, self.relu)
+                yield
+
+
+def _positions(matrices, width):
+    """First columns of the multiplications of a row; the last ones may overlap those before: they give the same again."""
+    wide = matrices[0].wide         # more than one where one matrix gives all channels
+    return list(dict.fromkeys(min(x, width - wide) for x in range(0, width, wide)))
 
 
 def _pieces(node, matrix, matrices):
@@ -150,7 +164,9 @@ class ConvRows:
         first, last = matrices[0], matrices[-1]
         self.band = Band(core, pointer, source, target, node.window, node.stride, node.padding, node.name,
                          (first.first, last.first + last.count), (first.out, last.out + last.outputs))
-        self.products = Products(core, node, matrices, groups, self.band.channels, self.band.shape, self.band.size, self.band.out_size, relu)
+        space = Products.space(node, matrices, self.band.size)
+        self.products = Products(core, node, matrices, groups, self.band.channels, self.band.shape, self.band.size, self.band.out_size, relu,
+                                 [core.allocate(space // 2, node.name) for _ in range(2)] if space else [])
 
     def emit(self, first, end):
         for y, results in self.band.rows(first, end):

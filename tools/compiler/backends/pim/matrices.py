@@ -67,16 +67,17 @@ class Matrix:
         return matrix.reshape(self.shape), None if self.bias is None else np.tile(self.bias, self.wide)
 
 
-def _together(node, params):
+def _together(node, params, cores):
     """Groups of a convolution that one matrix takes: products with zeros cost nothing while they fill lanes that idle."""
     out, inner = node.weights.shape[0] // node.groups, node.weights.shape[3]
     taps = node.weights.shape[1] * node.weights.shape[2]
     # No more than leaves every core a share: then each holds, and works on, channels of its own.
-    return max(1, min(-(-node.groups // params["cores"]), params["lanes"] // max(out, 1), MOST_ROWS // max(taps * inner, 1)))
+    return max(1, min(-(-node.groups // cores), params["lanes"] // max(out, 1), MOST_ROWS // max(taps * inner, 1)))
 
 
-def matrices_of(node, numbers, params, width):
-    """The :class:`Matrix` list of a convolution with its whole-number weights and bias (``Integer``) and ``width`` results a row."""
+def matrices_of(node, numbers, params, width, *, whole=False):
+    """The :class:`Matrix` list of a convolution with its whole-number weights and bias (``Integer``) and ``width`` results a row; ``whole``: for a core that
+    does all channels, whose results lie together."""
     kernel, bias, shift = numbers.weights.transpose(1, 2, 3, 0).astype(np.int8), numbers.bias, int(numbers.shift.flat[0])
     kh, kw, inner, total = kernel.shape
     found = []
@@ -84,7 +85,7 @@ def matrices_of(node, numbers, params, width):
         for a in range(0, total, MOST_COLS):
             found.append(Matrix(kernel[..., a:a + MOST_COLS], _int32(bias, a, a + MOST_COLS), shift, 0, a, node.stride[1]))
     else:
-        each, together = total // node.groups, _together(node, params)
+        each, together = total // node.groups, _together(node, params, 1 if whole else params["cores"])
         for g in range(0, node.groups, together):
             count = min(together, node.groups - g)
             block = np.zeros((kh, kw, count, inner, count, each), np.int8)
@@ -92,7 +93,7 @@ def matrices_of(node, numbers, params, width):
                 block[:, :, k, :, k] = kernel[..., (g + k) * each:(g + k + 1) * each]
             found.append(Matrix(block.reshape(kh, kw, count * inner, count * each), _int32(bias, g * each, (g + count) * each), shift, g * inner, g * each,
                                 node.stride[1]))
-    if node.dilation[1] > 1 or node.groups == 1 and len(found) > 1:
+    if node.dilation[1] > 1 or (whole or node.groups == 1) and len(found) > 1:
         return found
     return [_widened(matrix, params, width) for matrix in found]
 
@@ -118,7 +119,7 @@ def _int32(bias, a, b):
 
 def gathers(node, matrix, alone):
     """Pieces of a neighbourhood that lie together: ``(row, column, columns)`` of each; ``alone``: no other channels lie between."""
-    kh, kw = node.weights.shape[1:3]
+    kh = node.weights.shape[1]
     if alone and node.dilation[1] == 1:
         return [(r * node.dilation[0], 0, matrix.columns) for r in range(kh)]
-    return [(r * node.dilation[0], c * node.dilation[1], 1) for r in range(kh) for c in range(kw)]
+    return [(r * node.dilation[0], c * node.dilation[1], 1) for r in range(kh) for c in range(matrix.columns)]

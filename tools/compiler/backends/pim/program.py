@@ -15,12 +15,13 @@ from ...graph import AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul
 from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
-from .chain import Chain
 from .flat import DenseColumns, Products, add_rows, average_channels, clipped, copy_rows, flat
+from .joined import Joined
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
 from .products import emit_product, emit_transpose
 from .recurrent import Cell, need_of
+from .stages import emit_stages, needed_rows
 from .tables import TABLES
 
 __all__ = ["ProgramWriter", "empty_numbers", "unique"]
@@ -37,18 +38,18 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    chains : list of lists of nodes (:mod:`.choose`) that run as chains; all others are stored layer by layer
+    joined : list of :class:`~.joined.Joined` (:mod:`.choose`): nodes that run together; all others are stored layer by layer
 
     Attributes
     ----------
     places : tensor name -> byte address in main memory
     stretches : list of (names of nodes, words of each core before it, behind it)
     """
-    def __init__(self, quantised, params, chains=()):
+    def __init__(self, quantised, params, joined=()):
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
         self.places, self.stretches = {}, []
-        self.chains = {id(node): nodes for nodes in chains for node in nodes}
+        self.joined = {id(node): some for some in joined for node in some.nodes}
 
     # Where tensors lie
 
@@ -75,30 +76,29 @@ class ProgramWriter:
     # Weights
 
     def needs(self):
-        """(node, matrices or columns, Need) of every layer with weights; layers of a chain share one Need."""
+        """(node, matrices or columns, Need) of every layer with weights; layers of a chain share one Need, stages have their core's."""
         found = self._needs()
-        for nodes in {id(nodes): nodes for nodes in self.chains.values()}.values():
-            own = [k for k, (node, _, _) in enumerate(found) if any(node is n for n in nodes)]
-            if own:
-                need = self._chain_need(nodes, [found[k][2] for k in own])
+        for some in {id(some): some for some in self.joined.values()}.values():
+            own = [k for k, (node, _, _) in enumerate(found) if any(node is n for n in some.nodes)]
+            if some.stages is not None:
+                for k in own:
+                    found[k][2].homes = some.stages.homes[found[k][0].name]
+            elif own:
+                need = self._chain_need(some, [found[k] for k in own])
                 for k in own:
                     found[k] = *found[k][:2], need
         return found
 
-    def _chain_need(self, nodes, needs):
+    def _chain_need(self, chain, own):
+        nodes, needs = chain.nodes, [need for _, _, need in own]
         height = self.graph.shape(nodes[-1].output)[0]
-        chain = self.chain(nodes)
         # Rows that a band makes only because others have theirs: what a quarter of the map takes above a quarter of all.
-        band = range(height // 4, max(height // 2, height // 4 + 1))
-        made = [[name for name, _ in chain.order(first, end)] for first, end in ((0, height), (band[0], band[-1] + 1))]
-        cost = {node.name: need.cycles / self.graph.shape(node.output)[0]
-                for node, need in zip([n for n in nodes if isinstance(n, Conv)], needs, strict=True)}
-        whole, part = (sum(steps.count(node.output) * cost.get(node.name, 0) for node in nodes) for steps in made)
+        band = height // 4, max(height // 2, height // 4 + 1)
+        cost = {node.name: need.cycles / self.graph.shape(node.output)[0] for node, _, need in own}
+        whole, part = (sum(len(rows.get(node.output, ())) * cost.get(node.name, 0) for node in nodes)
+                       for rows in (needed_rows(self.graph, nodes, some) for some in ((0, height), band)))
         return Need(nodes[-1].name, sum(n.arrays for n in needs), sum(n.biases for n in needs), sum(n.groups for n in needs), round(whole),
-                    self.floor(nodes), min(height, self.params["cores"]), max(0, round(part - whole * len(band) / height)))
-
-    def chain(self, nodes):
-        return Chain(self.graph, nodes, self.size)
+                    self.floor(nodes), min(height, self.params["cores"]), max(0, round(part - whole * (band[1] - band[0]) / height)))
 
     def _needs(self):
         found, p = [], self.params
@@ -106,13 +106,14 @@ class ProgramWriter:
             numbers = self.q.layers.get(node.name)
             if isinstance(node, Conv):
                 height, width, _ = self.graph.shape(node.output)
-                matrices = matrices_of(node, numbers, p, width)
+                together = self.joined.get(id(node))
+                matrices = matrices_of(node, numbers, p, width, whole=together is not None)
                 if any(m.shape[0] > 1024 or m.arrays(p) > 16 for m in matrices):
                     largest = max(matrices, key=lambda m: m.arrays(p))
                     raise LoweringError(f"{node.name}: a neighbourhood of {largest.shape[0]} values for {largest.outputs} channels takes "
                                         f"{largest.arrays(p)} arrays, a group has at most 1024 rows and 16 arrays")
                 # Groups of channels may lie in different cores; parts of one sum must not.
-                for some in [[m] for m in matrices] if node.groups > 1 else [matrices]:
+                for some in [[m] for m in matrices] if node.groups > 1 and together is None else [matrices]:
                     found.append((node, some, Need(node.name, sum(m.arrays(p) for m in some), sum(m.shape[1] for m in some if m.bias is not None),
                                                    len(some), round(height * width * sum(m.cycles(p) for m in some)), self.floor([node]), min(height, p["cores"]))))
             elif isinstance(node, Dense):
@@ -148,14 +149,17 @@ class ProgramWriter:
         self.pointers = [core.pointer(0) for core in self.cores]
         groups = self._groups(held)
         for node in self.graph.nodes:
-            nodes = self.chains.get(id(node), [node])
+            some = self.joined.get(id(node), Joined([node]))
+            nodes = some.nodes
             if node is not nodes[-1] or isinstance(node, Reshape):
                 continue
             marks = [core.used for core in self.cores]
             before = [len(core.words) for core in self.cores]
             try:
-                if len(nodes) > 1:
-                    self._chain(nodes, held, groups)
+                if some.stages is not None:
+                    emit_stages(self, some.stages, some.plan, groups, range(len(self.cores)))
+                elif len(nodes) > 1:
+                    self._chain(some, held, groups)
                 else:
                     self._node(node, held.get(node.name), groups)
             except KernelError as error:
@@ -231,13 +235,16 @@ class ProgramWriter:
             if first < end:
                 make(core, pointer).emit(first, end)
 
-    def _chain(self, nodes, held, groups):
-        rows, chain = self.map_shape(nodes[-1].output)[0], self.chain(nodes)
-        weighted = [node.name for node in nodes if node.name in held]
+    def _chain(self, chain, held, groups):
+        rows, weighted = self.map_shape(chain.nodes[-1].output)[0], [node.name for node in chain.nodes if node.name in held]
         cores = held[weighted[0]][0][1] if weighted else range(len(self.cores))
+        matrices = {name: held[name][0][0] for name in weighted}
         for c, (first, end) in zip(cores, share(rows, len(cores)), strict=True):
             if first < end:
-                chain.emit(self, self.cores[c], self.pointers[c], {name: groups[name, c] for name in weighted}, first, end)
+                stages, plan = chain.band(self.graph, self.size, matrices, self.params, first, end)
+                if plan is None:
+                    raise KernelError(f"{self.params['lmem_bytes']} bytes of local memory do not hold the rows of {len(chain.nodes)} layers")
+                emit_stages(self, stages, plan, groups, [c])
 
     def relu(self, node):
         """Whether the multiplication keeps the activation's lower bound, zero, by itself."""
@@ -299,7 +306,8 @@ class ProgramWriter:
     def _elements(self, node):
         """Additions, and activations by themselves: equal shares of all elements."""
         count, size = self.graph.tensors[node.output].size, self.size(node.output)
-        sources = [self.places[name] for name in node.inputs]
+        periods = [self.graph.tensors[name].size for name in node.inputs]
+        sources = [self.places[name] if period == count else (self.places[name], period) for name, period in zip(node.inputs, periods, strict=True)]
 
         for core, pointer, (first, end) in zip(self.cores, self.pointers, share(count, len(self.cores)), strict=True):
             if first == end:
@@ -317,8 +325,7 @@ class ProgramWriter:
                 else:
                     self.activate(core, node, node.output, result, some)
 
-            flat(core, pointer, [s + first * size for s in sources], self.places[node.output] + first * size, end - first, size, node.name, work,
-                 **({"most": Products.MOST} if product else {}))
+            flat(core, pointer, sources, self.places[node.output], first, end - first, size, node.name, work, **({"most": Products.MOST} if product else {}))
 
     def _concat(self, node):
         shape, size = self.graph.shape(node.output), self.size(node.output)

@@ -83,7 +83,7 @@ def run_node(quantised, node, sources, params):
         sums = _dense(node, numbers, sources[0], scale.bits, params)
         return _activated(_sat(sums, scale.bits), node.activation, scale).reshape(len(sums), *shape)
     if isinstance(node, Binary):
-        a, b = sources
+        a, b = (x.reshape(len(x), *(1,) * (len(shape) - x.ndim + 1), *x.shape[1:]) for x in sources)
         if node.function == "mul":
             return _activated(_sat(_shifted(a * b, int(numbers.shift.flat[0])), scale.bits), node.activation, scale)
         return _activated(_sat(a - b if node.function == "sub" else a + b, scale.bits), node.activation, scale)

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clocks of one core's issue and units, and of main memory, for :mod:`.timing`."""
+from quintet.gateware.cores.pim.isa import ISA
+
+__all__ = ["Clock", "Memory"]
+
+_OP = ISA.opcodes
+_TWO = {_OP[name] for name in ("vvadd", "vvsub", "vvmul", "vvmax", "vvsll", "vvsra", "vvdmul")}
+_ONE = {_OP[name] for name in ("vrelu", "vtanh", "vsigm", "vrsu", "vrsl")}
+_TABLES = {_OP["vtanh"], _OP["vsigm"]}
+_PRODUCTS = {_OP[name] for name in ("vvmul", "vvsll", "vvsra")}
+_STRIDED = {_OP["vavg"], _OP["vmv"]}
+_SCALAR = {_OP[name] for name in ("nop", "sldi", "sadd", "ssub", "smul", "saddi", "smuli", "setbw")}
+#: Word of local memory; code in a burst; bursts of code on their way; beats of a burst of data.
+_WORD, _BURST, _FLYING, _BEATS = 8, 64, 4, 64
+
+
+class Memory:
+    """Main memory: slices of time with as many beats each as fit, given to whoever asks first for that time.
+
+    ``LATENCY``: cycles from a request, through arbiters and guard to an open row and back, until its first beat is where it belongs. ``TURN``: cycles
+    that a burst costs beside its beats: another row, or another direction. A request waits behind those of others, the longer the busier the memory is: as a
+    queue of bursts of one length does on average.
+    """
+    LATENCY, TURN = 30, 3
+    _SLICE, _RECENT, _LONGEST = 64, 16, 6
+
+    def __init__(self, beat):
+        self.beat, self._used = beat, {}
+
+    def wait(self, now):
+        """Cycles that a request of ``now`` stands in the queue."""
+        at = int(now) // self._SLICE
+        busy = sum(self._used.get(k, 0) for k in range(at - self._RECENT, at)) / (self._RECENT * self._SLICE)
+        return min(busy / (2 * max(1 - busy, 0.01)), self._LONGEST) * (_BURST / self.beat + self.TURN)
+
+    def ask(self, now, size):
+        """(cycle at which ``size`` bytes asked for at ``now`` move, at which the last of them is there)."""
+        left = size / self.beat
+        left += self.TURN * -(-left // _BEATS)
+        begin = now + self.wait(now)
+        at = int(begin) // self._SLICE
+        first = at
+        while True:
+            # A refresh and its rows take the rest.
+            room = 0.985 * self._SLICE - self._used.get(at, 0)
+            if at == first:
+                room = min(room, (at + 1) * self._SLICE - begin)
+            if room > 0:
+                taken = min(room, left)
+                self._used[at] = self._used.get(at, 0) + taken
+                left -= taken
+                if left <= 0:
+                    moved = max(begin + size / self.beat, at * self._SLICE + min(self._used[at], self._SLICE))
+                    return moved, moved + self.LATENCY
+            at += 1
+
+
+class Clock:
+    """One core. ``now``: the cycle in which its next instruction may begin; ``ended``, ``moved``: of its stretches, when they were
+    over and how many bytes of main memory they moved."""
+    def __init__(self, number, words, groups, marks, params, memory, begin):
+        self.number, self.groups, self.marks, self.memory, self.lanes = number, groups, list(marks), memory, params["lanes"]
+        self.words = words
+        self.now, self.at, self.ended, self.moved, self._moved = begin, 0, [], [], 0
+        self.regs, self.ib, self.ob = [0] * 32, 1, 1
+        self.taken = begin                      # when the last command was taken by its unit
+        self.flight = []                        # (unit, written, reads, when read, when done)
+        self.matrix_end = self.matrix_next = self.vector_next = self.move_next = self.load_next = begin
+        self.events, self.blocked, self._wanted = {}, False, None
+        self._bytes, self._arrived, self._passed = 0, {}, {}
+        self._ring = params["prefetch_words"] * 8 // _BURST
+
+    @property
+    def done(self):
+        return self.at >= len(self.words)
+
+    def _fetch(self, size):
+        """The instruction's bytes are there."""
+        first, last = self._bytes // _BURST, (self._bytes + size - 1) // _BURST
+        for burst in range(first, last + 1):
+            if burst not in self._arrived:
+                asked = max(self._arrived.get(burst - _FLYING, 0), self._passed.get(burst - self._ring, 0))
+                self._arrived[burst] = self.memory.ask(asked, _BURST)[1]
+            self.now = max(self.now, self._arrived[burst])
+        self._bytes += size
+        for burst in range(first, self._bytes // _BURST):
+            self._passed[burst] = self.now
+
+    def advance(self, until):
+        """Instructions in order until the clock passes ``until`` or another core is needed: then (what, its number, bytes or event)."""
+        while self.at < len(self.words):
+            while len(self.ended) < len(self.marks) and self.marks[len(self.ended)] <= self.at:
+                self._end()
+            word = int(self.words[self.at])
+            op, high = word & 63, (word >> 32) - ((word >> 63) << 32)
+            a, b, c, d = word >> 6 & 31, word >> 11 & 31, word >> 16 & 31, word >> 21 & 2047
+            short = word >> 32 == 0 or op == _OP["sldi"] and -(1 << 20) <= high < 1 << 20 or op == _OP["saddi"] and -(1 << 15) <= high < 1 << 15
+            self._fetch(4 if short else 8)
+            self._moved += (4 if short else 8) + (d if op in (_OP["ld"], _OP["st"]) else 0)
+            self.at += 1
+            if op in _SCALAR:
+                self._scalar(op, a, b, high)
+                continue
+            self.now = max(self.now, self.taken + 1)
+            if op in (_OP["send"], _OP["recv"]):
+                place = self.regs[a] + (high >> 3)
+                span = (place, place + d)
+                self.now = max([self.now + 6, *(f[4] for f in self.flight if f[0] == "transfer"), self._clear(*((None, [span]) if op == _OP["send"] else (span, [])))])
+                return "send" if op == _OP["send"] else "recv", b | c << 5, d
+            if op == _OP["sync"]:
+                self.now = self._idle() + 6
+                return "sync", b | c << 5, a
+            if op == _OP["wait"]:
+                self.now += 2
+                self._wanted = a, b | c << 5
+                return "wait", self.number, 0
+            self._command(op, a, b, c, d, high)
+            if until is not None and self.now > until:
+                return None
+        while len(self.ended) < len(self.marks):
+            self._end()
+        return None
+
+    def _end(self):
+        self.ended.append(self._idle())
+        self.moved.append(self._moved)
+        self._moved = 0
+
+    def _scalar(self, op, a, b, high):
+        self.now += 1
+        if op == _OP["sldi"]:
+            self.regs[a] = high
+        elif op == _OP["saddi"]:
+            self.regs[a] = self.regs[b] + high
+        elif op == _OP["setbw"]:
+            self.ib, self.ob = -(-(a or 32) // 8), -(-(b or 32) // 8)
+
+    def _idle(self):
+        return max([self.now, *(f[4] for f in self.flight)])
+
+    def _clear(self, written, reads):
+        """When nothing in flight is in the way of what is written and read."""
+        when = 0
+        for _, theirs, sources, read, done in self.flight:
+            if theirs is not None and (any(_cross(theirs, one) for one in reads) or written is not None and _cross(theirs, written)):
+                when = max(when, done + 1)
+            elif written is not None and any(_cross(written, one) for one in sources):
+                when = max(when, read + 1)
+        return when
+
+    def _offer(self, unit, most, written, reads, free, long):
+        """When a command is taken: its checks are over, nothing is in its way, its unit has a place."""
+        checked = self.now + (4 if long else 3)
+        own = sorted(f[4] for f in self.flight if f[0] == unit)
+        place = own[-most] + 1 if len(own) >= most else 0
+        self.taken = max(checked, self._clear(written, reads), place, free)
+        self.now = checked + 1
+        self.flight = [f for f in self.flight if f[4] >= self.taken]
+        return self.taken
+
+    def _slow(self, at):
+        """Share of local memory's reads that the matrix unit leaves to others."""
+        return 1 + self.ib / (_WORD - self.ib) if at < self.matrix_end else 1
+
+    def _command(self, op, a, b, c, d, high):
+        offset, regs = high >> 3, self.regs
+        if op == _OP["mvmul"]:
+            self._mvmul(regs[a], regs[b], self.groups[d & 1023])
+        elif op in (_OP["ld"], _OP["st"]):
+            place = regs[a] if op == _OP["ld"] else regs[b]
+            span = (place, place + d)
+            if op == _OP["ld"]:
+                at = self._offer("transfer", 4, span, [], self.load_next, True)
+                self.load_next = at + 2 + d // self.memory.beat // _BEATS
+                done = self.memory.ask(at, d)[1] + 6
+                self.flight.append(("transfer", span, [], done, done))
+            else:
+                at = self._offer("transfer", 4, None, [span], max(self.move_next, self.load_next), True)
+                # Its words go out as memory takes them; until then no move begins.
+                moved, done = self.memory.ask(at + 8, d)
+                self.move_next = self.load_next = max(at + d / self.memory.beat * self._slow(at) + 4, moved)
+                done = max(done, self.move_next + 10)
+                self.flight.append(("transfer", None, [span], done, done))
+        elif op in (_OP["lmv"], _OP["lldi"]):
+            moves = op == _OP["lmv"]
+            to = regs[a] + (offset if high & 1 or not moves else 0)
+            source = regs[b] + (offset if high & 2 else 0)
+            reads = [(source, source + d)] if moves else []
+            at = self._offer("transfer", 4, (to, to + d), reads, self.move_next, False)
+            words = -(-d // _WORD) * (self._slow(at) if moves else 1)
+            self.move_next = at + words + 1
+            done = at + words + (6 if moves else 2)
+            self.flight.append(("transfer", (to, to + d), reads, done, done))
+        else:
+            self._vector(op, a, b, c, d, high, offset)
+
+    def _mvmul(self, to, source, group):
+        rows, cols = group.rows, group.cols
+        tiles, words = -(-cols // self.lanes), -(-rows * self.ib // _WORD)
+        written, reads = (to, to + cols * self.ob), [(source, source + rows * self.ib)]
+        at = self._offer("matrix", 2, written, reads, self.matrix_next, False)
+        # A tile's results go out a word of local memory a cycle.
+        out = min(cols, self.lanes) * max(1, -(-self.ob * 4 // _WORD)) / 4
+        begin = max(at + 3, self.matrix_end)
+        self.matrix_end = begin + tiles * max(rows, out + 4)
+        # Four words are asked for ahead.
+        read = max(at + tiles * words, self.matrix_end - 4 * _WORD / self.ib + 3)
+        self.matrix_next = max(read + 1, at + (cols + 6 if group.bias is not None else 4))
+        done = self.matrix_end + 8 + (cols - (tiles - 1) * self.lanes) * self.ob / _WORD
+        self.flight.append(("matrix", written, reads, read, done))
+
+    def _vector(self, op, a, b, c, d, high, offset):
+        ib, ob, regs = self.ib, self.ob, self.regs
+        out = ib if op in (_OP["vvadd"], _OP["vvsub"], _OP["vvmax"], _OP["vrelu"], _OP["vmv"]) else ob
+        single = op in (_OP["vavg"], _OP["vvdmul"])
+        to = regs[a] + (offset * out if high & 1 and op not in _STRIDED and not single else 0)
+        written = (to, to + (1 if single else d) * out)
+        first = regs[b] + (offset * ib if op == _OP["vavg"] or high & 2 and op != _OP["vmv"] else 0)
+        if op in _STRIDED:
+            stride = regs[c] - (1 << 32 if regs[c] >> 31 else 0)
+            span = (d - 1) * stride * ib
+            reads = [(first + min(span, 0), first + max(span, 0) + ib)]
+            self.now += 2 + max((d - 1) * ib, 1).bit_length()
+            fetch = d
+        else:
+            reads = [(first, first + d * ib)]
+            words = -(-d * ib // _WORD)
+            if op in _TWO:
+                second = regs[c] + (offset * ib if high & 4 else 0)
+                reads.append((second, second + d * ib))
+                words *= 2
+            fetch = max(words, -(-d * out // _WORD), d if op in _TABLES or ib == 3 else 0, -(-d // (4 if ib < 3 else 1)) if op in _PRODUCTS else 0)
+        at = self._offer("vector", 2, written, reads, self.vector_next, op in _TWO)
+        fetch *= self._slow(at)
+        self.vector_next = at + fetch + 4
+        done = at + fetch + (46 if op == _OP["vavg"] else 32 if op == _OP["vvdmul"] else 10)
+        self.flight.append(("vector", written, reads, done, done))
+
+    # Other cores
+
+    def pace(self, at, size):
+        """Cycles that its words of a ``send`` take."""
+        return -(-size // _WORD) * self._slow(at) + 14
+
+    def met(self, ends):
+        """A ``send`` or ``recv`` is complete."""
+        self.now = self.taken = ends
+
+    def try_event(self):
+        """Whether the event that is waited for has come often enough; then the clock goes on from there."""
+        event, value = self._wanted
+        found = sorted(self.events.get(event, ()))
+        self.blocked = len(found) < value
+        if not self.blocked:
+            self.events[event] = found[value:]
+            self.now = max([self.now, *(t + 5 for t in found[:value])])
+        return not self.blocked
+
+
+def _cross(one, other):
+    return one[0] < other[1] and other[0] < one[1]

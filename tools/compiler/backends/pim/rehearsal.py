@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Stages played with the timing of their very instructions: what is decided comes when the machine will do it."""
+from ....kernels.pim.builder import CoreBuilder
+from ...graph import Conv
+from .clocks import Clock, Memory
+from .schedule import Plan, Play
+from .stages import Hand
+
+__all__ = ["rehearsed"]
+
+
+class _Scratch:
+    """A core whose program is written while it runs; looks like the plain clocks of :mod:`.schedule`."""
+    def __init__(self, writer, stages, number, slots, memory):
+        self.row, self.steps = None, []
+        params = writer.params
+        core = CoreBuilder(params, number)
+        groups = {node.name: [(m, core.group(*m.group(), m.shift, node.name)) for m in stages.matrices[node.name]]
+                  for node in stages.on(number) if isinstance(node, Conv)}
+        self.builder = core
+        self.hand = Hand(writer, stages, number, core, core.pointer(0), slots, groups, range(params["cores"]))
+        self.clock = Clock(number, core.words, core.groups, (), params, memory, 0)
+        self.clock.advance(None)
+
+    @property
+    def issue(self):
+        return max(self.clock.now, self.clock.taken + 1)
+
+    @property
+    def matrix(self):
+        return self.clock.matrix_end
+
+    @property
+    def vector(self):
+        return max([self.clock.now, *(flying[4] for flying in self.clock.flight)])
+
+    def do(self, last=1):
+        """Write the last steps and let the clock go over them; returns what the clock waits for."""
+        for step in self.steps[-last:]:
+            self.hand.do(step)
+        return self.clock.advance(None)
+
+
+class _Rehearsal(Play):
+    def __init__(self, stages, slots, writer):
+        self._writer, self._memory = writer, Memory(2)
+        super().__init__(stages, slots)
+
+    def _core(self, number):
+        return _Scratch(self._writer, self.stages, number, self.slots, self._memory)
+
+    def _passed(self, way, at, steps):
+        source, target = self.cores[way[1]], self.cores[way[2]]
+        waits = source.do(), target.do()
+        while waits[0] is not None:
+            begin = max(source.clock.now, target.clock.now)
+            ends = begin + source.clock.pace(begin, waits[0][2])
+            for one in (source, target):
+                one.clock.met(ends)
+            waits = source.clock.advance(None), target.clock.advance(None)
+        return target.issue
+
+    def _loaded(self, core, size):
+        core.do()
+        return core.clock.flight[-1][4]
+
+    def _stored(self, core):
+        core.do()
+
+    def _do(self, core, part, when):
+        core.clock.now = max(core.clock.now, when)
+        core.do()
+        return max([core.clock.now, *(flying[4] for flying in core.clock.flight if flying[0] == ("matrix" if part.matrix else "vector"))])
+
+
+def rehearsed(stages, plan, writer):
+    """A :class:`~.schedule.Plan` with the same rings, whose order is that of the instructions' own timing; ``writer``: ProgramWriter with places."""
+    play = _Rehearsal(stages, plan.slots, writer)
+    cycles = play.run()
+    return plan if cycles is None else Plan({number: core.steps for number, core in play.cores.items()}, plan.slots, cycles)

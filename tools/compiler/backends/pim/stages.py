@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Layers side by side: every node of a stretch of the network has its home, a core; rows go from core to core as soon as they are made."""
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ...graph import Binary, Conv, MaxPool
+from .maps import Products
+from .rings import Rings, Stores, reads
+
+__all__ = ["Hand", "Part", "Stages", "emit_stages", "needed_rows"]
+
+#: Cycles of an instruction of the vector unit and of a move beside those for their bytes, and of what the matrix unit does beside its rows.
+_VECTOR, _MOVE, _MATRIX = 12, 4, 1
+
+
+def needed_rows(graph, nodes, band):
+    """Tensor name -> rows of it, in order, that rows ``band`` (first, behind last) of the last node's result take."""
+    needed = {nodes[-1].output: set(range(*band))}
+    for node in reversed(nodes):
+        for y in needed.get(node.output, ()):
+            for name, r in reads(graph, node, y):
+                needed.setdefault(name, set()).add(r)
+    return {name: sorted(rows) for name, rows in needed.items()}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One step of making a row: ``issue`` cycles until its command is given, ``cycles`` of the unit, ``matrix``: the matrix unit's, else the vector unit's;
+    ``gathers``: it uses one of the two places for neighbourhoods."""
+    issue: int
+    cycles: int
+    matrix: bool
+    gathers: bool = False
+
+
+@dataclass
+class Stages:
+    """What is to be made where.
+
+    Attributes
+    ----------
+    graph : Graph
+    nodes : list, in order; the last one's result is stored
+    homes : node name -> tuple of cores, which make its rows in turn
+    size : function, tensor name -> bytes of an element
+    matrices : node name -> list of Matrix
+    lanes : products of a core in a cycle
+    band : rows of the result that are made (first, behind last), ``None``: all
+    rows : tensor name -> rows of it that somebody needs, in order
+    uses : (core, tensor name) -> row -> how often the core reads it, passes it on or stores it
+    ranks : (core, tensor name) -> row -> its number among those of ``uses``
+    ways : (tensor name, core, core) -> rows that go from core to core
+    loads : (tensor name, core) -> rows that come from main memory
+    """
+    graph: object
+    nodes: list
+    homes: dict
+    size: object
+    matrices: dict
+    lanes: int
+    band: tuple | None = None
+    rows: dict = field(default_factory=dict)
+    uses: dict = field(default_factory=dict)
+    ranks: dict = field(default_factory=dict)
+    ways: dict = field(default_factory=dict)
+    loads: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.makers = {node.output: node for node in self.nodes}
+        self.last = self.nodes[-1].output
+        self.cores = sorted({core for cores in self.homes.values() for core in cores})
+        self.rows = needed_rows(self.graph, self.nodes, self.band or (0, self.graph.shape(self.last)[0]))
+        uses = self.uses
+        for node in self.nodes:
+            for y in self.rows.get(node.output, ()):
+                for name, r in reads(self.graph, node, y):
+                    uses.setdefault((self.home(node, y), name), Counter())[r] += 1
+        for core, name in list(uses):
+            for y in sorted(uses[core, name]):
+                if name not in self.makers:
+                    self.loads.setdefault((name, core), []).append(y)
+                elif (home := self.home(self.makers[name], y)) != core:
+                    self.ways.setdefault((name, home, core), []).append(y)
+        for (name, home, _), rows in self.ways.items():
+            for y in rows:
+                uses.setdefault((home, name), Counter())[y] += 1
+        for y in self.rows[self.last]:
+            uses.setdefault((self.home(self.nodes[-1], y), self.last), Counter())[y] += 1
+        self.ranks = {key: {y: n for n, y in enumerate(sorted(rows))} for key, rows in uses.items()}
+        self.rings = {core: Rings(self.graph, self.size, self.on(core)) for core in self.cores}
+        self._parts = {node.name: self._parts_of(node) for node in self.nodes}
+
+    def home(self, node, y):
+        """The core that makes row ``y`` of a node's result."""
+        cores = self.homes[node.name]
+        return cores[y % len(cores)]
+
+    def on(self, core):
+        return [node for node in self.nodes if core in self.homes[node.name]]
+
+    def made(self, node, core):
+        """Rows of a node's result that a core makes, in order."""
+        return [y for y in self.rows.get(node.output, ()) if self.home(node, y) == core]
+
+    def parts(self, node):
+        """The :class:`Part` list of a row of a node's result, as :meth:`.rings.Rings.make` yields them."""
+        return self._parts[node.name]
+
+    def _parts_of(self, node):
+        name, (_, width, channels) = node.inputs[0], self.graph.shape(node.output)
+        size, words = self.size(name), -(-width * channels * self.size(node.output) // 6)
+        if isinstance(node, Conv):
+            found = []
+            for moves, matrix in Products.parts(node, self.matrices[node.name], width, size):
+                rows, cols = matrix.shape
+                found.append(Part(sum(max(_MOVE, -(-n // (8 - size)) + 1) for n in moves) + 2 * _MOVE, rows * -(-cols // self.lanes) + _MATRIX, True, bool(moves)))
+            bounded = node.activation is not None and node.activation.function == "clip"
+            return found + [Part(2 * _MOVE, 2 * (words + _VECTOR), False)] * bounded
+        if isinstance(node, MaxPool):
+            each = 2 * -(-channels * size // 8) + _VECTOR
+            tall = (node.window[0] - 1) * (2 * -(-self.graph.shape(name)[1] * channels * size // 8) + _VECTOR)
+            return [Part(width * _MOVE, tall + width * (node.window[1] - 1) * each, False)]
+        return [Part(2 * _MOVE, 3 * words + 2 * _VECTOR if isinstance(node, Binary) else 2 * words + _VECTOR, False)]
+
+    def load(self, core):
+        """Cycles that the matrix unit of a core has work for."""
+        return sum(part.cycles for node in self.on(core) for part in self.parts(node) if part.matrix for _ in self.made(node, core))
+
+    def least(self):
+        """Rows of every ring that the makers of a row want at once, (core, tensor name) -> number."""
+        found = {key: 1 for key in self.uses}
+        for node in self.nodes:
+            for y in self.rows.get(node.output, ()):
+                for name, count in Counter(name for name, _ in reads(self.graph, node, y)).items():
+                    key = self.home(node, y), name
+                    found[key] = max(found[key], count)
+        return found
+
+    def fits(self, slots, room):
+        """Whether the local memories hold rings of so many rows; ``room``: core -> free bytes."""
+        return all(self.bytes(core, slots) <= room[core] for core in self.cores)
+
+    def bytes(self, core, slots):
+        return self.rings[core].bytes({name: n for (c, name), n in slots.items() if c == core}, self.matrices)
+
+
+class Hand:
+    """Writes one core's steps of a :class:`~.schedule.Plan` into its program.
+
+    Parameters
+    ----------
+    writer : ProgramWriter, whose activations and places are meant
+    stages : Stages; ``number``: of the core among theirs
+    core : CoreBuilder; ``pointer``: its pair with global address 0
+    slots : rows of every ring, (core of the stages, tensor name) -> number
+    groups : node name -> list of (Matrix, group)
+    cores : of every core of the stages, its number
+    """
+    def __init__(self, writer, stages, number, core, pointer, slots, groups, cores):
+        self.writer, self.stages, self.core, self.pointer, self.cores = writer, stages, core, pointer, cores
+        self.rings, self._making, self._stores = stages.rings[number], {}, Stores(core, pointer)
+        self._single = slots.get((number, stages.last)) == 1
+        self.rings.open(writer, core, *({name: what for (c, name), what in each.items() if c == number} for each in (slots, stages.ranks)),
+                        groups, stages.nodes[-1].name)
+
+    def do(self, step):
+        """The instructions of a :class:`~.schedule.Step`."""
+        name, y, core, making = step.tensor, step.row, self.core, self._making
+        at, count = self.rings.row(name, y), self.rings.row_bytes(name)
+        target = self.writer.places.get(name, 0) + y * count
+        if step.kind == "part":
+            if (name, y) not in making:
+                making[name, y] = self.rings.make(self.stages.makers[name], y)
+                if name == self.stages.last and self._single:
+                    self._stores.flush()
+            next(making[name, y])
+            self._stores.step()
+        elif step.kind == "load":
+            core.load(at, self.pointer, count, target)
+        elif step.kind == "store":
+            self._stores.put(at, count, target)
+        elif step.kind == "send":
+            core.send(at, self.cores[step.peer], count)
+        else:
+            core.recv(at, self.cores[step.peer], count)
+
+    def end(self):
+        """What is left to be stored."""
+        self._stores.flush()
+
+
+def emit_stages(writer, stages, plan, groups, cores):
+    """Write every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list of (Matrix, group); ``cores``: of every core of the
+    stages, its number."""
+    for number in stages.cores:
+        core = writer.cores[cores[number]]
+        own = {node.name: groups[node.name, core.number] for node in stages.on(number) if isinstance(node, Conv)}
+        hand = Hand(writer, stages, number, core, writer.pointers[core.number], plan.slots, own, cores)
+        for step in plan.steps[number]:
+            hand.do(step)
+        hand.end()

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cycles of a program from the timing of its instructions (docs/isa/pim.md, sections 9 and 10): all cores' clocks, their units and the memory they share.
+
+A core issues in order. An instruction is checked in three cycles, or four with a second source or a global address, and then stands in front of its unit until
+nothing in flight is in its way, so that one long instruction may hold up all behind it. Where two cores meet, both clocks go on from the later one.
+"""
+from heapq import heappop, heappush
+
+from .clocks import Clock, Memory
+
+__all__ = ["play"]
+
+
+def play(codes, groups, marks, params, load, beat):
+    """(cycle of the run at which it ends, bytes of main memory it moves) of each stretch of a program.
+
+    Parameters
+    ----------
+    codes : of every core, its words in the 64-bit form
+    groups : of every core, its groups, objects with ``rows``, ``cols`` and ``bias``
+    marks : of every core, numbers of instructions at which stretches end
+    params : build parameters
+    load : cycles of LOAD
+    beat : bytes that main memory gives in a cycle
+    """
+    memory = Memory(beat)
+    cores = [Clock(n, words, own, ends, params, memory, load) for n, (words, own, ends) in enumerate(zip(codes, groups, marks, strict=True))]
+    ready, meets = [], {}
+    for core in cores:
+        heappush(ready, (core.now, core.number))
+    while ready:
+        core = cores[heappop(ready)[1]]
+        waits = core.advance(ready[0][0] if ready else None)
+        if waits is None:
+            if not core.done:
+                heappush(ready, (core.now, core.number))
+            continue
+        what, other, amount = waits
+        if what == "sync":
+            cores[other].events.setdefault(amount, []).append(core.now)
+            woken = cores[other]
+            if woken.blocked and woken.try_event():
+                heappush(ready, (woken.now, woken.number))
+            heappush(ready, (core.now, core.number))
+        elif what == "wait":
+            if core.try_event():
+                heappush(ready, (core.now, core.number))
+        else:
+            key = (core.number, other) if what == "send" else (other, core.number)
+            peer = meets.pop(key, None)
+            if peer is None:
+                meets[key] = core
+                continue
+            begin, sender = max(core.now, peer.now), core if what == "send" else peer
+            ends = begin + sender.pace(begin, amount)
+            for one in (core, peer):
+                one.met(ends)
+                heappush(ready, (one.now, one.number))
+    return [(max(core.ended[k] for core in cores), sum(core.moved[k] for core in cores)) for k in range(len(marks[0]))]
