@@ -13,11 +13,11 @@ from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.pim import choose
+from quintet.tools.compiler.backends.pim.clock.timing import play
 from quintet.tools.compiler.backends.pim.matrices import matrices_of
 from quintet.tools.compiler.backends.pim.program import empty_numbers
 from quintet.tools.compiler.backends.pim.schedule import plan_stages
 from quintet.tools.compiler.backends.pim.stages import Stages
-from quintet.tools.compiler.backends.pim.timing import play
 from quintet.tools.kernels.pim.builder import CoreBuilder
 from tests.tools.compiler.networks import Builder
 from tests.tools.compiler.test_pim_backend import PARAMS, chains, check

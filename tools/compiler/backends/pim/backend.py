@@ -24,7 +24,7 @@ from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, Loweri
 from ..products import join_turned
 from .assign import assign
 from .choose import choose_joined
-from .estimate import program_cycles
+from .clock.estimate import program_cycles
 from .flat import most_repeated
 from .products import places_before, verdict_of_product, verdict_of_transpose
 from .program import ProgramWriter, empty_numbers, unique

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ...graph import Conv, Reshape
 from ..base import LoweringError
 from .assign import assign
-from .estimate import played
+from .clock.estimate import played
 from .homes import cuts, stages_of
 from .joined import Joined, may_join
 from .matrices import matrices_of

@@ -2,7 +2,7 @@
 """Stages played with the timing of their very instructions: what is decided comes when the machine will do it."""
 from ....kernels.pim.builder import CoreBuilder
 from ...graph import Conv
-from .clocks import Clock, Memory
+from .clock.clocks import Clock, Memory
 from .schedule import Plan, Play
 from .stages import Hand
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Estimated cycles of a program, from the timing of its instructions."""
-from ..base import LoweringError
-from .program import ProgramWriter
+from ...base import LoweringError
+from ..program import ProgramWriter
 from .timing import play
 
 __all__ = ["load_cycles", "played", "program_cycles"]
