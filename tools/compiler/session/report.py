@@ -14,7 +14,8 @@ class SessionReport:
     inputs : inputs that have gone through
     overlapped : whether inputs and outputs went over the link while the core ran; its cycles then hold what the link took of main memory
     cycles : of all runs; a golden model has none where its document gives no formula
-    counters : name -> sum over all runs; of runs in turns some are read and stand for the others (:data:`~.runs.EVERY`)
+    counters : name -> sum over all runs; of runs in turns some are read and stand for the others (:data:`~.runs.EVERY`), not
+        the first, which may find the core empty
     constant_bytes : bytes written and checked once
     input_bytes, output_bytes : bytes written and read for all inputs
     sent_bytes, received_bytes : bytes on the line for all inputs, each way: frames, registers of runs and what is read of them included, repeats and looks at
