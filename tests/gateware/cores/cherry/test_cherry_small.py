@@ -222,7 +222,7 @@ def test_microprogram_of_the_largest_build():
     ("ld $SKY", "Nothing is called 'SKY' for 'ld \\$SKY'"),
     ("ld SKY+X", "No array 'SKY' with entry 0 for 'ld SKY\\+X'"),
     ("ld DESC.8", "No array 'DESC' with entry 8 for 'ld DESC.8'"),
-    ("\n".join(f"ld v{k}" for k in range(160)), "No register is left for v109"),
+    ("\n".join(f"ld v{k}" for k in range(160)), "No register is left for v113"),
     (".also b a; .also b c", "Variable b has a place, not that of c"),
     ("wait;" * 2049, "The microprogram has 2049 instructions, more than 2048"),
 ])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Issue stage: hazards of an operation with those in flight, and an instruction queue for each unit."""
-from amaranth import Cat, Module, Signal, unsigned
+from amaranth import Cat, Const, Module, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -143,8 +143,8 @@ class Issue(wiring.Component):
             accept.eq(Cat(pushes).any()), self.op.ready.eq(accept)]
         # A cycle late: what follows one that passes a multiple does not come near the next.
         m.d.sync += marks.eq(tables[0].marks | tables[1].marks | tables[2].marks | tables[3].marks)
-        # A cycle ahead: no unit can become full with one more.
-        m.d.sync += self.sure.eq(~Cat(t.nearly for t in tables).any() & (marks == 0))
+        # A cycle ahead: no unit can become full with one more. The one place before a unit is still taken in the cycle after a push.
+        m.d.sync += self.sure.eq(~Cat(t.nearly for t in tables).any() & (marks == 0) & ~(accept if unhurried(self.params) else Const(0)))
         for u in Unit:
             table = m.submodules[f"under_way_{u.name.lower()}"] = tables[u.value]
             # Each unit by itself, so that the way to its table is short.
