@@ -31,7 +31,7 @@ _FUNCTIONS = {
     "netlist_pads": (None, [_H, _INT, _U32, _H, _H, _H]), "netlist_line": (None, [_H, _DOUBLE]),
     "netlist_sram": (None, [_H, _U32, _INT]), "netlist_sdram": (None, [_H, ctypes.POINTER(BoardConfig)]), "netlist_finish": (_INT, [_H]),
     "netlist_seen": (None, [_H, _H]), "netlist_rows": (_U32, [_H, _U32, _H]), "netlist_get": (_INT, [_H, _U32]), "netlist_set": (None, [_H, _U32, _INT]),
-    "netlist_rises": (None, [_H, _H]), "netlist_seconds": (_DOUBLE, [_H]),
+    "netlist_rises": (_DOUBLE, [_H]),
     "board_run": (_U64, [_H, _U64, _U64, _U64]), "board_write": (None, [_H, ctypes.c_char_p, _U64]), "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
     "board_available": (_U64, [_H]), "board_forget": (None, [_H]), "board_busy": (_INT, [_H]), "board_framing_errors": (_U64, [_H]),
     "board_refreshes": (_U64, [_H]), "board_waiting": (_U64, [_H]), "board_chip": (_H, [_H, ctypes.POINTER(_U64)]),

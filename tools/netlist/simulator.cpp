@@ -52,7 +52,7 @@ struct Board {
 	std::unique_ptr<SdrSdram> sdram;
 	std::unique_ptr<AsyncSram> sram;
 	bool chip_clock = false, first_half = false;
-	double changed_at = 0, rises[2] = {1e18, -1e18};   // of the SDRAM's lines; from there to its clock's edge, least and most
+	double changed_at = 0, rises = 1e18;   // of the SDRAM's lines; from there to its clock's edge, the shortest time
 	uint64_t lines = 0;
 
 	Board(uint32_t nets, uint64_t seed) : e(nets, seed) {}
@@ -97,9 +97,7 @@ struct Board {
 	}
 
 	void chip_edge() {
-		if (lines != 0 && locked) {
-			rises[0] = std::min(rises[0], e.now - changed_at), rises[1] = std::max(rises[1], changed_at == e.now ? 0 : e.now - changed_at);
-		}
+		if (locked) rises = std::min(rises, e.now - changed_at);
 		sdram->edge(pads[CKE].level(e), pads[CS].level(e), pads[RAS].level(e), pads[CAS].level(e), pads[WE].level(e), uint32_t(pads[BANK].level(e)),
 		            uint32_t(pads[ADDRESS].level(e)), uint32_t(pads[MASK].level(e)), uint32_t(pads[DATA].level(e)), data_enabled());
 		see(pads[DATA], sdram->dq());
@@ -244,9 +242,8 @@ void netlist_set(Board *h, uint32_t net, int level) {
 	h->e.set(net, level);
 	h->e.settle();
 }
-// Least and most picoseconds from a change of the SDRAM's lines to its clock's edge.
-void netlist_rises(Board *h, double *two) { two[0] = h->rises[0], two[1] = h->rises[1]; }
-double netlist_seconds(Board *h) { return h->e.now * 1e-12; }
+// Least picoseconds from a change of the SDRAM's lines to its clock's edge.
+double netlist_rises(Board *h) { return h->rises; }
 
 // What the link of a virtual board calls, too (boards/virtual/board.cpp).
 uint64_t board_run(Board *h, uint64_t cycles, uint64_t wanted, uint64_t silence) { return h->run(cycles, wanted, silence); }
