@@ -5,7 +5,7 @@ Weights are written once and stay in the target's memory. Inputs are FILE.npy, F
 counts them; with several inputs of a network NAME=FILE for each. --out gets one .npy for each output of the network.
 """
 from ..errors import Exit, InputError
-from ..jobs.timeline import add_trace, trace_file
+from ..options import add_trace
 from ..outputs import check_folder
 
 
@@ -24,6 +24,7 @@ def arguments(parser):
 def run(args, console):
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.plan import load_plan
+    from ..jobs.timeline import trace_file
     from ..targets.names import open_target, parse_target
     target_name = parse_target(args.on)
     trace = trace_file(args, args.on)

@@ -9,7 +9,7 @@ targets:
 from urllib.parse import urlencode
 
 from ..errors import Exit, InputError
-from ..jobs.timeline import add_trace, trace_file
+from ..options import add_trace
 from ..outputs import check_folder
 
 
@@ -24,6 +24,7 @@ def arguments(parser):
 
 
 def run(args, console):
+    from ..jobs.timeline import trace_file
     from ..targets.names import open_target, parse_target
     on = _traced(args)
     parse_target(on)

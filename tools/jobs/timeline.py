@@ -14,18 +14,11 @@ import numpy as np
 from ..errors import InputError
 from ..outputs import check_output, write_output
 
-__all__ = ["TraceFile", "add_trace", "trace_file"]
+__all__ = ["TraceFile", "trace_file"]
 
 _PID = 1
 #: Characters of a source line in the name of a slice.
 _WIDTH = 40
-
-
-def add_trace(parser):
-    """Options of commands that write a timeline."""
-    parser.add_argument("--trace", metavar="FILE.json", help="of a virtual board: a timeline of the core's units and instructions, which Perfetto opens")
-    for name, text in (("from", "begin the timeline at this cycle of the first run"), ("to", "end the timeline before this cycle")):
-        parser.add_argument(f"--trace-{name}", metavar="CYCLE", help=text)
 
 
 def trace_file(args, on):
@@ -121,7 +114,7 @@ def _count(lines, rows, slices):
     for k, shown in enumerate(rows):
         if shown.kind not in ("run", "pulses"):
             continue
-        for number, at in enumerate(np.flatnonzero(slices["row"] == k).tolist()):
+        for number, at in enumerate((slices["row"] == k).nonzero()[0].tolist()):
             count = int(slices["count"][at])
             new = f'"name":"run {number + 1}"' if shown.kind == "run" else f'"name":"{count} byte{"s" * (count != 1)}","args":{{"bytes":{count}}}'
             lines[at] = lines[at].replace('"name":""', new, 1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What bounds a build, as results carry it: products and bytes a cycle, and the clock that its counters count."""
-from ...gateware.cores import open_room
+from ...gateware import cores
 
 __all__ = ["board_memory", "ceilings", "info_ceilings", "moved"]
 
@@ -16,7 +16,7 @@ def ceilings(isa, params, memory, clock_hz):
     memory : dict with ``kind`` and ``beat_bytes`` of main memory; empty where there is none (golden models)
     clock_hz : main clock in Hz, or ``None``
     """
-    peaks = open_room(isa).params.SPACE.peaks(params) if isa else None
+    peaks = cores.open_room(isa).params.SPACE.peaks(params) if isa else None
     if peaks is None:
         return {"macs": None, "bytes": None, "clock_hz": clock_hz, "byte_counters": [], "uncounted": ""}
     return {"macs": round(peaks.macs, 4), "bytes": round(peaks.bytes_a_cycle(memory.get("kind"), memory["beat_bytes"]), 4) if memory.get("beat_bytes") else None,
