@@ -53,7 +53,8 @@ class NetlistBoard:
             c.netlist_clock(handle, net, (1 + float(phase)) * period, period, locked if of_pll else 0, _SLOW)
         for net in locks:
             c.netlist_lock(handle, net, locked)
-        c.netlist_line(handle, self.main_hz / board.link.baud)
+        # The SoC's whole hertz, as the virtual board has them: a tie between an edge of the line and one of the clock falls alike on both.
+        c.netlist_line(handle, soc.clock_hz / board.link.baud)
         if soc.backing.kind == "SDRAM":
             config = BoardConfig()
             describe_chip(config, soc, soc.backing.part, soc.clocking.sdram.path)

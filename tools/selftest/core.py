@@ -33,17 +33,17 @@ def test_core(target, one=False):
     if target.info.isa not in backend_names():
         yield Finding("core", "units", None, f"the compiler has no back end for {target.info.isa}; run one of its jobs with quintet verify")
         return
-    plans = [(what, plan) for what, graph in networks() if (plan := _plan(target, graph)) is not None]
+    plans = [(what, graph, plan) for what, graph in networks() if (plan := _plan(target, graph)) is not None]
     if one and plans:
-        soon = [(what, plan) for what, plan in plans if _cycles(plan) <= _SOON]
-        plans = [min(soon or plans, key=lambda pair: (pair[0] != CONVOLUTION, _bytes(pair[1])))]
+        soon = [unit for unit in plans if _cycles(unit[-1]) <= _SOON]
+        plans = [min(soon or plans, key=lambda unit: (unit[0] != CONVOLUTION, _bytes(unit[-1])))]
     plain = plain_program(target.info.isa, target.info.params, target.info.memory_size) if not plans else None
     if not plans and plain is None:
         yield Finding("core", "units", None, "this build is too small for any of the networks; run one of its jobs with quintet verify")
         return
     good = None
-    for what, plan in plans:
-        run, finding = _unit(target, what, plan)
+    for what, graph, plan in plans:
+        run, finding = _unit(target, what, graph, plan)
         yield finding
         good = run if finding.ok else good
     if plain is not None:
@@ -89,11 +89,11 @@ class _Run:
     counters: dict
 
 
-def _unit(target, what, plan):
+def _unit(target, what, graph, plan):
     """(_Run, Finding) of a network on the target, against the golden model."""
     from ..targets import open_target
     step, = plan.machine_steps
-    inputs = {port.tensor: array[:2] for port, array in zip(plan.inputs, random_calibration(step.part.graph, 2, seed=1).values(), strict=True)}
+    inputs = {port.tensor: array[:2] for port, array in zip(plan.inputs, random_calibration(graph, 2, seed=1).values(), strict=True)}
     with Session(plan, open_target(f"model:{plan.isa}"), overlap=False) as model:
         expected = model.run(inputs)["y"]
     session = Session(plan, target, overlap=False)

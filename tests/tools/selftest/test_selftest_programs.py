@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Built-in programs of the self-test: they fit into main memory, or there are none."""
 from quintet.gateware.cores import open_room
+from quintet.tools.compiler.backends import backend_class
+from quintet.tools.compiler.planning import compile_graph, random_calibration
+from quintet.tools.compiler.session import Session
+from quintet.tools.compiler.target_build import TargetBuild
+from quintet.tools.selftest.networks import CONVOLUTION, networks
 from quintet.tools.selftest.programs import plain_program
+from quintet.tools.targets import open_target
 
 
 def test_a_plain_program_lies_in_main_memory():
@@ -15,3 +21,19 @@ def test_a_plain_program_lies_in_main_memory():
         assert all(first[1] <= second[0] for first, second in zip(places, places[1:], strict=False))
     assert plain_program("opentpu", params, 256) is None
     assert plain_program("opu", {}, 1 << 20) is None
+
+
+def test_every_network_takes_its_own_inputs():
+    """A back end may compile another graph than it was given, as IMAGine does of a convolution; inputs are those of the network all the same."""
+    params = open_room("imagine").params.SPACE.resolve("25f")
+    build = TargetBuild("imagine", "25f", params, 32 << 20, "ulx3s-25f", 80_000_000, "test")
+    backend, ran = backend_class("imagine")(params=params, memory_size=32 << 20), []
+    for what, graph in networks():
+        if not all(backend.verdict(graph, node).runs for node in graph.nodes):
+            continue
+        plan = compile_graph(graph, build, random_calibration(graph))
+        inputs = {port.tensor: array for port, array in zip(plan.inputs, random_calibration(graph, 2, seed=1).values(), strict=True)}
+        with Session(plan, open_target("model:imagine"), overlap=False) as session:
+            assert len(session.run(inputs)["y"]) == 2
+        ran.append(what)
+    assert CONVOLUTION in ran and len(ran) == 2
