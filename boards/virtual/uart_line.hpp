@@ -8,6 +8,8 @@ namespace quintet {
 
 struct UartLine {
 	double cycles_per_bit = 1;
+	// What is so near to a cycle is in it: sums of fractions are a little off, and by how much depends on how late it is.
+	static constexpr double NEAR = 1e-6;
 	// sending: nothing, or bit number and when it ends
 	int send_bit = -1;
 	uint16_t send_frame = 0;
@@ -21,7 +23,7 @@ struct UartLine {
 
 	// Level towards the board in cycle `now`; bytes come from `bytes`.
 	bool send(uint64_t now, std::deque<uint8_t> &bytes) {
-		if (send_bit >= 0 && double(now) >= send_end) {
+		if (send_bit >= 0 && double(now) + NEAR >= send_end) {
 			if (++send_bit == 10) send_bit = -1;
 			else send_end += cycles_per_bit;
 		}
@@ -44,7 +46,7 @@ struct UartLine {
 		bool done = false;
 		if (take_bit < 0) {
 			if (before && !level) take_bit = 0, take_frame = 0, take_at = double(now) + cycles_per_bit / 2;
-		} else if (double(now) >= take_at) {
+		} else if (double(now) + NEAR >= take_at) {
 			take_frame |= uint16_t(level) << take_bit;
 			take_at += cycles_per_bit;
 			if (take_bit++ == 9) {
