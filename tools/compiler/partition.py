@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from ...gateware.cores import RoomError, open_room
 from ..errors import InputError
 from .backends import backend_class, backend_names
-from .backends.base import HOST, NO
+from .backends.base import HOST, NO, Verdict
 from .graph import Graph, Reduce, Reshape, Softmax, Tensor, Transpose
 
 __all__ = ["PartitionError", "Refusal", "Segment", "partition", "separated", "verdicts"]
@@ -77,7 +77,7 @@ def separated(graph, backend):
 
 def verdicts(graph, backend):
     """List of (node, Verdict), one for every node of the graph."""
-    return [(node, backend.verdict(graph, node)) for node in graph.nodes]
+    return [(node, Verdict(HOST, backend.barred[node.name]) if node.name in backend.barred else backend.verdict(graph, node)) for node in graph.nodes]
 
 
 def partition(graph, backend, *, host_steps=False, others=True):

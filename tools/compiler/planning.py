@@ -13,6 +13,7 @@ from .passes import simplify
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
 from .quantise import quantise
+from .quantise.scales import ScaleConflict
 
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
 
@@ -43,8 +44,8 @@ class Outline:
     segments: list = field(default_factory=list)
 
 
-def outline(graph, build, options=None):
-    """The :class:`Outline` of a network for a build.
+def outline(graph, build, options=None, barred=None):
+    """The :class:`Outline` of a network for a build; ``barred``: nodes that the host has to run, name -> why.
 
     Raises
     ------
@@ -52,6 +53,7 @@ def outline(graph, build, options=None):
         The machine cannot do some nodes; the message lists every one.
     """
     backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
+    backend.barred = dict(barred or {})
     graph, host_steps = separated(simplify(graph), backend), (options or Options()).host_steps or backend.host_free
     if backend.host_free:
         partition(graph, backend, host_steps=True)      # refuses what neither may do
@@ -93,13 +95,34 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     ------
     PartitionError, LoweringError
     """
-    options = options or Options()
-    made = outline(graph, build, options)
+    options, barred = options or Options(), {}
+    while True:
+        made = outline(graph, build, options, barred)
+        try:
+            steps, parts = _steps(made, random_calibration(graph) if calibration is None else calibration, options, progress)
+            break
+        except ScaleConflict as error:
+            # What only its neighbours' scale stands against, which no verdict knows of before.
+            if not options.host_steps or error.node in barred or error.node not in {node.name for node in made.graph.nodes}:
+                raise
+            barred[error.node] = "its result would need another scale than the tensors that share one with it"
     notes = []
-    if calibration is None:
-        if not made.backend.floating:
-            notes.append("quantised for RANDOM inputs, since no calibration was given: results may be useless; give --calibrate with some hundred real inputs")
-        calibration = random_calibration(graph)
+    if calibration is None and not made.backend.floating:
+        notes.append("quantised for RANDOM inputs, since no calibration was given: results may be useless; give --calibrate with some hundred real inputs")
+    if progress is not None:
+        progress("write programs")
+    programs = dict(zip(map(id, parts), programs_of(made.backend, parts, options.images, build), strict=True))
+    taken = max((lowered.images for lowered in programs.values()), default=1)
+    if options.images is not None and taken < options.images:
+        notes.append(f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than that this core does not take of this network")
+    twins = _twins(made.backend, parts, programs)
+    steps = [step if isinstance(step, HostStep) else MachineStep(step, programs[id(step)], twins.get(id(step))) for step in steps]
+    return Plan(network=graph.name, isa=build.isa, preset=build.preset, board=build.board, target=build.target, params=build.params, memory_size=build.memory_size,
+                inputs=list(made.graph.inputs), outputs=list(made.graph.outputs), steps=steps, choices=[c for part in parts for c in part.choices], notes=notes)
+
+
+def _steps(made, calibration, options, progress):
+    """Steps of an outline, those of the machine quantised, and these alone."""
     values = {port.tensor: to_graph(port, np.asarray(calibration[port.name])[:MOST_CALIBRATION]) for port in made.graph.inputs}
     steps, parts = [], []
     for number, (machine, part) in enumerate(made.segments):
@@ -113,16 +136,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         else:
             steps.append(HostStep(part))
         values.update(run_graph(part, given))
-    if progress is not None:
-        progress("write programs")
-    programs = dict(zip(map(id, parts), programs_of(made.backend, parts, options.images, build), strict=True))
-    taken = max((lowered.images for lowered in programs.values()), default=1)
-    if options.images is not None and taken < options.images:
-        notes.append(f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than that this core does not take of this network")
-    twins = _twins(made.backend, parts, programs)
-    steps = [step if isinstance(step, HostStep) else MachineStep(step, programs[id(step)], twins.get(id(step))) for step in steps]
-    return Plan(network=graph.name, isa=build.isa, preset=build.preset, board=build.board, target=build.target, params=build.params, memory_size=build.memory_size,
-                inputs=list(made.graph.inputs), outputs=list(made.graph.outputs), steps=steps, choices=[c for part in parts for c in part.choices], notes=notes)
+    return steps, parts
 
 
 def _twins(backend, parts, programs):

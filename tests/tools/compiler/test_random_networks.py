@@ -15,6 +15,7 @@ from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.target_build import TargetBuild
 from quintet.tools.compiler.verification import random_inputs, verify_plan
+from quintet.tools.errors import InputError
 from quintet.tools.targets import open_target
 from tests.tools.compiler.networks import Builder, graphs
 
@@ -119,3 +120,18 @@ def test_leaky_relus_of_any_slope_behind_a_layer(isa):
     seen = {}
     check(made.finish(), isa, seen)
     assert seen == {"equal": 1}
+
+
+def test_a_product_that_shares_its_scale_goes_to_the_host():
+    """x * x + x: the product's scale is that of x twice, and the sum wants that of x. Without host steps the message says so."""
+    graph = g.Graph("square and itself")
+    graph.tensors["x"] = g.Tensor("x", (8,))
+    graph.inputs.append(g.Port("x", "x", (0,), (8,)))
+    for name, inputs, function in (("square", ["x", "x"], "mul"), ("y", ["square", "x"], "add")):
+        graph.nodes.append(g.Binary(name=f"node {name}", inputs=inputs, output=name, origin="Binary", function=function))
+        graph.tensors[name] = g.Tensor(name, (8,))
+    graph.outputs.append(g.Port("y", "y", (0,), (8,)))
+    check(graph, "pim", seen := Counter())
+    assert seen["equal"] == 1
+    with pytest.raises(InputError, match="node node square: its result must have the step .* but square shares the step .* with other tensors"):
+        compile_graph(graph, build_of("pim"))

@@ -129,6 +129,8 @@ class Backend(ABC):
     floating = False
     #: Whether what it answers HOST to needs no permission, since by the machine's design values are on the host between layers.
     host_free = False
+    #: Nodes that the host has to run for what only the quantiser knows, name -> why.
+    barred = {}
     def __init__(self, *, params, memory_size):
         self.params = params
         self.memory_size = memory_size

@@ -9,7 +9,7 @@ from ..quantised import Scale
 from .groups import Groups, widths
 from .steps import Wish, choose_step
 
-__all__ = ["Scales"]
+__all__ = ["ScaleConflict", "Scales"]
 
 #: Elements of partial sums that are looked at, a step; inputs of a layer for them, as results.
 _SUMS, _RESULTS = 1 << 15, 1 << 19
@@ -31,6 +31,13 @@ def _table_steps(graph, arithmetic, members):
 def _bounded(activation):
     """Whether it is a clip with an upper bound."""
     return activation is not None and activation.function == "clip" and activation.high > 0
+
+
+class ScaleConflict(InputError):
+    """A ``node``, by its name, whose result needs another scale than the tensors that share one with it."""
+    def __init__(self, node, message):
+        super().__init__(message)
+        self.node = node
 
 
 class Scales:
@@ -163,7 +170,7 @@ class Scales:
         if node.output in self.of:
             shift = np.log2(self.of[node.output].step / unit)
             if abs(shift - round(shift)) > 1e-6 or not numbers.shifts[0] <= round(shift) <= numbers.shifts[1]:
-                raise InputError(f"node {node.name}: its result must have the step {unit:g} times 2 to the {numbers.shifts[0]} to "
+                raise ScaleConflict(node.name, f"node {node.name}: its result must have the step {unit:g} times 2 to the {numbers.shifts[0]} to "
                                  f"{numbers.shifts[1]}, but {node.output} shares the step {self.of[node.output].step:g} with other tensors")
             return self.of[node.output], int(round(shift))
         wish = self._wish(group)
