@@ -26,6 +26,7 @@ from .assign import assign
 from .choose import choose_joined
 from .clock.estimate import program_cycles
 from .flat import most_repeated
+from .pieces import in_pieces
 from .products import places_before, verdict_of_product, verdict_of_transpose
 from .program import ProgramWriter, empty_numbers, unique
 from .recurrent import verdict_of_recurrent
@@ -113,7 +114,8 @@ class PIMBackend(Backend):
         return Verdict(NATIVE)
 
     def prepare(self, graph):
-        """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units that their tables ask for."""
+        """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units that their tables ask for; what the arrays do not hold at
+        once comes in pieces."""
         from dataclasses import replace
         graph, nodes = join_turned(graph), []
         for node in graph.nodes:
@@ -123,7 +125,7 @@ class PIMBackend(Backend):
                 node = Conv(name=node.name, inputs=list(node.inputs), output=node.output, origin=node.origin, weights=weights, stride=node.stride,
                             padding=node.padding, groups=channels)
             nodes.append(node)
-        return with_units(replace(graph, nodes=nodes))
+        return in_pieces(with_units(replace(graph, nodes=nodes)), self.params, self._held)
 
     def split(self, graph):
         """Programs one after another, each with as many layers as the arrays hold."""

@@ -2,12 +2,12 @@
 """Which layers run together, as chains or side by side: neighbours are joined while the estimated cycles of the whole program fall."""
 from dataclasses import replace
 
-from ...graph import Conv, Reshape
+from ...graph import Conv
 from ..base import LoweringError
 from .assign import assign
 from .clock.estimate import played
 from .homes import cuts, stages_of
-from .joined import Joined, may_join
+from .joined import IN_PLACE, Joined, may_join
 from .matrices import matrices_of
 from .program import ProgramWriter, unique
 from .rehearsal import rehearsed
@@ -54,7 +54,7 @@ def _matrices(quantised, params):
 def _chains(quantised, params, others):
     """Chains among the nodes that are not in ``others``."""
     graph, chains = quantised.graph, []
-    nodes, taken = [node for node in graph.nodes if not isinstance(node, Reshape)], {node.name for some in others for node in some.nodes}
+    nodes, taken = [node for node in graph.nodes if not isinstance(node, IN_PLACE)], {node.name for some in others for node in some.nodes}
     matrices = _matrices(quantised, params)
     lowest, first = _cycles(quantised, params, []), 0
     while first < len(nodes):
@@ -78,7 +78,7 @@ def _side_by_side(quantised, params, writer, matrices, room):
     """Ways to have layers side by side, lists of :class:`Joined`, the one with stages first: in every stretch that can be, from one of the
     nodes on that a single tensor leads to; the rest in chains. Their plans are empty and say what the core with most to do has to do."""
     graph, first = quantised.graph, 0
-    nodes = [node for node in graph.nodes if not isinstance(node, Reshape)]
+    nodes = [node for node in graph.nodes if not isinstance(node, IN_PLACE)]
     while first < len(nodes) and params["cores"] > 1:
         end = next((end for end in range(len(nodes), first + 1, -1) if may_join(graph, nodes[first:end])), first + 1)
         for begin in range(first, end - 1):
@@ -117,6 +117,6 @@ def _cycles(quantised, params, joined):
     weighted = {node.name for node, _, _ in needs} | apart
     for node in quantised.graph.nodes:
         nodes = writer.joined.get(id(node), Joined([node])).nodes
-        if node is nodes[-1] and not isinstance(node, Reshape) and not any(n.name in weighted for n in nodes):
+        if node is nodes[-1] and not isinstance(node, IN_PLACE) and not any(n.name in weighted for n in nodes):
             total += writer.floor(nodes)
     return total

@@ -2,11 +2,14 @@
 """Nodes that run together: consecutive maps of which only inputs and the last result touch main memory."""
 from dataclasses import dataclass, field
 
-from ...graph import Activation, Binary, Conv, MaxPool
+from ...graph import Activation, Binary, Conv, MaxPool, Reshape, Slice
 from .schedule import plan_stages
 from .stages import Stages
 
-__all__ = ["Joined", "may_join"]
+__all__ = ["IN_PLACE", "Joined", "may_join"]
+
+#: Nodes that take no instruction: their results lie in what they read.
+IN_PLACE = (Reshape, Slice)
 
 
 def may_join(graph, nodes):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-__all__ = ["MOST_ROWS", "Matrix", "dense_pieces", "gathers", "matrices_of"]
+__all__ = ["MOST_ROWS", "Matrix", "dense_pieces", "gathers", "matrices_of", "most_arrays", "most_rows"]
 
 #: Rows and columns of a group, and arrays that it may be cut into.
 MOST_ROWS = MOST_COLS = 1024
@@ -72,7 +72,26 @@ def _together(node, params, cores):
     out, inner = node.weights.shape[0] // node.groups, node.weights.shape[3]
     taps = node.weights.shape[1] * node.weights.shape[2]
     # No more than leaves every core a share: then each holds, and works on, channels of its own.
-    return max(1, min(-(-node.groups // cores), params["lanes"] // max(out, 1), MOST_ROWS // max(taps * inner, 1)))
+    return max(1, min(-(-node.groups // cores), params["lanes"] // max(out, 1), most_rows(params) // max(taps * inner, 1)))
+
+
+def most_arrays(params):
+    """Arrays of one group, at most: a core's, or what a group may be cut into."""
+    return min(_MOST_ARRAYS, params["arrays"])
+
+
+def most_rows(params):
+    """Rows of one group, at most."""
+    return min(MOST_ROWS, most_arrays(params) * params["xb_rows"])
+
+
+def _cut_columns(rows, total, biased, params):
+    """First and behind the last of the outputs of each matrix of ``rows`` rows: as few as a group of one core can hold, of whole arrays."""
+    wide = params["xb_cols"]
+    most = min(MOST_COLS // wide, most_arrays(params) // -(-rows // params["xb_rows"]), *([params["bias_words"] // wide] if biased else [])) * wide
+    # Where not even one array's outputs fit, what is needed is said when room is looked for.
+    step = -(-total // -(-total // most) // wide) * wide if 0 < most < total else total
+    return [(first, min(first + step, total)) for first in range(0, total, step)]
 
 
 def matrices_of(node, numbers, params, width, *, whole=False):
@@ -82,12 +101,17 @@ def matrices_of(node, numbers, params, width, *, whole=False):
     kh, kw, inner, total = kernel.shape
     found = []
     if node.groups == 1:
-        for a in range(0, total, MOST_COLS):
-            found.append(Matrix(kernel[..., a:a + MOST_COLS], _int32(bias, a, a + MOST_COLS), shift, 0, a, node.stride[1]))
+        for a, b in _cut_columns(kh * kw * inner, total, bias is not None, params):
+            found.append(Matrix(kernel[..., a:b], _int32(bias, a, b), shift, 0, a, node.stride[1]))
     else:
         each, together = total // node.groups, _together(node, params, 1 if whole else params["cores"])
         for g in range(0, node.groups, together):
             count = min(together, node.groups - g)
+            if count == 1:
+                for a, b in _cut_columns(kh * kw * inner, each, bias is not None, params):
+                    a, b = g * each + a, g * each + b
+                    found.append(Matrix(kernel[..., a:b], _int32(bias, a, b), shift, g * inner, a, node.stride[1]))
+                continue
             block = np.zeros((kh, kw, count, inner, count, each), np.int8)
             for k in range(count):
                 block[:, :, k, :, k] = kernel[..., (g + k) * each:(g + k + 1) * each]

@@ -11,12 +11,12 @@ from quintet.gateware.cores.pim.storage import MODES
 
 from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
-from ...graph import AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Reshape, Transpose
+from ...graph import AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Slice, Transpose
 from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need, assign
 from .flat import DenseColumns, Products, add_rows, average_channels, clipped, copy_rows, flat
-from .joined import Joined
+from .joined import IN_PLACE, Joined
 from .maps import ConvRows, PoolRows, clip_bounds, share
 from .matrices import dense_pieces, matrices_of
 from .products import emit_product, emit_transpose
@@ -63,11 +63,12 @@ class ProgramWriter:
         return shape if len(shape) == 3 else (1, 1, *shape) if len(shape) == 1 else (shape[0], 1, shape[1])
 
     def place_all(self, at):
-        """Give every tensor an address from ``at`` on; reshaped ones share their source's. Returns the end."""
+        """Give every tensor an address from ``at`` on; reshaped ones, and parts of vectors, lie in their source. Returns the end."""
         for name in [port.tensor for port in self.graph.inputs] + [node.output for node in self.graph.nodes]:
             maker = self.graph.maker(name)
-            if isinstance(maker, Reshape):
-                self.places[name] = self.places[maker.inputs[0]]
+            if isinstance(maker, IN_PLACE):
+                begin = maker.start[0] if isinstance(maker, Slice) else 0
+                self.places[name] = self.places[maker.inputs[0]] + begin * self.size(name)
                 continue
             self.places[name] = at
             at = -(-(at + self.graph.tensors[name].size * self.size(name)) // _ALIGN) * _ALIGN
@@ -112,8 +113,8 @@ class ProgramWriter:
                     largest = max(matrices, key=lambda m: m.arrays(p))
                     raise LoweringError(f"{node.name}: a neighbourhood of {largest.shape[0]} values for {largest.outputs} channels takes "
                                         f"{largest.arrays(p)} arrays, a group has at most 1024 rows and 16 arrays")
-                # Groups of channels may lie in different cores; parts of one sum must not.
-                for some in [[m] for m in matrices] if node.groups > 1 and together is None else [matrices]:
+                # Channels of the result may be different cores', but in a chain, where a core makes whole rows.
+                for some in [matrices] if together is not None else [[m] for m in matrices]:
                     found.append((node, some, Need(node.name, sum(m.arrays(p) for m in some), sum(m.shape[1] for m in some if m.bias is not None),
                                                    len(some), round(height * width * sum(m.cycles(p) for m in some)), self.floor([node]), min(height, p["cores"]))))
             elif isinstance(node, Dense):
@@ -151,7 +152,7 @@ class ProgramWriter:
         for node in self.graph.nodes:
             some = self.joined.get(id(node), Joined([node]))
             nodes = some.nodes
-            if node is not nodes[-1] or isinstance(node, Reshape):
+            if node is not nodes[-1] or isinstance(node, IN_PLACE):
                 continue
             marks = [core.used for core in self.cores]
             before = [len(core.words) for core in self.cores]
@@ -369,7 +370,8 @@ def unique(needs):
 
 def empty_numbers(graph, bits):
     """A :class:`Quantised` of zeros, to see what a graph takes."""
-    layers = {node.name: Integer(weights=np.zeros(node.weights.shape, np.int8), bias=None if node.bias is None else np.zeros(len(node.bias), np.int32),
+    # A layer without biases has them where the quantiser makes up for what rounding does to a mean.
+    layers = {node.name: Integer(weights=np.zeros(node.weights.shape, np.int8), bias=np.zeros(len(node.weights), np.int32),
                                  shift=np.zeros(1, np.int64), bias_shift=np.zeros(1, np.int64)) for node in graph.nodes if isinstance(node, Conv | Dense)}
     nothing, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
     layers.update({node.name: Integer(weights=node.weights, bias=node.bias, shift=one, bias_shift=one, recurrent=node.recurrent, recurrent_shift=one)

@@ -2,7 +2,7 @@
 """PIM's numbers in plain numpy, node by node."""
 import numpy as np
 
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Transpose
+from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Slice, Transpose
 from .matrices import dense_pieces
 from .products import run_product
 from .recurrent import run_recurrent
@@ -103,6 +103,8 @@ def run_node(quantised, node, sources, params):
         return run_product(quantised, node, *sources)
     if isinstance(node, Transpose):
         return sources[0].transpose(0, *(axis + 1 for axis in node.order))
+    if isinstance(node, Slice):
+        return sources[0][(slice(None), *map(slice, node.start, node.stop, node.step))]
     if isinstance(node, Concat):
         return np.concatenate(sources, axis=node.axis + 1)
     return sources[0].reshape(len(sources[0]), *shape)
