@@ -12,7 +12,7 @@ from .partition import partition, separated
 from .passes import simplify
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
-from .quantise import quantise
+from .quantise import check_bits, quantise
 from .quantise.scales import ScaleConflict
 
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
@@ -136,6 +136,7 @@ def _steps(made, calibration, options, progress):
         else:
             steps.append(HostStep(part))
         values.update(run_graph(part, given))
+    check_bits(options.bits, parts)
     return steps, parts
 
 

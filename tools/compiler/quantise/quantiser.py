@@ -17,7 +17,7 @@ from .scales import Scales
 from .statistics import collect
 from .walk import Walk, copy_of
 
-__all__ = ["quantise"]
+__all__ = ["check_bits", "quantise"]
 
 #: Rounds of bias correction; inputs whose partial sums are looked at before equalisation.
 _ROUNDS, _FEW = 2, 8
@@ -31,7 +31,7 @@ def quantise(graph, backend, calibration, *, bits=None, equalise=True, percentil
     graph : Graph, as imported and simplified; it stays as it is
     backend : Backend; its ``prepare``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
     calibration : dict, name of each input's tensor -> numbers, first axis the inputs; 100 to 200 suffice
-    bits : width of the tensors, where the machine leaves a choice; ``None``: what it prefers
+    bits : width of the tensors, where the machine leaves a choice (:func:`check_bits`); ``None``: what it prefers
     equalise : bool, whether channels are scaled between layers
     percentile : of the sizes of a tensor's elements, in percent: what lies above is cut; ``None``: ranges by least squared error
 
@@ -51,6 +51,13 @@ def quantise(graph, backend, calibration, *, bits=None, equalise=True, percentil
     if backend.floating:
         return Quantised(graph=graph)
     return _Quantiser(graph, backend, values, bits, percentile).run(equalise)
+
+
+def check_bits(bits, parts):
+    """Raises InputError where ``bits`` was asked for and no tensor of ``parts``, all that was quantised of a network, could have this width."""
+    taken = {part.scales[name].bits for part in parts for name in part.graph.tensors if name in part.scales}
+    if bits is not None and taken and bits not in taken:
+        raise InputError(f"bits is {bits}, no tensor of the network can have this width on this machine; it takes {', '.join(map(str, sorted(taken)))}")
 
 
 class _Quantiser:
