@@ -13,8 +13,9 @@ from .equalise import equalised
 from .integers import fit_shifts, integer_bias, make_integer
 from .recurrent import recurrent_integer
 from .rows import neighbourhoods, rows_of, weighted
-from .scales import Scales
+from .scales import Scales, bounded
 from .statistics import collect
+from .steps import better_apart
 from .walk import Walk, copy_of
 
 __all__ = ["check_bits", "quantise"]
@@ -171,7 +172,10 @@ class _Quantiser:
         seen = neighbourhoods(node, source.value(self.walk.whole[node.inputs[0]]), self._random)
         rows, power, given = rows_of(node), np.square(seen).mean(axis=1), node.shift if isinstance(node, Affine) else node.bias
         bias = np.zeros(rows.shape[0] * rows.shape[1]) if given is None else np.array(given, np.float64)
-        scale = self.scales.choose(node.output, (rows, bias, power, source.step, numbers), self.scales.partial_sums(node, self.walk))
+        sums = self.scales.partial_sums(node, self.walk)
+        scale = self.scales.choose(node.output, (rows, bias, power, source.step, numbers), sums)
+        if sums and bounded(node.activation) and better_apart(scale.bits, sums, scale.step):
+            self.result.apart.add(node.name)
         shift, lost = fit_shifts(rows, bias, power, source.step, scale.step, numbers)
         integer = make_integer(node, bias, shift, source.step, scale.step, numbers, seen)
         self.result.layers[node.name] = integer
