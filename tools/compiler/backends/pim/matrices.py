@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-__all__ = ["MOST_ROWS", "Matrix", "dense_pieces", "gathers", "matrices_of"]
+__all__ = ["MOST_ARRAYS", "MOST_ROWS", "Matrix", "demand", "dense_pieces", "gathers", "matrices_of"]
 
 #: Rows and columns of a group, and arrays that it may be cut into.
 MOST_ROWS = MOST_COLS = 1024
-_MOST_ARRAYS = 16
+MOST_ARRAYS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +106,15 @@ def _widened(matrix, params, width):
     return min(options, key=lambda m: (m.cycles(params), m.wide), default=matrix)
 
 
+def demand(matrices, params):
+    """(arrays, biases, groups) of a core that ``matrices`` take."""
+    return sum(m.arrays(params) for m in matrices), sum(m.shape[1] for m in matrices if m.bias is not None), len(matrices)
+
+
 def dense_pieces(rows, cols, params):
     """First rows of the groups that a dense layer's rows are cut into, and rows of one."""
     wide = -(-cols // params["xb_cols"])
-    step = min(MOST_ROWS, _MOST_ARRAYS // wide * params["xb_rows"]) if wide <= _MOST_ARRAYS else 0
+    step = min(MOST_ROWS, MOST_ARRAYS // wide * params["xb_rows"]) if wide <= MOST_ARRAYS else 0
     return step and [(k, min(step, rows - k)) for k in range(0, rows, step)]
 
 

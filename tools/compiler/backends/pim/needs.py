@@ -6,7 +6,8 @@ from ...graph import Binary, Conv, Dense, Gru, Lstm, MatMul
 from ...quantised import Integer, Quantised, Scale
 from ..base import LoweringError
 from .assign import Need
-from .matrices import dense_pieces, matrices_of
+from .clock.clocks import BEAT
+from .matrices import MOST_ARRAYS, MOST_ROWS, demand, dense_pieces, matrices_of
 from .recurrent import need_of
 from .stages import needed_rows
 
@@ -51,14 +52,14 @@ def _each(quantised, p, together):
         if isinstance(node, Conv):
             height, width, _ = graph.shape(node.output)
             matrices = matrices_of(node, numbers, p, width, whole=id(node) in together)
-            if any(m.shape[0] > 1024 or m.arrays(p) > 16 for m in matrices):
+            if any(m.shape[0] > MOST_ROWS or m.arrays(p) > MOST_ARRAYS for m in matrices):
                 largest = max(matrices, key=lambda m: m.arrays(p))
                 raise LoweringError(f"{node.name}: a neighbourhood of {largest.shape[0]} values for {largest.outputs} channels takes "
-                                    f"{largest.arrays(p)} arrays, a group has at most 1024 rows and 16 arrays")
+                                    f"{largest.arrays(p)} arrays, a group has at most {MOST_ROWS} rows and {MOST_ARRAYS} arrays")
             # Groups of channels may lie in different cores; parts of one sum must not.
             for some in [[m] for m in matrices] if node.groups > 1 and id(node) not in together else [matrices]:
-                found.append((node, some, Need(node.name, sum(m.arrays(p) for m in some), sum(m.shape[1] for m in some if m.bias is not None),
-                                               len(some), round(height * width * sum(m.cycles(p) for m in some)), floor(quantised, [node]), min(height, p["cores"]))))
+                cycles = round(height * width * sum(m.cycles(p) for m in some))
+                found.append((node, some, Need(node.name, *demand(some, p), cycles, floor(quantised, [node]), min(height, p["cores"]))))
         elif isinstance(node, Dense):
             out, rows = node.weights.shape
             wide = p["xb_cols"]
@@ -79,7 +80,7 @@ def floor(quantised, nodes):
     """Cycles that main memory takes at least for the maps that nodes, a layer or a chain, read and store."""
     graph, made = quantised.graph, {node.output for node in nodes}
     names = {name for node in nodes for name in node.inputs} - made | {nodes[-1].output}
-    return sum(graph.tensors[name].size * quantised.scales[name].bits // 8 for name in names) / 2
+    return sum(graph.tensors[name].size * quantised.scales[name].bits // 8 for name in names) / BEAT
 
 
 def unique(needs):
