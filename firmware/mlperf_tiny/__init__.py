@@ -30,7 +30,8 @@ NETWORKS = {network.name: network for network in (
     Network("mobilenet", "vww_float.onnx", "data/vww.npz"), Network("autoencoder", "ad_float.onnx", "data/ad.npz"))}
 #: Presets of the ULX3S-85F that a core is measured with, where not the board's own.
 PRESETS = {"opentpu": "85f-8x8-conv"}
-#: Cycles of one input that each core is to need at most: required, aimed at.
+#: Cycles of one input that each core is to need at most: required, aimed at. IMAGine's are those of the array beside the stream of weights
+#: (docs/performance/imagine.md).
 BARS = {
     "opu": {"resnet8": (205_000, 185_000), "ds_cnn": (150_000, 120_000), "mobilenet": (500_000, 350_000), "autoencoder": (142_000, 137_000)},
     "opentpu": {"resnet8": (270_000, 221_000), "ds_cnn": (100_000, 82_000), "mobilenet": (440_000, 359_000), "autoencoder": (235_000, 211_000)},

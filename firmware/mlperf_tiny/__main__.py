@@ -46,7 +46,8 @@ def _measure(args, isa, network, progress):
     required, aim = BARS[isa].get(network.name, (None, None))
     return {"network": network.name, "isa": isa, "preset": cell.preset, "refusal": cell.refusal, "cycles": cell.cycles, "measured": cell.measured,
             "estimated": cell.estimated, "required": required, "aim": aim, "inputs": found.inputs, "float_correct": found.correct, "correct": cell.correct,
-            "agreement": cell.agreement, "snr": cell.snr, "macs": cell.macs, "bytes": cell.bytes_of_an_input, "equal": cell.equal, "compile_seconds": cell.seconds, "seconds": round(time.monotonic() - began, 1)}
+            "agreement": cell.agreement, "snr": cell.snr, "macs": cell.macs, "bytes": cell.bytes_of_an_input, "counters": cell.counters, "equal": cell.equal,
+            "compile_seconds": cell.seconds, "seconds": round(time.monotonic() - began, 1)}
 
 
 def _command(args, console):

@@ -96,18 +96,32 @@ def partition(graph, backend, *, host_steps=False, others=True):
         The message lists every node that can run nowhere.
     """
     answers = {node.name: verdict for node, verdict in verdicts(graph, backend)}
+    while True:
+        _refuse(graph, backend, answers, host_steps, others)
+        segments = _segments(graph, answers)
+        # Cut off from its neighbours a node may be one that the machine does not run: a transpose that only the product reading it does.
+        late = {node.name: verdict for segment in segments if not segment.on_host and len(segments) > 1
+                for node, verdict in verdicts(segment.graph, backend) if not verdict.runs}
+        if not late:
+            return segments
+        answers |= late
+
+
+def _refuse(graph, backend, answers, host_steps, others):
+    """Raises for the nodes that neither the machine nor the host runs; ``answers``: name -> Verdict."""
     at_edge = _edge(graph, {name for name, verdict in answers.items() if not verdict.runs})
-    places, refused = {}, []
-    for node in graph.nodes:
-        verdict = answers[node.name]
-        places[node.name] = not verdict.runs
-        if not verdict.runs and node.name not in at_edge and (verdict.answer == NO or not host_steps):
-            refused.append((node, verdict))
+    refused = [node for node in graph.nodes
+               if not answers[node.name].runs and node.name not in at_edge and (answers[node.name].answer == NO or not host_steps)]
     if refused:
         neighbours = _neighbours(backend.isa) if others else {}
         raise PartitionError(backend.isa, [
-            Refusal(node.name, node.kind, node.origin, verdict.answer, verdict.reason,
-                    tuple(isa for isa, other in neighbours.items() if other.verdict(graph, node).runs)) for node, verdict in refused])
+            Refusal(node.name, node.kind, node.origin, answers[node.name].answer, answers[node.name].reason,
+                    tuple(isa for isa, other in neighbours.items() if other.verdict(graph, node).runs)) for node in refused])
+
+
+def _segments(graph, answers):
+    """Segments of a network whose nodes run on the machine where ``answers`` says so."""
+    places = {node.name: not answers[node.name].runs for node in graph.nodes}
     groups = _grouped(graph, places)
     if len(groups) > 1:
         # A part that only moves elements is no work for a machine between two of the host's.

@@ -12,7 +12,7 @@ from .partition import partition, separated
 from .passes import simplify
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
-from .quantise import quantise
+from .quantise import check_bits, quantise
 from .quantise.scales import ScaleConflict
 
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
@@ -44,8 +44,9 @@ class Outline:
     segments: list = field(default_factory=list)
 
 
-def outline(graph, build, options=None, barred=None):
-    """The :class:`Outline` of a network for a build; ``barred``: nodes that the host has to run, name -> why.
+def outline(graph, build, options=None, barred=None, apart=()):
+    """The :class:`Outline` of a network for a build; ``barred``: nodes that the host has to run, name -> why; ``apart``: layers whose clip goes into one
+    of its own, where the machine has use for that.
 
     Raises
     ------
@@ -53,7 +54,7 @@ def outline(graph, build, options=None, barred=None):
         The machine cannot do some nodes; the message lists every one.
     """
     backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
-    backend.barred = dict(barred or {})
+    backend.barred, backend.apart = dict(barred or {}), frozenset(apart)
     graph, host_steps = separated(simplify(graph), backend), (options or Options()).host_steps or backend.host_free
     if backend.host_free:
         partition(graph, backend, host_steps=True)      # refuses what neither may do
@@ -95,12 +96,15 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     ------
     PartitionError, LoweringError
     """
-    options, barred = options or Options(), {}
+    options, barred, apart = options or Options(), {}, set()
     while True:
-        made = outline(graph, build, options, barred)
+        made = outline(graph, build, options, barred, apart)
         try:
             steps, parts = _steps(made, random_calibration(graph) if calibration is None else calibration, options, progress)
-            break
+            late = {name for part in parts for name in part.apart} - apart
+            if not late:
+                break
+            apart |= late
         except ScaleConflict as error:
             # What only its neighbours' scale stands against, which no verdict knows of before.
             if not options.host_steps or error.node in barred or error.node not in {node.name for node in made.graph.nodes}:
@@ -136,6 +140,7 @@ def _steps(made, calibration, options, progress):
         else:
             steps.append(HostStep(part))
         values.update(run_graph(part, given))
+    check_bits(options.bits, parts)
     return steps, parts
 
 

@@ -19,7 +19,7 @@ from quintet.gateware.link.protocol import (
 from .call import Call
 from .crc import combine
 from .errors import BoardError, LinkError
-from .frames import Answer, Decoder, Request
+from .frames import Answer, Decoder, Request, as_runs
 
 __all__ = ["LinkClient"]
 
@@ -160,9 +160,14 @@ class LinkClient:
         return [b"".join(next(parts) for _ in some) for some in requests]
 
     def write_all(self, pieces):
-        """Writes each ``(address, bytes)`` of ``pieces``, all sent at once, in order. Raises as :meth:`read`."""
-        self._call([Request(Operation.WRITE, address + at, data=data[at:at + self._chunk])
-                    for address, data in pieces for at in range(0, len(data), self._chunk)])
+        """Writes each ``(address, bytes)`` of ``pieces``, all sent at once, in order; those in a row that are runs in one request. Raises as :meth:`read`."""
+        requests = []
+        for address, data, run, stride in as_runs(pieces, self._chunk if self._strided else 0):
+            if len(data) > run:
+                requests.append(Request(Operation.WRITE_STRIDED, address, data=data, run=run, stride=stride))
+            else:
+                requests += [Request(Operation.WRITE, address + at, data=data[at:at + self._chunk]) for at in range(0, run, self._chunk)]
+        self._call(requests)
 
     def checksum(self, address, size, *, progress=None):
         """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes from ``address``, computed on the board. Raises as :meth:`read`."""

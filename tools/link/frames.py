@@ -4,9 +4,9 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-from quintet.gateware.link.protocol import ANSWER, Operation, Status, step_of
+from quintet.gateware.link.protocol import ANSWER, MAX_RUN, Operation, Status, step_of
 
-__all__ = ["Answer", "Decoder", "Request", "cobs_decode", "cobs_encode", "frame"]
+__all__ = ["Answer", "Decoder", "Request", "as_runs", "cobs_decode", "cobs_encode", "frame"]
 
 #: Longest frame that can be an answer: 65,536 bytes of data, COBS, and everything else, rounded up.
 LONGEST = 66_000
@@ -102,13 +102,29 @@ class Request:
         if not self.operation.strided:
             return self.address + self.span
         before = (self.span - 1) // self.run
-        return self.address + before * (self.stride - self.run) + self.span
+        return max(self.address + min(self.run, self.span), self.address + before * (self.stride - self.run) + self.span)
 
     def __str__(self):
         if self.operation == Operation.IDENTIFY:
             return "identify"
         runs = f" in runs of {self.run}, {self.stride} apart," if self.operation.strided and self.run != self.stride else ""
         return f"{self.operation.name.lower().partition('_')[0]} of {self.span} bytes{runs} at {self.address:#010x}"
+
+
+def as_runs(pieces, most):
+    """Pieces (address, bytes), in order, as (address, bytes, bytes of a run, distance of runs): those in a row of one length at one distance, forward or
+    back, that a frame can say are runs of one, of at most ``most`` bytes together."""
+    found = []
+    for address, data in pieces:
+        if found and 0 < len(data) == found[-1][2] <= MAX_RUN and len(found[-1][1]) + len(data) <= most:
+            first, before, run, stride = found[-1]
+            count = len(before) // run
+            gap = address - first - (count - 1) * stride
+            if gap == stride or count == 1 and step_of(run, gap) is not None:
+                found[-1] = first, before + data, run, gap
+                continue
+        found.append((address, data, len(data), 0))
+    return found
 
 
 @dataclass(frozen=True)

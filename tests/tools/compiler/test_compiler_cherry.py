@@ -55,6 +55,16 @@ def test_small_networks_and_what_they_give_in_float(name):
     check(graph, keep=True)
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_product_stored_behind_padded_channels_leaves_the_next_pixel_alone(channels):
+    """Its last tile would reach beyond the pixel, whose channels are a whole number of tiles."""
+    b = Builder("behind", (2, 3, 2))
+    b.conv(channels, (1, 1))
+    b.add(g.Pad, before=(0, 0, 4 - channels), after=(1, 1, 0), value=0.5)
+    b.dense(3)
+    check(b.finish())
+
+
 @settings(max_examples=6, deadline=None)
 @given(graph=graphs())
 def test_the_reference_takes_several_inputs(graph):

@@ -10,9 +10,10 @@ from quintet.tools.compiler.backends.base import HOST, NATIVE
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
 from quintet.tools.compiler.backends.pim.tables import run_table, table_steps
 from quintet.tools.compiler.evaluate import run_graph
-from quintet.tools.compiler.planning import compile_graph, random_calibration
+from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
 from quintet.tools.compiler.target_build import target_build
 from quintet.tools.compiler.verification import random_inputs, verify_plan
+from quintet.tools.errors import InputError
 from quintet.tools.targets import open_target
 from tests.tools.compiler.networks import Builder
 
@@ -134,3 +135,18 @@ def test_verdicts():
     other = Builder("net", (4,))
     other.act("leaky_relu", alpha=0.1)
     assert backend.verdict(other.graph, other.graph.nodes[0]).reason == "leaky_relu: relu, clip, sigmoid and tanh are taken"
+
+
+def test_eight_bits_where_a_program_holds_a_table_alone():
+    """The table reads 16 bits; the layers of the other program take the 8 that were asked for."""
+    b = Builder("parts", (6,))
+    b.dense(5)
+    b.act("leaky", alpha=0.1)
+    b.act("sigmoid")
+    graph, name = b.finish(), "model:pim?preset=85f"
+    plan = compile_graph(graph, target_build(name), random_calibration(graph), Options(bits=8, host_steps=True))
+    widths = [{scale.bits for scale in step.part.scales.values()} for step in plan.machine_steps]
+    assert widths == [{8}, {16}]
+    assert verify_plan(plan, random_inputs(plan), name, lambda: open_target(name), "reference", None).equal
+    with pytest.raises(InputError, match="bits is 32, no tensor of the network can have this width on this machine; it takes 16"):
+        compile_graph(graph, target_build(name), random_calibration(graph), Options(bits=32, host_steps=True))

@@ -15,7 +15,7 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.pim import choose
 from quintet.tools.compiler.backends.pim.clock.timing import play
 from quintet.tools.compiler.backends.pim.matrices import matrices_of
-from quintet.tools.compiler.backends.pim.program import empty_numbers
+from quintet.tools.compiler.backends.pim.needs import empty_numbers
 from quintet.tools.compiler.backends.pim.schedule import plan_stages
 from quintet.tools.compiler.backends.pim.stages import Stages
 from quintet.tools.kernels.pim.builder import CoreBuilder

@@ -135,3 +135,21 @@ def test_a_product_that_shares_its_scale_goes_to_the_host():
     assert seen["equal"] == 1
     with pytest.raises(InputError, match="node node square: its result must have the step .* but square shares the step .* with other tensors"):
         compile_graph(graph, build_of("pim"))
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_a_transpose_goes_to_the_host_with_the_product_that_reads_it(isa):
+    """The product's scale is another than that of what it is joined to; a machine that turns a matrix only within a product has none then."""
+    graph = g.Graph("turned")
+    graph.tensors["x"] = g.Tensor("x", (2, 2))
+    graph.inputs.append(g.Port("x", "x", (0, 1), (2, 2)))
+    double = g.Binary(name="double", inputs=["x", "x"], output="b", origin="Binary", function="add")
+    turned = g.Transpose(name="turn", inputs=["b"], output="t", origin="Transpose", order=(1, 0))
+    product = g.MatMul(name="product", inputs=["b", "t"], output="m", origin="MatMul")
+    joined = g.Concat(name="join", inputs=["m", "x"], output="y", origin="Concat", axis=1)
+    for node, shape in ((double, (2, 2)), (turned, (2, 2)), (product, (2, 2)), (joined, (2, 4))):
+        graph.nodes.append(node)
+        graph.tensors[node.output] = g.Tensor(node.output, shape)
+    graph.outputs.append(g.Port("y", "y", (0, 1), (2, 4)))
+    check(graph, isa, seen := {})
+    assert seen in ({"host alone": 1}, {"equal": 1})

@@ -249,7 +249,7 @@ def test_what_lies_between_elements_is_one_request():
     assert (pixels.read(memory, 0) == values).all() and memory[:0x100].min() == 9 and memory[pixels.end:].min() == 9
     assert memory[0x100:pixels.end].sum() == values.sum()
     assert (transfer.get(pixels) == values).all() and report.input_bytes == report.output_bytes == 24
-    assert [len(transfer._pieces(pixels)), [name for name, *_ in noted.calls]] == [1, ["write", "read"]]
+    assert [len(transfer.pieces(pixels)), [name for name, *_ in noted.calls]] == [1, ["write", "read"]]
 
 
 @pytest.mark.parametrize("link, found", [

@@ -71,6 +71,23 @@ def test_fills(shape, version, value):
     assert version == 2 or max(board.kinds, default=0) < Operation.FILL
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 400), st.binary(min_size=1, max_size=6)), max_size=8), st.sampled_from([1, 2]))
+def test_pieces_in_order(pieces, version):
+    """Those in a row of one length at one distance, forward or back, are one request; of several that overlap the last one stays."""
+    board = Counted(version)
+    link, image = client(board, line_rate=False), bytearray(board.memory.data)
+    link.write_all(pieces)
+    for address, data in pieces:
+        image[address:address + len(data)] = data
+    assert board.memory.data == image
+    board.kinds.clear()
+    link.write_all([(96, b"1234"), (64, b"5678"), (32, b"9abc"), (40, b"defg")])
+    assert board.kinds == ([Operation.WRITE_STRIDED, Operation.WRITE] if version == 2 else [Operation.WRITE] * 4)
+    link.write_all([(0, b"1234"), (40_000, b"5678")])
+    assert board.kinds[-2:] == [Operation.WRITE] * 2
+
+
 def test_shape_of_frames():
     for run in (1, 3, 4, 5, 255, 256):
         for stride in (run, run + 1, run + 500, 32_767):

@@ -131,6 +131,9 @@ class Backend(ABC):
     host_free = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
     barred = {}
+    #: Layers whose clip is to be made by a layer of its own, where the machine's clips ask for that (:attr:`Quantised.apart`).
+    apart = frozenset()
+
     def __init__(self, *, params, memory_size):
         self.params = params
         self.memory_size = memory_size

@@ -97,9 +97,9 @@ def widths(graph, arithmetic, groups, bits=None):
     Raises
     ------
     InputError
-        No width suits all; ``bits`` suits no tensor.
+        No width suits all.
     """
-    result, suits = {}, bits is None
+    result = {}
     for name, tensors in groups.members.items():
         members, wanted, allowed, text = set(tensors), [], None, []
         for node in graph.nodes:
@@ -117,10 +117,5 @@ def widths(graph, arithmetic, groups, bits=None):
             allowed, wanted = {8}, [8]              # a tensor that no node makes or reads
         if not allowed:
             raise InputError(f"tensor {tensors[0]}: no width of numbers suits all: {', '.join(text)}")
-        if bits in allowed:
-            suits = True
         result[name] = bits if bits in allowed else next(width for width in wanted if width in allowed)
-    if not suits:
-        raise InputError(f"bits is {bits}, no tensor of the network can have this width on this machine; it takes "
-                         f"{', '.join(map(str, sorted(set(result.values()))))}")
     return result

@@ -13,11 +13,12 @@ from .equalise import equalised
 from .integers import fit_shifts, integer_bias, make_integer
 from .recurrent import recurrent_integer
 from .rows import neighbourhoods, rows_of, weighted
-from .scales import Scales
+from .scales import Scales, bounded
 from .statistics import collect
+from .steps import better_apart
 from .walk import Walk, copy_of
 
-__all__ = ["quantise"]
+__all__ = ["check_bits", "quantise"]
 
 #: Rounds of bias correction; inputs whose partial sums are looked at before equalisation.
 _ROUNDS, _FEW = 2, 8
@@ -31,7 +32,7 @@ def quantise(graph, backend, calibration, *, bits=None, equalise=True, percentil
     graph : Graph, as imported and simplified; it stays as it is
     backend : Backend; its ``prepare``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
     calibration : dict, name of each input's tensor -> numbers, first axis the inputs; 100 to 200 suffice
-    bits : width of the tensors, where the machine leaves a choice; ``None``: what it prefers
+    bits : width of the tensors, where the machine leaves a choice (:func:`check_bits`); ``None``: what it prefers
     equalise : bool, whether channels are scaled between layers
     percentile : of the sizes of a tensor's elements, in percent: what lies above is cut; ``None``: ranges by least squared error
 
@@ -51,6 +52,13 @@ def quantise(graph, backend, calibration, *, bits=None, equalise=True, percentil
     if backend.floating:
         return Quantised(graph=graph)
     return _Quantiser(graph, backend, values, bits, percentile).run(equalise)
+
+
+def check_bits(bits, parts):
+    """Raises InputError where ``bits`` was asked for and no tensor of ``parts``, all that was quantised of a network, could have this width."""
+    taken = {part.scales[name].bits for part in parts for name in part.graph.tensors if name in part.scales}
+    if bits is not None and taken and bits not in taken:
+        raise InputError(f"bits is {bits}, no tensor of the network can have this width on this machine; it takes {', '.join(map(str, sorted(taken)))}")
 
 
 class _Quantiser:
@@ -164,7 +172,10 @@ class _Quantiser:
         seen = neighbourhoods(node, source.value(self.walk.whole[node.inputs[0]]), self._random)
         rows, power, given = rows_of(node), np.square(seen).mean(axis=1), node.shift if isinstance(node, Affine) else node.bias
         bias = np.zeros(rows.shape[0] * rows.shape[1]) if given is None else np.array(given, np.float64)
-        scale = self.scales.choose(node.output, (rows, bias, power, source.step, numbers), self.scales.partial_sums(node, self.walk))
+        sums = self.scales.partial_sums(node, self.walk)
+        scale = self.scales.choose(node.output, (rows, bias, power, source.step, numbers), sums)
+        if sums and bounded(node.activation) and better_apart(scale.bits, sums, scale.step):
+            self.result.apart.add(node.name)
         shift, lost = fit_shifts(rows, bias, power, source.step, scale.step, numbers)
         integer = make_integer(node, bias, shift, source.step, scale.step, numbers, seen)
         self.result.layers[node.name] = integer

@@ -9,7 +9,7 @@ from ..quantised import Scale
 from .groups import Groups, widths
 from .steps import Wish, choose_step
 
-__all__ = ["ScaleConflict", "Scales"]
+__all__ = ["ScaleConflict", "Scales", "bounded"]
 
 #: Elements of partial sums that are looked at, a step; inputs of a layer for them, as results.
 _SUMS, _RESULTS = 1 << 15, 1 << 19
@@ -28,7 +28,7 @@ def _table_steps(graph, arithmetic, members):
     return found
 
 
-def _bounded(activation):
+def bounded(activation):
     """Whether it is a clip with an upper bound."""
     return activation is not None and activation.function == "clip" and activation.high > 0
 
@@ -126,7 +126,7 @@ class Scales:
             if node.output in tensors:
                 wish.wraps |= self.arithmetic[node.name].wraps
                 activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
-                if _bounded(activation):
+                if bounded(activation):
                     bounds.append(activation.high)
                     clips &= self.arithmetic[node.name].clips
         # Where the machine clips by itself, others of the group keep what lies above; where there are none the clip costs least at the end.

@@ -4,12 +4,14 @@ import numpy as np
 
 from .integers import fit_shifts
 
-__all__ = ["Wish", "choose_step"]
+__all__ = ["Wish", "better_apart", "choose_step"]
 
 #: Room above the greatest size seen, of machines whose results wrap.
 ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
 #: Units tried, from that of the whole range down: so many an octave, so many in all; and of those that fit weights exactly.
 OCTAVE, TRIED, EXACT = 10, 30, 16
+#: A clip goes into a layer of its own where the squared error falls to less than this share.
+_APART = 0.25
 #: Parts of a layer's sums that are tried: elements a step, and steps.
 _SUMS = 1 << 16
 
@@ -77,6 +79,22 @@ def _saturating(values, activation, limit):
         total = np.clip(total + (now - before), -limit, limit)
         before = now
     return float(np.mean(np.square(activation(total) - activation(values[-1]))))
+
+
+def better_apart(bits, sums, step):
+    """Whether a layer whose result is clipped at the end of its numbers loses much less by its partial sums' saturation with its clip in a layer of its own.
+
+    ``bits``, ``step``: of its result; ``sums``: as :class:`Wish` has them, of this layer alone.
+    """
+    (values, activation, limit), = sums
+    exact = activation(values[-1])
+    together, alone = Wish(bits, [exact]), Wish(bits, [values[-1]])
+    together.sums, alone.sums = sums, [(values, lambda x: x, limit)]
+    apart = choose_step(alone)[0]
+    # Behind the layer its result is rounded once more.
+    again = activation(apart * np.clip(np.rint(values[-1] / apart), -alone.top - 1, alone.top))
+    lost = np.mean(np.square(again - exact)) + _saturating(values, lambda x: x, limit * apart) + step * step / 12
+    return lost < _APART * together.cost(step)
 
 
 def choose_step(wish):

@@ -42,13 +42,13 @@ class Transfer:
 
     def clear(self, layout):
         """Zero what :meth:`put` leaves as it is between a tensor's elements."""
-        if not layout.in_program and self._pieces(layout):
+        if not layout.in_program and self.pieces(layout):
             self._target.fill(layout.first, layout.end - layout.first)
 
     def put(self, lowered, layout, values):
         """Write a tensor. What lies between its elements is its own, and zero, or the program's."""
         first, end = layout.first, layout.end
-        pieces = [] if layout.in_program else self._pieces(layout)
+        pieces = [] if layout.in_program else self.pieces(layout)
         if pieces:
             data, at = np.ascontiguousarray(values, np.dtype(layout.dtype).newbyteorder("<")).view(np.uint8).ravel(), 0
             written = []
@@ -68,8 +68,8 @@ class Transfer:
         self._target.write(first, memory.tobytes())
         self.report.input_bytes += memory.size
 
-    def _pieces(self, layout):
-        """Pieces of a layout, where they take fewer bytes on the line than its whole span."""
+    def pieces(self, layout):
+        """Pieces of a layout, each a request, where they take fewer bytes on the line than its whole span; else none."""
         if layout not in self._known:
             pieces = _joined(layout.strips())
             self._known[layout] = pieces if sum(_FRAME + piece.run * piece.count for piece in pieces) < layout.end - layout.first else []
@@ -77,7 +77,7 @@ class Transfer:
 
     def get(self, layout):
         """Read a tensor, an array of its layout's shape."""
-        pieces = self._pieces(layout)
+        pieces = self.pieces(layout)
         if pieces:
             read = self._target.read_pieces([(layout.address + piece.offset, piece.run, piece.stride, piece.count) for piece in pieces])
             data = np.concatenate([rows[begin:begin + count].ravel() for rows, piece in zip(read, pieces, strict=True) for begin, count in piece.filled])

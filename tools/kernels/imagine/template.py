@@ -2,8 +2,6 @@
 """Programs whose input vectors lie at fixed places among their words: another input is written there, and nothing is assembled again."""
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..inputs import KernelError, check_whole
 from .program import ProgramCalls
 from .tiles import Tiles, registers_for_use
@@ -132,13 +130,3 @@ def streamed_template(layer, params, batch):
             program.finish(_ACCUMULATOR, _FREE if biased else None)
             made.order.append((number, tile))
     return made
-
-
-def write_vectors(template, words, vectors):
-    """Put ``vectors``, integers [batch, elements], into a template's ``words`` (uint32); used by its tests, the compiler's sessions know the layout."""
-    width = template.params["reg_width"]
-    for slot in template.slots:
-        values = np.asarray(vectors)[slot.vector, slot.first:slot.first + slot.count]
-        bits = values[None, :] >> np.arange(width)[:, None] & 1
-        words[slot.at:slot.at + width] = words[slot.at:slot.at + width] & ~np.uint32(0xFFFF) | (bits << np.arange(slot.count)).sum(1).astype(np.uint32)
-    return words

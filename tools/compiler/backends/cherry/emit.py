@@ -151,7 +151,8 @@ class Emitter:
                                 min(TILE * fours, inner - TILE * first), deep)
         start = self.view(_channels(operation.start, cut.low, channels) if cut.first else out)
         parts = [part if isinstance(part, str) else (part[0], _channels(part[1], cut.low, channels)) for part in operation.parts] if cut.last else []
-        ends = out.axes == (0, 1, 2) and out.step[2] == 1 and out.start[2] + channels == out.value.shape[2]
+        # Behind the last channel lies nothing but what fills up its tile, if the first begins one.
+        ends = out.axes == (0, 1, 2) and out.step[2] == 1 and not out.start[2] % TILE and out.start[2] + channels == out.value.shape[2]
         products(self.nests, self.costs, "mulacc" if operation.each else "matmul", self.view(out), operands, start, self.parts(parts), whole=ends)
 
 

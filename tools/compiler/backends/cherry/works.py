@@ -3,9 +3,9 @@
 import numpy as np
 
 from .bandworks import BandWorks
-from .decompose import streamed
 from .emit import cuts, packed_weights
 from .machine import Chain, Product, Ref, Regroup, Value
+from .operations import streamed
 from .places import Buffer, Place, borders, geometry
 from .transfers import MOST, Transfer, Work, moved, whole
 

@@ -41,7 +41,7 @@ class OpuBackend(Backend):
         return verdict(graph, node)
 
     def prepare(self, graph):
-        return prepare(graph)
+        return prepare(graph, self.apart)
 
     def form(self, graph):
         """The :class:`Form` of a prepared graph on this build; of a part of a graph whose form is known, on the same tensors, that of the

@@ -8,6 +8,8 @@ from ...graph import Activation, Affine, Binary, Concat, MaxPool, Pad, Reshape, 
 
 __all__ = ["with_own_scales"]
 
+#: Elements of a vector that a matrix of ones turns into another scale, at most.
+_MOST = 512
 _KEEPING = (MaxPool, Pad, Reshape, Slice, Transpose)
 
 
@@ -26,14 +28,23 @@ def _one(node, name, source, output, activation=None):
     return Affine(name=name, inputs=[source], output=output, origin=node.origin, scale=np.ones(1), shift=np.zeros(1), activation=activation)
 
 
-def with_own_scales(graph):
+def _apart(graph, node, apart):
+    """Whether the clip of a node wants a product with one of its own: a sum of tensors has the scale of its operands, and of a layer in ``apart`` the
+    partial sums would end far from where its result ends."""
+    if isinstance(node, Binary):
+        return len(_flowing(graph, node)) > 1
+    # A vector's product with one is a matrix. What is such a product already has it behind it.
+    return node.name in apart and f"{node.output}:sum" not in node.inputs and (len(graph.shape(node.output)) == 3 or graph.shape(node.output)[-1] <= _MOST)
+
+
+def with_own_scales(graph, apart=()):
     """A new graph: what a clip follows is made in a scale of its own, and what adds a clipped tensor to others, or joins it with others that go
-    higher, reads it through a product with one."""
+    higher, reads it through a product with one. ``apart``: names of layers that such a product clips, in place of their own end."""
     nodes, tensors = [], dict(graph.tensors)
     for node in graph.nodes:
         if _bound(node) is not None and isinstance(node, Activation):
             node = _one(node, node.name, node.inputs[0], node.output, node)
-        elif _bound(node) is not None and isinstance(node, Binary) and len(_flowing(graph, node)) > 1:
+        elif _bound(node) is not None and _apart(graph, node, apart):
             total = f"{node.output}:sum"
             tensors[total] = Tensor(total, graph.shape(node.output))
             nodes.append(replace(node, name=f"{node.name}:sum", output=total, activation=None))

@@ -12,9 +12,9 @@ from .verdicts import constant_of
 __all__ = ["prepare"]
 
 
-def prepare(graph):
-    """A new graph; tensors keep their names."""
-    graph = with_own_scales(join_turned(graph))
+def prepare(graph, apart=()):
+    """A new graph; tensors keep their names. ``apart``: names of layers whose clip stands by itself."""
+    graph = with_own_scales(join_turned(graph), apart)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         result.nodes += _leaky(result, node) if _sloped(node) else [_node(result, node)]

@@ -26,9 +26,10 @@ from .assign import assign
 from .choose import choose_joined
 from .clock.estimate import program_cycles
 from .flat import most_repeated
+from .needs import empty_numbers, layer_needs, unique
 from .pieces import in_pieces
 from .products import places_before, verdict_of_product, verdict_of_transpose
-from .program import ProgramWriter, empty_numbers, unique
+from .program import ProgramWriter
 from .recurrent import verdict_of_recurrent
 from .reference import run_node
 from .tables import TABLES, table_steps, wants_too_much, with_units
@@ -141,7 +142,7 @@ class PIMBackend(Backend):
 
     def _held(self, nodes, graph):
         try:
-            assign(unique(ProgramWriter(empty_numbers(graph.part(nodes), self.bits[0]), self.params).needs()), self.params)
+            assign(unique(layer_needs(empty_numbers(graph.part(nodes), self.bits[0]), self.params)), self.params)
         except LoweringError:
             return False
         return True

@@ -9,7 +9,8 @@ from .clock.estimate import played
 from .homes import cuts, stages_of
 from .joined import IN_PLACE, Joined, may_join
 from .matrices import matrices_of
-from .program import ProgramWriter, unique
+from .needs import floor, layer_needs, unique
+from .program import ProgramWriter
 from .rehearsal import rehearsed
 from .schedule import Plan, plan_stages
 
@@ -105,9 +106,8 @@ def _holds(quantised, params, chain, matrices):
 
 def _cycles(quantised, params, joined):
     """Estimate of the whole, before anything is written; infinite where the arrays do not hold it."""
-    writer = ProgramWriter(quantised, params, joined)
     try:
-        needs = writer.needs()
+        needs = layer_needs(quantised, params, joined)
         assign(unique(needs), params)
     except LoweringError:
         return float("inf")
@@ -115,8 +115,9 @@ def _cycles(quantised, params, joined):
     apart = {node.name for some in staged for node in some.nodes}
     total = sum(some.plan.cycles for some in staged) + sum(need.time(len(need.cores)) for need in unique(needs) if need.homes is None)
     weighted = {node.name for node, _, _ in needs} | apart
+    together = {id(node): some.nodes for some in joined for node in some.nodes}
     for node in quantised.graph.nodes:
-        nodes = writer.joined.get(id(node), Joined([node])).nodes
+        nodes = together.get(id(node), [node])
         if node is nodes[-1] and not isinstance(node, IN_PLACE) and not any(n.name in weighted for n in nodes):
-            total += writer.floor(nodes)
+            total += floor(quantised, nodes)
     return total

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Homes of stages: which core does which layer, so that all have about as much to do and hold the weights."""
 from ...graph import Conv
+from .matrices import demand
 from .stages import Stages
 
 __all__ = ["cuts", "stages_of"]
@@ -11,15 +12,10 @@ def stages_of(graph, nodes, homes, size, matrices, params):
     return Stages(graph, nodes, homes, size, {n.name: matrices[n.name] for n in nodes if isinstance(n, Conv)}, params["lanes"])
 
 
-def _weights(matrices, params):
-    """Arrays, biases and groups of a layer."""
-    return (sum(m.arrays(params) for m in matrices), sum(m.shape[1] for m in matrices if m.bias is not None), len(matrices))
-
-
 def cuts(graph, nodes, size, matrices, params):
     """(cycles of the core with most to do, homes: node name -> cores) of the stretch cut into parts of neighbours, each on one core or shared by several:
     for every number of parts and cores of each the cut that is shared out best."""
-    limits, weights = (params["arrays"], params["bias_words"], params["groups"]), {node.name: _weights(matrices.get(node.name, ()), params) for node in nodes}
+    limits, weights = (params["arrays"], params["bias_words"], params["groups"]), {node.name: demand(matrices.get(node.name, ()), params) for node in nodes}
     alone = stages_of(graph, nodes, dict.fromkeys((node.name for node in nodes), (0,)), size, matrices, params)
     work = [len(alone.rows.get(node.output, ())) * sum(max(p.cycles if p.matrix else p.issue, p.issue) for p in alone.parts(node)) for node in nodes]
     count = len(nodes)

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-__all__ = ["MOST_ROWS", "Matrix", "dense_pieces", "gathers", "matrices_of", "most_arrays", "most_rows"]
+__all__ = ["MOST_ARRAYS", "MOST_ROWS", "Matrix", "demand", "dense_pieces", "gathers", "matrices_of", "most_rows"]
 
 #: Rows and columns of a group, and arrays that it may be cut into.
 MOST_ROWS = MOST_COLS = 1024
-_MOST_ARRAYS = 16
+MOST_ARRAYS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,20 +75,15 @@ def _together(node, params, cores):
     return max(1, min(-(-node.groups // cores), params["lanes"] // max(out, 1), most_rows(params) // max(taps * inner, 1)))
 
 
-def most_arrays(params):
-    """Arrays of one group, at most: a core's, or what a group may be cut into."""
-    return min(_MOST_ARRAYS, params["arrays"])
-
-
 def most_rows(params):
     """Rows of one group, at most."""
-    return min(MOST_ROWS, most_arrays(params) * params["xb_rows"])
+    return min(MOST_ROWS, min(MOST_ARRAYS, params["arrays"]) * params["xb_rows"])
 
 
 def _cut_columns(rows, total, biased, params):
     """First and behind the last of the outputs of each matrix of ``rows`` rows: as few as a group of one core can hold, of whole arrays."""
     wide = params["xb_cols"]
-    most = min(MOST_COLS // wide, most_arrays(params) // -(-rows // params["xb_rows"]), *([params["bias_words"] // wide] if biased else [])) * wide
+    most = min(MOST_COLS // wide, min(MOST_ARRAYS, params["arrays"]) // -(-rows // params["xb_rows"]), *([params["bias_words"] // wide] if biased else [])) * wide
     # Where not even one array's outputs fit, what is needed is said when room is looked for.
     step = -(-total // -(-total // most) // wide) * wide if 0 < most < total else total
     return [(first, min(first + step, total)) for first in range(0, total, step)]
@@ -99,24 +94,19 @@ def matrices_of(node, numbers, params, width, *, whole=False):
     does all channels, whose results lie together."""
     kernel, bias, shift = numbers.weights.transpose(1, 2, 3, 0).astype(np.int8), numbers.bias, int(numbers.shift.flat[0])
     kh, kw, inner, total = kernel.shape
-    found = []
-    if node.groups == 1:
-        for a, b in _cut_columns(kh * kw * inner, total, bias is not None, params):
-            found.append(Matrix(kernel[..., a:b], _int32(bias, a, b), shift, 0, a, node.stride[1]))
-    else:
-        each, together = total // node.groups, _together(node, params, 1 if whole else params["cores"])
-        for g in range(0, node.groups, together):
-            count = min(together, node.groups - g)
-            if count == 1:
-                for a, b in _cut_columns(kh * kw * inner, each, bias is not None, params):
-                    a, b = g * each + a, g * each + b
-                    found.append(Matrix(kernel[..., a:b], _int32(bias, a, b), shift, g * inner, a, node.stride[1]))
-                continue
-            block = np.zeros((kh, kw, count, inner, count, each), np.int8)
-            for k in range(count):
-                block[:, :, k, :, k] = kernel[..., (g + k) * each:(g + k + 1) * each]
-            found.append(Matrix(block.reshape(kh, kw, count * inner, count * each), _int32(bias, g * each, (g + count) * each), shift, g * inner, g * each,
-                                node.stride[1]))
+    found, each, together = [], total // node.groups, _together(node, params, 1 if whole else params["cores"])
+    for g in range(0, node.groups, together):
+        count = min(together, node.groups - g)
+        if count == 1:
+            for first, end in _cut_columns(kh * kw * inner, each, bias is not None, params):
+                a, b = g * each + first, g * each + end
+                found.append(Matrix(kernel[..., a:b], _int32(bias, a, b), shift, g * inner, a, node.stride[1]))
+            continue
+        block = np.zeros((kh, kw, count, inner, count, each), np.int8)
+        for k in range(count):
+            block[:, :, k, :, k] = kernel[..., (g + k) * each:(g + k + 1) * each]
+        found.append(Matrix(block.reshape(kh, kw, count * inner, count * each), _int32(bias, g * each, (g + count) * each), shift, g * inner, g * each,
+                            node.stride[1]))
     if node.dilation[1] > 1 or (whole or node.groups == 1) and len(found) > 1:
         return found
     return [_widened(matrix, params, width) for matrix in found]
@@ -130,10 +120,15 @@ def _widened(matrix, params, width):
     return min(options, key=lambda m: (m.cycles(params), m.wide), default=matrix)
 
 
+def demand(matrices, params):
+    """(arrays, biases, groups) of a core that ``matrices`` take."""
+    return sum(m.arrays(params) for m in matrices), sum(m.shape[1] for m in matrices if m.bias is not None), len(matrices)
+
+
 def dense_pieces(rows, cols, params):
     """First rows of the groups that a dense layer's rows are cut into, and rows of one."""
     wide = -(-cols // params["xb_cols"])
-    step = min(MOST_ROWS, _MOST_ARRAYS // wide * params["xb_rows"]) if wide <= _MOST_ARRAYS else 0
+    step = min(MOST_ROWS, MOST_ARRAYS // wide * params["xb_rows"]) if wide <= MOST_ARRAYS else 0
     return step and [(k, min(step, rows - k)) for k in range(0, rows, step)]
 
 

@@ -122,11 +122,7 @@ class _Core:
         if p.turned:
             core.load(self.kernel, self.pointer, count * p.inner * size, base + first * p.inner * size)
             return
-        if count == p.columns:
-            core.load(self.raw, self.pointer, count * p.inner * size, base)
-        else:
-            for k in range(p.inner):
-                core.load(self.raw + k * count * size, self.pointer, count * size, base + (k * p.columns + first) * size)
+        _load_columns(core, self.pointer, self.raw, base, (p.inner, p.columns), first, count, size)
         for column in range(count):
             core.gather(self.kernel + column * p.inner * size, self.raw + column * size, count, p.inner, size)
 
@@ -148,6 +144,16 @@ class _Core:
         core.store(self.pointer, result, count * p.out_size, p.result + (row * p.columns + first) * p.out_size)
 
 
+def _load_columns(core, pointer, to, source, shape, first, count, size):
+    """``count`` columns, from ``first`` on, of a matrix of ``shape`` (rows, columns) at address ``source``, row by row to local address ``to``; all in one piece."""
+    rows, columns = shape
+    if count == columns:
+        core.load(to, pointer, rows * columns * size, source)
+        return
+    for k in range(rows):
+        core.load(to + k * count * size, pointer, count * size, source + (k * columns + first) * size)
+
+
 def emit_transpose(writer, node):
     """The last two axes swapped, columns of the source shared out over the cores."""
     shape, size = writer.graph.shape(node.inputs[0]), writer.size(node.output)
@@ -163,11 +169,7 @@ def emit_transpose(writer, node):
             base = matrix * rows * columns * size
             for first in range(begin, end, block):
                 count = min(block, end - first)
-                if count == columns:
-                    core.load(raw, pointer, rows * count * size, source + base)
-                else:
-                    for k in range(rows):
-                        core.load(raw + k * count * size, pointer, count * size, source + base + (k * columns + first) * size)
+                _load_columns(core, pointer, raw, source + base, (rows, columns), first, count, size)
                 for column in range(count):
                     core.gather(turned + column * rows * size, raw + column * size, count, rows, size)
                 core.store(pointer, turned, count * rows * size, target + base + first * rows * size)

@@ -2,7 +2,7 @@
 """Stages played with the timing of their very instructions: what is decided comes when the machine will do it."""
 from ....kernels.pim.builder import CoreBuilder
 from ...graph import Conv
-from .clock.clocks import Clock, Memory
+from .clock.clocks import BEAT, Clock, Memory
 from .schedule import Plan, Play
 from .stages import Hand
 
@@ -43,7 +43,7 @@ class _Scratch:
 
 class _Rehearsal(Play):
     def __init__(self, stages, slots, writer):
-        self._writer, self._memory = writer, Memory(2)
+        self._writer, self._memory = writer, Memory(BEAT)
         super().__init__(stages, slots)
 
     def _core(self, number):

@@ -2,7 +2,10 @@
 """Clocks of one core's issue and units, and of main memory, for :mod:`.timing`."""
 from quintet.gateware.cores.pim.isa import ISA
 
-__all__ = ["Clock", "Memory"]
+__all__ = ["BEAT", "Clock", "Memory"]
+
+#: Bytes a cycle of a 16-bit SDRAM.
+BEAT = 2
 
 _OP = ISA.opcodes
 _TWO = {_OP[name] for name in ("vvadd", "vvsub", "vvmul", "vvmax", "vvsll", "vvsra", "vvdmul")}

@@ -2,12 +2,11 @@
 """Estimated cycles of a program, from the timing of its instructions."""
 from ...base import LoweringError
 from ..program import ProgramWriter
+from .clocks import BEAT
 from .timing import play
 
 __all__ = ["load_cycles", "played", "program_cycles"]
 
-#: Bytes a cycle of a 16-bit SDRAM.
-BEAT = 2
 #: Cycles of LOAD: always; for a group whose entry waits among the bursts of all cores' first code, and for one that is read alone.
 _LOAD, _LOAD_GROUP, _LOAD_ALONE = 600, 500, 150
 #: Share of its peak that main memory gives to bursts in a row.
