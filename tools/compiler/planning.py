@@ -122,7 +122,15 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     twins = _twins(made.backend, parts, programs)
     steps = [step if isinstance(step, HostStep) else MachineStep(step, programs[id(step)], twins.get(id(step))) for step in steps]
     return Plan(network=graph.name, isa=build.isa, preset=build.preset, board=build.board, target=build.target, params=build.params, memory_size=build.memory_size,
-                inputs=list(made.graph.inputs), outputs=list(made.graph.outputs), steps=steps, choices=[c for part in parts for c in part.choices], notes=notes)
+                inputs=list(made.graph.inputs), outputs=list(made.graph.outputs), steps=steps, notes=notes,
+                choices=[*_apart(parts, apart), *(c for part in parts for c in part.choices)])
+
+
+def _apart(parts, names):
+    """What the report says of clips that are layers of their own, of those in ``names``."""
+    made = {node.name for part in parts for node in part.graph.nodes}
+    return [{"name": name, "what": "clip", "value": "a layer of its own", "why": "the layer's partial sums go far above it and would saturate"}
+            for name in sorted(names) if f"{name}:sum" in made]
 
 
 def _steps(made, calibration, options, progress):

@@ -117,10 +117,10 @@ class Quantised:
     scales : dict, tensor name -> Scale; of every tensor that flows on the machine; empty for floating point
     layers : dict, node name -> Integer; of every node with weights
     choices : list of dict: what was chosen for each tensor and layer and why, for the report
-    apart : names of layers that would lose much less with their clip in a layer of its own (:attr:`Backend.apart`)
+    apart : list of names of layers that would lose much less with their clip in a layer of its own (:attr:`Backend.apart`)
     """
     graph: Graph
     scales: dict = field(default_factory=dict)
     layers: dict = field(default_factory=dict)
     choices: list = field(default_factory=list)
-    apart: set = field(default_factory=set)
+    apart: list = field(default_factory=list)

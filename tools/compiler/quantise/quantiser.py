@@ -175,7 +175,7 @@ class _Quantiser:
         sums = self.scales.partial_sums(node, self.walk)
         scale = self.scales.choose(node.output, (rows, bias, power, source.step, numbers), sums)
         if sums and bounded(node.activation) and better_apart(scale.bits, sums, scale.step):
-            self.result.apart.add(node.name)
+            self.result.apart.append(node.name)
         shift, lost = fit_shifts(rows, bias, power, source.step, scale.step, numbers)
         integer = make_integer(node, bias, shift, source.step, scale.step, numbers, seen)
         self.result.layers[node.name] = integer
