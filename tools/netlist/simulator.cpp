@@ -185,6 +185,7 @@ void netlist_cell(Board *h, int kind, uint32_t count, const uint32_t *pins, cons
 	default: cell.reset(new Mac16(parameters)); break;
 	}
 	cell->pins.assign(pins, pins + count);
+	cell->number = uint32_t(h->e.cells.size());
 	h->e.cells.push_back(std::move(cell));
 }
 
