@@ -101,8 +101,9 @@ class ArrayEngine(Engine):
             small=not mapping.deep)
         outward = m.submodules.fifo_out = CrossingFIFO(
             shape=ItemLayout(), depth=max(2 * ROOM, params["fifo_out"]), w_domain=_FAR, r_domain="sync")
+        # By the block RAM rather than the family, which a virtual board has not: it fetches as the FPGA does.
         fetch = m.submodules.fetch = Fetch(beat_bytes=self.beat_bytes, depth=params["fifo_in"], address_bits=self._address_bits,
-                                           lean=self._address_bits < 32)
+                                           lean=params["ram"] == "sdp1")
         drain = m.submodules.drain = Drain(rows=mapping.rows, width=mapping.width, beat_bytes=self.beat_bytes,
                                            address_bits=self._address_bits)
         if mapping.deep:
