@@ -4,16 +4,15 @@ import ctypes
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from ...gateware.cores import open_room
 from .. import open_board
 from .compile import build_library
+from .native import SimulatedBoard
 from .simulation import Simulation
 from .sources import made_from
 from .top import VirtualTop
 
-__all__ = ["BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "chip_contents", "describe_chip", "open_virtual"]
+__all__ = ["BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "describe_chip", "open_virtual"]
 
 #: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
 SILENCE = 64
@@ -46,15 +45,6 @@ def describe_chip(config, soc, part, path):
     config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
     config.powerup_ps = int(soc.backing.powerup_ns * 1000)
     config.refresh_ps = int(part.t_refi * 1000)
-
-
-def chip_contents(simulation):
-    """Contents of a simulation's memory chip as a numpy array, which may be written; ``None`` where there is none."""
-    size = _U64()
-    address = simulation.c.board_chip(simulation.handle, size)
-    if not address:
-        return None
-    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size.value,))
 
 
 class BoardSimulation(Simulation):
@@ -144,7 +134,7 @@ class VirtualPipe:
         self.close()
 
 
-class VirtualBoard:
+class VirtualBoard(SimulatedBoard):
     """A board that is switched on. Made by :func:`open_virtual`.
 
     Attributes
@@ -185,22 +175,6 @@ class VirtualBoard:
         name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
 
-    def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
-        """Simulate up to ``cycles``; stops early with ``wanted`` bytes from the board, or some and then silence.
-
-        Raises
-        ------
-        SimulationError
-            A timing rule of the memory chip, or an assertion of the gateware.
-        """
-        simulation = self.simulation
-        simulation.c.board_run(simulation.handle, cycles, wanted, silence)
-        simulation.check()
-
-    @property
-    def cycle(self):
-        return self.simulation.cycle
-
     @property
     def busy(self):
         """The core is busy (the LED)."""
@@ -211,21 +185,16 @@ class VirtualBoard:
         return bool(self.simulation.c.board_fault(self.simulation.handle))
 
     @property
-    def waiting(self):
-        """Bytes that the host wrote and the board has not taken."""
-        return self.simulation.c.board_waiting(self.simulation.handle)
-
-    @property
-    def chip(self):
-        """Contents of the memory chip as a numpy array, which may be written; ``None`` for boards without one."""
-        return chip_contents(self.simulation)
-
-    @property
     def chip_counts(self):
         """Commands the memory chip has seen, by name."""
         counts = (_U64 * 5)()
         self.simulation.c.board_chip_counts(self.simulation.handle, counts)
         return dict(zip(("activates", "precharges", "reads", "writes", "refreshes"), counts, strict=True))
+
+    @property
+    def refreshes(self):
+        """Refreshes that an SDRAM has seen."""
+        return self.chip_counts["refreshes"]
 
     # Faults, for tests of what finds them
 
@@ -238,15 +207,6 @@ class VirtualBoard:
         cells = self.simulation.memory(path)
         mask = 1 << bit % 32
         self.simulation.c.board_stick(self.simulation.handle, cells[word, bit // 32:].ctypes.data, mask, mask * value)
-
-    def close(self):
-        self.simulation.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
 
 
 def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None, *, clock_hz=None, cache=None,

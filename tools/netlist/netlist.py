@@ -99,7 +99,7 @@ class Netlist:
 
     def copy(self):
         """A netlist whose lists can be changed without changing this one."""
-        return replace(self, luts=list(self.luts), flops=list(self.flops), writers=list(self.writers), cells=list(self.cells))
+        return replace(self, luts=list(self.luts), flops=list(self.flops), writers=list(self.writers), cells=list(self.cells), _inverted=dict(self._inverted))
 
     def count(self):
         """How many of each kind there are, by kind."""

@@ -10,7 +10,8 @@ from quintet.tools.build.bitstream import build
 from quintet.tools.build.logs import BuildError
 from quintet.tools.cli import main
 from quintet.tools.errors import InputError, NoDeviceError
-from quintet.tools.netlist.check import Outcome, Subject, check_build, compare, converse
+from quintet.tools.netlist.check import Subject, check_build
+from quintet.tools.netlist.conversation import Outcome, compare, converse
 from quintet.tools.netlist.ecp5 import read_ecp5
 from quintet.tools.netlist.faults import KINDS, draw_faults
 from quintet.tools.netlist.ice40 import read_ice40
