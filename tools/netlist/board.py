@@ -62,7 +62,7 @@ class NetlistBoard(SimulatedBoard):
         elif soc.backing.kind == "SRAM":
             c.netlist_sram(handle, soc.backing.part.address_bits, soc.clock_hz > soc.backing.part.max_hz)
         self.simulation.finish()
-        self._dark, self._leds = self._levels(), (board.busy_led is not None, board.fault_led is not None)
+        self._dark, self._leds = None, (board.busy_led is not None, board.fault_led is not None)
         self.pipe = VirtualPipe(self, f"netlist:{board.name}", board.link.baud / 10)
 
     def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
@@ -71,24 +71,27 @@ class NetlistBoard(SimulatedBoard):
             raise SimulationError(f"no end after {self._limit:,} cycles")
         super().advance(cycles, wanted, silence)
 
-    def _levels(self):
-        """Levels of the pins of the LEDs, (busy, fault)."""
-        return tuple(bool(level(self.simulation.handle)) for level in (self.simulation.c.board_busy, self.simulation.c.board_fault))
+    def _lights(self):
+        """Whether the LEDs (busy, fault) are lit: other than when they were first looked at, at rest."""
+        levels = tuple(bool(level(self.simulation.handle)) for level in (self.simulation.c.board_busy, self.simulation.c.board_fault))
+        if self._dark is None:
+            self._dark = levels
+        return tuple(level != dark for level, dark in zip(levels, self._dark, strict=True))
 
     @property
     def busy(self):
-        """The core is busy: its LED is another than at power-up."""
-        return self._levels()[0] != self._dark[0]
+        """The core is busy, by its LED."""
+        return self._lights()[0]
 
     @property
     def fault(self):
         """The last run ended in a fault, by its LED."""
-        return self._levels()[1] != self._dark[1]
+        return self._lights()[1]
 
     @property
     def lit(self):
         """Whether all LEDs that the board has are lit, ``"some"`` if only some are, ``None`` if it has none."""
-        on = {lit for lit, there in zip((self.busy, self.fault), self._leds, strict=True) if there}
+        on = {lit for lit, there in zip(self._lights(), self._leds, strict=True) if there}
         return on.pop() if len(on) == 1 else "some" if on else None
 
     @property

@@ -24,6 +24,7 @@ struct Engine {
 	std::vector<std::unique_ptr<Cell>> cells;
 	std::mt19937_64 random;
 	double now = 0;             // picoseconds
+	uint64_t changes = 0;       // of nets, so far
 	uint64_t state = 0;         // sum of what all registers and memories hold, kept up to date
 	std::string error;
 
@@ -135,6 +136,7 @@ private:
 	}
 
 	void touched(Net net) {
+		changes++;
 		for (uint32_t i = fanout_start[net]; i < fanout_start[net + 1]; i++) queue(fanout[i]);
 		for (uint32_t i = wakes_start[net]; i < wakes_start[net + 1]; i++) wake(wakes[i]);
 		if (group_of[net] >= 0) edges.push_back(net);

@@ -54,7 +54,7 @@ struct Board {
 	std::unique_ptr<AsyncSram> sram;
 	bool chip_clock = false, first_half = false;
 	double changed_at = 0, rises = 1e18;   // of the SDRAM's lines; from there to its clock's edge, the shortest time
-	uint64_t lines = 0;
+	uint64_t lines = 0, looked_at = 0;
 	Trail trail;
 
 	Board(uint32_t nets, uint64_t seed) : e(nets, seed) {}
@@ -134,7 +134,10 @@ struct Board {
 			}
 		e.settle();
 		if (sdram) {
-			if (uint64_t now_lines = chip_lines(); now_lines != lines) lines = now_lines, changed_at = e.now;
+			if (looked_at != e.changes) {
+				looked_at = e.changes;
+				if (uint64_t now_lines = chip_lines(); now_lines != lines) lines = now_lines, changed_at = e.now;
+			}
 			const bool level = pads[CHIP_CLOCK].level(e);
 			if (level && !chip_clock) {
 				chip_edge();

@@ -4,13 +4,13 @@ import numpy as np
 
 from .finding import Finding
 
-__all__ = ["test_clock", "test_link"]
+__all__ = ["SECONDS", "test_clock", "test_link"]
 
 #: Bytes of a round to and fro, and rounds that are tried, of a board and of a simulated one.
 _BYTES = 2048
 _ROUNDS = {"board": 24, "sim": 2}
 #: Seconds over which cycles are counted, and by how much they may differ from what the board says: a USB bridge keeps answers for milliseconds.
-_SECONDS = {"board": 1.0, "sim": 0.002}
+SECONDS = {"board": 1.0, "sim": 0.002}
 _CLOCK_SHARE = 0.02
 _LOST = "shorten the cable, leave out hubs, try another port; then build for a slower line or clock"
 
@@ -37,7 +37,7 @@ def test_link(target, rng):
 
 def test_clock(target):
     """Cycles that the board counts in a second of the host's, against the clock that it says it has."""
-    seconds = _SECONDS[target.info.kind]
+    seconds = SECONDS[target.info.kind]
     first, began = target.soc_cycles(), target.now()
     target.pause(seconds)
     last, ended = target.soc_cycles(), target.now()
