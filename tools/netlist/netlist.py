@@ -19,8 +19,8 @@ class NetlistError(QuintetError):
 
 @dataclass(frozen=True)
 class HardCell:
-    """A memory or multiplier: ``pins`` and ``parameters`` in the order of its kind in ``memories.hpp`` or ``multipliers.hpp``; ``contents``: words, ``None``
-    bits drawn at random."""
+    """A memory or multiplier: ``pins`` and ``parameters`` in the order of its kind in ``memories.hpp`` or ``multipliers.hpp``; ``contents``: words as
+    binary digits, an ``x`` is drawn at random."""
     kind: str
     name: str
     pins: tuple

@@ -15,8 +15,8 @@ from .netlist import HIGH, LOW, NetlistError
 
 __all__ = ["NetlistSimulation"]
 
-_HERE = Path(__file__).resolve().parent
-_ROOT = _HERE.parents[1]
+_HERE = Path(__file__).resolve().parent / "cpp"
+_ROOT = _HERE.parents[2]
 _INCLUDE = (_ROOT / "gateware" / "memory" / "chips", _ROOT / "boards" / "virtual")
 _HEADERS = ("async_sram.hpp", "chip_config.hpp", "sdr_sdram.hpp", "uart_line.hpp")
 _FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-w")

@@ -66,6 +66,14 @@ class _Target(LinkTarget):
     def checksum(self, address, size):
         return self._part(size, lambda part: super(_Target, self).checksum(address, part))
 
+    def _wait_for_run(self, *arguments):
+        # A run is over before a bridge has kept two answers to the question whether it is.
+        before = self.client.waits
+        try:
+            return super()._wait_for_run(*arguments)
+        finally:
+            self.client.waits = min(self.client.waits, before + 2)
+
     def _part(self, size, does):
         before = self.used()
         result = does(min(size, _PART))
