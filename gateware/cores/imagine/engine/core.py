@@ -56,6 +56,11 @@ class ArrayEngine(Engine):
     -------
     control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
     memory : Out, one memory port
+
+    Attributes
+    ----------
+    fetch_lean : bool, the program comes one burst at a time
+    place_parts : int, entries of FIFO-out behind a shift-out
     """
     BEATS = (1, 2, 4, 8, 16)
     #: In the array's clock, several times as fast as what surrounds it (tools/build/bitstream.py).
@@ -75,8 +80,8 @@ class ArrayEngine(Engine):
         needed = max(12, self.memory_size.bit_length())
         self._address_bits = bits = needed if family == "ice40" else 32
         # What costs cycles goes by the block RAM, too: a virtual board has no family, and must take as many as the FPGA.
-        self._lean = family == "ice40" or params["ram"] == "sdp1"
-        self._parts = place_parts(needed if self._lean else 32)
+        self.fetch_lean = family == "ice40" or params["ram"] == "sdp1"
+        self.place_parts = place_parts(needed if self.fetch_lean else 32)
         narrow = {"output_at", "output_limit"} if bits < 32 else ()
         return EngineControl(
             registers=tuple(replace(r, mask=(1 << bits) - 1) if r.name in narrow else r for r in ISA.registers), cycle_bits=self._bits,
@@ -98,7 +103,7 @@ class ArrayEngine(Engine):
         m = Module()
         self._marked = Signal()
         mapping, params, control, memory = self.mapping, self.params, self.control, self.memory[0]
-        dispatch = Dispatch(mapping=mapping, family=self.family, address_bits=self._address_bits, parts=self._parts)
+        dispatch = Dispatch(mapping=mapping, family=self.family, address_bits=self._address_bits, parts=self.place_parts)
         m.submodules.dispatch = DomainRenamer(_FAR)(dispatch)
         inward = m.submodules.fifo_in = CrossingFIFO(
             shape=WordLayout(), depth=_CROSSING if mapping.deep else params["fifo_in"], w_domain="sync", r_domain=_FAR,
@@ -106,9 +111,9 @@ class ArrayEngine(Engine):
         outward = m.submodules.fifo_out = CrossingFIFO(
             shape=ItemLayout(), depth=max(2 * ROOM, params["fifo_out"]), w_domain=_FAR, r_domain="sync")
         fetch = m.submodules.fetch = Fetch(beat_bytes=self.beat_bytes, depth=params["fifo_in"], address_bits=self._address_bits,
-                                           lean=self._lean)
+                                           lean=self.fetch_lean)
         drain = m.submodules.drain = Drain(rows=mapping.rows, width=mapping.width, beat_bytes=self.beat_bytes,
-                                           address_bits=self._address_bits, parts=self._parts)
+                                           address_bits=self._address_bits, parts=self.place_parts)
         if mapping.deep:
             # A block RAM that two clocks share has no output register, which the array's clock would wait for: the main clock's
             # side stores, and what crosses does so in a few entries of LUT RAM.
