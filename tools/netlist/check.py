@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 from ...boards.virtual.sources import settle
@@ -102,7 +103,16 @@ class Subject:
     def virtual(self, progress=None):
         """Its virtual board, with wires to the host."""
         from ...boards.virtual.board import VirtualBoard
-        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress)
+        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress, second_phase=self._second_phase())
+
+    def _second_phase(self):
+        """Phase of the core's own clock by the netlist's PLL, as a virtual board has it: by it depends what crosses in which cycle."""
+        soc = self.soc("own")
+        if soc.domain is None:
+            return Fraction(0)
+        clocks, _ = self.netlist.clocks(f"{self.board.oscillator}_0", self.board.oscillator_hz)
+        _, main_hz, _, _ = clocks[0]
+        return next((Fraction(phase) % 1 for _, hz, phase, _ in clocks[1:] if hz == main_hz * soc.domain.ratio), Fraction(0))
 
     def placed(self, netlist=None, seed=1, limit=None):
         """The board around its netlist, or around another one."""

@@ -57,6 +57,6 @@ def _show_faults(injected, console):
     kinds = sorted({one.kind for one in injected})
     count = Counter((one.kind, one.verdict) for one in injected)
     console.table(("fault", *(f">{verdict}" for verdict in VERDICTS)), [(kind, *(str(count[kind, verdict]) for verdict in VERDICTS)) for kind in kinds])
-    for one in injected:
-        if one.verdict == "silent":
-            console.out(f"not seen: {one.kind}, {one.cell}, {one.what}: {one.found}")
+    for one in sorted(injected, key=lambda one: VERDICTS.index(one.verdict)):
+        if one.verdict != "found":
+            console.out(f"{one.verdict}: {one.kind}, {one.cell}, {one.what}" + (f": {one.found}" if one.found else ""))

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults put into a netlist: what a check says of them, and what registers hold."""
+import json
+
 import pytest
 
+from quintet.tools.cli import main
 from quintet.tools.netlist import trail as trails
 from quintet.tools.netlist.check import Subject
 from quintet.tools.netlist.conversation import converse
@@ -109,3 +112,13 @@ def test_two_hundred_faults(tmp_path, monkeypatch, isa, found, silent):
     assert len(results) == 200
     verdicts = [one.verdict for one in results]
     assert verdicts.count("found") >= found and verdicts.count("silent") <= silent
+
+
+def test_faults_by_the_command(up5k, capsys):
+    """A table of verdicts, and every fault that is not found, by name."""
+    assert main(["check", str(up5k), "--faults", "3", "--seed", "4"]) == 0
+    shown = capsys.readouterr().out
+    assert "masked" in shown
+    assert main(["check", str(up5k), "--faults", "3", "--seed", "4", "--json"]) == 0
+    for fault in json.loads(capsys.readouterr().out)["faults"]:
+        assert (f"{fault['verdict']}: {fault['kind']}, {fault['cell']}, {fault['what']}" in shown) == (fault["verdict"] != "found")
