@@ -3,6 +3,7 @@
 import random
 import zlib
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from ...boards import open_board
 from ...boards.virtual.simulation import SimulationError
@@ -199,7 +200,7 @@ def compare(netlist, virtual):
             yield f"{ours.name}: counters differ, {', '.join(f'{n} {ours.counters.get(n)} of {theirs.counters[n]}' for n in names)} (netlist, virtual board)"
         elif ours != theirs:
             yield f"{ours.name}: {ours.found} (netlist), {theirs.found} (virtual board)"
-    for ours, theirs in zip(netlist.heard, virtual.heard, strict=False):
+    for ours, theirs in zip_longest(netlist.heard, virtual.heard, fillvalue="nothing more"):
         if ours != theirs:
             yield f"the line differs: {ours} (netlist), {theirs} (virtual board)"
             break

@@ -181,14 +181,15 @@ def _runs(talk, rng):
 
 
 def _addresses(talk, rng):
-    """Across every power of two, so that each line is high and low and each carry comes; all of them are read when all are written."""
-    ends = [(1 << n) for n in range(3, talk.size.bit_length()) if (1 << n) + 4 <= talk.size]
-    for end in ends:
-        talk.ask(Operation.WRITE, end - 3, data=rng.randbytes(6 if end > 4 else 4))
+    """Across every power of two, so that each line is high and low and each carry comes, and last at 0, where all of them would be without their line; all are
+    read when all are written."""
+    places = [*((1 << n) - 3 for n in range(3, talk.size.bit_length()) if (1 << n) + 4 <= talk.size), 0]
+    for place in places:
+        talk.ask(Operation.WRITE, place, data=rng.randbytes(6 if place else 4))
         if talk.full:
             yield
-    for end in ends:
-        talk.ask(Operation.READ, end - 3, 6)
+    for place in places:
+        talk.ask(Operation.READ, place, 6 if place else 4)
         if talk.full:
             yield
     yield

@@ -95,6 +95,7 @@ def test_outcomes_are_compared():
     assert "the netlist: dead" in list(compare(Outcome((), 0, "dead"), good))
     said = [Outcome(good.findings, 100, "", (Heard(7, b"\1\2", (lit, None)),)) for lit in (False, True)]
     assert list(compare(*said)) == ["the line differs: 01 02 by cycle 7, lights: none (netlist), 01 02 by cycle 7, lights: busy (virtual board)"]
+    assert list(compare(said[1], good)) == ["the line differs: 01 02 by cycle 7, lights: busy (netlist), nothing more (virtual board)"]
     wrong = Outcome((Finding("core", "unit", False, "3 differ"),), 100)
     assert list(compare(wrong, good))[0] == "the netlist, unit: 3 differ"
 
