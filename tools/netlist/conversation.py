@@ -53,9 +53,9 @@ class Outcome:
 
 
 class _Listener:
-    """A board's pipe, and all that comes through it while it listens."""
-    def __init__(self, board):
-        self._board, self._pipe, self.heard, self._on = board, board.pipe, [], False
+    """A board's pipe, and all that comes through it while it listens; with ``expected`` it ends the conversation where something else comes."""
+    def __init__(self, board, expected):
+        self._board, self._pipe, self._expected, self.heard, self._on = board, board.pipe, expected, [], False
         known = open_board(board.soc.board_name)
         self._leds = known.busy_led is not None, known.fault_led is not None
 
@@ -63,6 +63,8 @@ class _Listener:
         data = self._pipe.read(limit, timeout)
         if self._on and data:
             self.heard.append(Heard(self._board.cycle - self._pipe.epoch, data, self._lights()))
+            if self._expected is not None and self.heard[-1:] != list(self._expected[len(self.heard) - 1:len(self.heard)]):
+                raise SimulationError(f"the line says {self.heard[-1]}")
         return data
 
     def _lights(self):
@@ -87,7 +89,7 @@ def _align(board):
         board.advance(1)
 
 
-def converse(board, name, every=False):
+def converse(board, name, every=False, expected=None):
     """What a host and a board say to each other: frames good and bad, write, read, sum up, the core's units, lights, a reset.
 
     Parameters
@@ -95,6 +97,7 @@ def converse(board, name, every=False):
     board : VirtualBoard or NetlistBoard
     name : str, of the target
     every : bool, all units of the core rather than one
+    expected : sequence of Heard, optional; where something else comes, the conversation has failed at once
 
     Returns
     -------
@@ -103,7 +106,7 @@ def converse(board, name, every=False):
     from ..link.client import LinkClient
     from ..targets.link import LinkTarget
     from ..targets.sim import SimTarget
-    findings, began, ended, line = [], 0, None, _Listener(board)
+    findings, began, ended, line = [], 0, None, _Listener(board, expected)
     try:
         start = getattr(board.soc.backing, "powerup_ns", 0) * 1e-9 + _LATER
         board.pipe.sleep(start)

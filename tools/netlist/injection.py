@@ -75,7 +75,7 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
         if occurs is not False:
             with subject.placed(fault.applied(subject.netlist), limit=limit) as board:
                 trails.follow(board.simulation, trail)
-                outcome = converse(board, subject.name, every)
+                outcome = converse(board, subject.name, every, good.heard)
                 differ, registers = trails.differences(board.simulation), trails.copied(board.simulation)
             found = next(compare(outcome, good), "")
             verdict = "found" if found else "masked" if differ.none else "silent"
