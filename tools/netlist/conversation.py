@@ -19,8 +19,8 @@ __all__ = ["Heard", "Outcome", "compare", "converse", "patience"]
 _TIMEOUT, _RETRY = 3000, 1200
 #: A netlist may take so many times the cycles of the virtual board, and so many more, before it counts as stuck.
 _PATIENCE, _MORE = 3, 1_000_000
-#: Seconds after power-up and the memory chip's initialisation at which a host comes.
-_LATER = 100e-6
+#: Seconds after power-up and the memory chip's initialisation at which a host comes: cores have cleared themselves, and lights are dark.
+_LATER = 300e-6
 #: Bytes that are written and read; an address that is a multiple of nothing.
 _BYTES, _AT = 217, 0x103
 #: Bytes of a short answer on the line, or more.

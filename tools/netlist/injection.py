@@ -8,6 +8,7 @@ from . import trail as trails
 from .check import Subject
 from .conversation import compare, converse, patience
 from .faults import draw_faults
+from .netlist import NetlistError
 
 __all__ = ["VERDICTS", "Injected", "inject"]
 
@@ -60,7 +61,9 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
 
     Raises
     ------
-    InputError, NetlistError, BuildError, NoDeviceError, ToolMissing, CompileError
+    NetlistError
+        Even without a fault something is wrong; or as of the others.
+    InputError, BuildError, NoDeviceError, ToolMissing, CompileError
         As of :func:`~.check.check_build`.
     """
     subject = Subject(folder, cache)
@@ -68,6 +71,8 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
     with subject.placed() as board:
         trail = trails.keep(board.simulation)
         good = converse(board, subject.name, every)
+        if (wrong := next(compare(good, good), None)) is not None:
+            raise NetlistError(f"the sound netlist is not: {wrong}")
         used, limit, trail = [fault.used(board.simulation) for fault in faults], patience(board.cycle), trail()
     for fault, occurs in zip(faults, used, strict=True):
         verdict, found = "unused", ""

@@ -7,10 +7,10 @@ import pytest
 from quintet.tools.cli import main
 from quintet.tools.netlist import trail as trails
 from quintet.tools.netlist.check import Subject
-from quintet.tools.netlist.conversation import converse
+from quintet.tools.netlist.conversation import Outcome, converse
 from quintet.tools.netlist.faults import KINDS, draw_faults
 from quintet.tools.netlist.injection import VERDICTS, inject
-from quintet.tools.netlist.netlist import STARTS_AT_1, Netlist
+from quintet.tools.netlist.netlist import STARTS_AT_1, Netlist, NetlistError
 from quintet.tools.netlist.packing import read_build
 from tests.support.netlist_builds import synthesised
 
@@ -78,6 +78,12 @@ def test_what_registers_hold_tells_silent_from_masked(up5k):
         name, row = copy.flops[-1]
         copy.flops[-1] = name, (*row[:5], STARTS_AT_1)
     assert _followed(subject, trail, _spoilt(sound, starts))[1].none
+
+
+def test_a_netlist_that_is_wrong_to_begin_with(up5k, monkeypatch):
+    monkeypatch.setattr("quintet.tools.netlist.injection.converse", lambda *arguments: Outcome((), 0, "dead"))
+    with pytest.raises(NetlistError, match="the sound netlist is not: the netlist: dead"):
+        inject(up5k, 1)
 
 
 def test_names_of_registers(ecp5):
