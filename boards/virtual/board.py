@@ -2,18 +2,18 @@
 """The virtual board: the SoC of a bitstream, compiled, between models of the memory chip and of the host's wires."""
 import ctypes
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
-
-import numpy as np
 
 from ...gateware.cores import open_room
 from .. import open_board
 from .compile import build_library
+from .native import SimulatedBoard
 from .simulation import Simulation
 from .sources import made_from
 from .top import VirtualTop
 
-__all__ = ["BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "chip_contents", "describe_chip", "open_virtual"]
+__all__ = ["BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "describe_chip", "open_virtual"]
 
 #: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
 SILENCE = 64
@@ -46,15 +46,6 @@ def describe_chip(config, soc, part, path):
     config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
     config.powerup_ps = int(soc.backing.powerup_ns * 1000)
     config.refresh_ps = int(part.t_refi * 1000)
-
-
-def chip_contents(simulation):
-    """Contents of a simulation's memory chip as a numpy array, which may be written; ``None`` where there is none."""
-    size = _U64()
-    address = simulation.c.board_chip(simulation.handle, size)
-    if not address:
-        return None
-    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size.value,))
 
 
 class BoardSimulation(Simulation):
@@ -144,7 +135,7 @@ class VirtualPipe:
         self.close()
 
 
-class VirtualBoard:
+class VirtualBoard(SimulatedBoard):
     """A board that is switched on. Made by :func:`open_virtual`.
 
     Attributes
@@ -155,9 +146,11 @@ class VirtualBoard:
     simulation : :class:`BoardSimulation`
     library : :class:`~.compile.Library`
 
-    ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
+    ``second_phase``: Fraction, from 0 to less than 1, of its own periods by which edges of the core's own clock come behind those of the main clock,
+    of which it is a multiple; 0: at the same time. ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
     """
-    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None):
+    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None,
+                 second_phase=Fraction(0)):
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
         baud = board.port_of("uart").baud if link == "wire" else None
@@ -182,24 +175,18 @@ class VirtualBoard:
             # Changes, or another path of the clock, make a chip that differs from what the controller was told (tests).
             describe_chip(config, soc, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
         self.simulation.c.board_configure(self.simulation.handle, config)
+        if second_phase and soc.domain.ratio.denominator == 1:
+            self._delay_second(soc.domain.ratio.numerator, second_phase)
         name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
 
-    def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
-        """Simulate up to ``cycles``; stops early with ``wanted`` bytes from the board, or some and then silence.
-
-        Raises
-        ------
-        SimulationError
-            A timing rule of the memory chip, or an assertion of the gateware.
-        """
-        simulation = self.simulation
-        simulation.c.board_run(simulation.handle, cycles, wanted, silence)
-        simulation.check()
-
-    @property
-    def cycle(self):
-        return self.simulation.cycle
+    def _delay_second(self, times, phase):
+        """Let the edges of the second clock, ``times`` as fast as the main one, come ``phase`` of its periods behind those of the main clock."""
+        c, handle, parts = self.simulation.c, self.simulation.handle, phase.denominator
+        # In one cycle it moves on by less than a period, without an edge.
+        c.quintet_clocks(handle, parts - phase.numerator, parts)
+        self.advance(1)
+        c.quintet_clocks(handle, times * parts, parts)
 
     @property
     def busy(self):
@@ -211,21 +198,16 @@ class VirtualBoard:
         return bool(self.simulation.c.board_fault(self.simulation.handle))
 
     @property
-    def waiting(self):
-        """Bytes that the host wrote and the board has not taken."""
-        return self.simulation.c.board_waiting(self.simulation.handle)
-
-    @property
-    def chip(self):
-        """Contents of the memory chip as a numpy array, which may be written; ``None`` for boards without one."""
-        return chip_contents(self.simulation)
-
-    @property
     def chip_counts(self):
         """Commands the memory chip has seen, by name."""
         counts = (_U64 * 5)()
         self.simulation.c.board_chip_counts(self.simulation.handle, counts)
         return dict(zip(("activates", "precharges", "reads", "writes", "refreshes"), counts, strict=True))
+
+    @property
+    def refreshes(self):
+        """Refreshes that an SDRAM has seen."""
+        return self.chip_counts["refreshes"]
 
     # Faults, for tests of what finds them
 
@@ -238,15 +220,6 @@ class VirtualBoard:
         cells = self.simulation.memory(path)
         mask = 1 << bit % 32
         self.simulation.c.board_stick(self.simulation.handle, cells[word, bit // 32:].ctypes.data, mask, mask * value)
-
-    def close(self):
-        self.simulation.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
 
 
 def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None, *, clock_hz=None, cache=None,

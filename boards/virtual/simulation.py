@@ -7,6 +7,7 @@ import numpy as np
 
 from .compile import build_library, mangle
 from .fst import check_fst, write_fst
+from .native import Native, SimulationError
 from .views import write_views
 
 __all__ = ["Simulation", "SimulationError", "TraceError"]
@@ -27,15 +28,11 @@ _C = {
 }
 
 
-class SimulationError(RuntimeError):
-    """A rule was broken in simulation: an assertion of the gateware, a chip's timing, the memory port's contract."""
-
-
 class TraceError(SimulationError):
     """A trace cannot be written."""
 
 
-class Simulation:
+class Simulation(Native):
     """One instance of a compiled design.
 
     Parameters
@@ -50,11 +47,8 @@ class Simulation:
     def __init__(self, library):
         self.library = library
         self.ports = library.ports
-        self._handle = self._traced = None
-        self.c = ctypes.CDLL(str(library.path))
-        for name, (result, arguments) in {**_C, **self.FUNCTIONS}.items():
-            function = getattr(self.c, name)
-            function.restype, function.argtypes = result, arguments
+        self._traced = None
+        super().__init__(library.path, {**_C, **self.FUNCTIONS})
         self._handle = self.c.quintet_new()
         self._index = {name: self.c.quintet_port(name.encode()) for name in self.ports}
         self._settled = False
@@ -63,22 +57,6 @@ class Simulation:
     def build(cls, top, **options):
         """Compile ``top`` (:func:`~.compile.build_library`) and open it."""
         return cls(build_library(top, **options))
-
-    @property
-    def handle(self):
-        if self._handle is None:
-            raise ValueError("the simulation is closed")
-        return self._handle
-
-    @property
-    def cycle(self):
-        return self.c.quintet_cycle(self.handle)
-
-    def check(self):
-        """Raise the first broken rule, if any."""
-        message = self.c.quintet_error(self.handle)
-        if message:
-            raise SimulationError(message.decode())
 
     def clear_error(self):
         self.c.quintet_clear_error(self.handle)
@@ -159,25 +137,14 @@ class Simulation:
         self._traced = vcd, path
 
     def close(self):
-        if self._handle is not None:
-            self.c.quintet_delete(self._handle)
-            self._handle = None
-            if self._traced is not None:
-                vcd, path = self._traced
-                try:
-                    write_views(vcd, path)
-                    if vcd != path:
-                        write_fst(vcd, path)
-                        vcd.unlink()
-                except OSError as error:
-                    raise TraceError(f"cannot write the trace {path}: {error.strerror or error}") from None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
-
-    def __del__(self):
-        if getattr(self, "_handle", None) is not None:
-            self.close()
+        closes = self._handle is not None
+        super().close()
+        if closes and self._traced is not None:
+            vcd, path = self._traced
+            try:
+                write_views(vcd, path)
+                if vcd != path:
+                    write_fst(vcd, path)
+                    vcd.unlink()
+            except OSError as error:
+                raise TraceError(f"cannot write the trace {path}: {error.strerror or error}") from None

@@ -14,7 +14,7 @@ SOC_REGISTERS = {
     "soc_interrupt": (0x04, "r", "bit 0: interrupt of the core"),
     "soc_cycles": (0x08, "r", "cycles of the main clock since reset, modulo 2^32"),
     "soc_led": (0x0C, "rw", "bit 0: the board's LED is lit, whatever the core does, so that one board of several is found"),
-    "soc_reset": (0x10, "w", "bit 0: reset of the whole SoC, 2^16 cycles later at most; the answer still gets out"),
+    "soc_reset": (0x10, "w", "bit 0: reset of the whole SoC, at the next multiple of 2^16 cycles; an answer that is still on the line then is cut off"),
 }
 
 
@@ -57,7 +57,7 @@ class SoCRegisters(wiring.Component):
             m.d.sync += self.led.eq(bus.dat_w[0])
         with m.If(write & (word == 4) & bus.dat_w[0]):
             m.d.sync += wanted.eq(1)
-        # Late enough for the longest answer on the slowest link to have left the FPGA's last register.
+        # Late enough for most answers to have left the FPGA.
         m.d.comb += self.reset.eq(wanted & cycles[:self._reset_delay_bits].all())
         with m.If(self.reset):
             m.d.sync += wanted.eq(0)

@@ -28,6 +28,8 @@ MEMORY_END = 0x8000_0000
 
 #: Bytes of one checksum or fill request: few enough that the board's answer never takes long, on a simulated board too.
 UNSEEN = 8192
+#: So many of them are in flight: a USB bridge may keep each answer for 16 ms, and a board goes over all of them within 30.
+UNSEEN_AT_ONCE = 16
 
 #: Of the control block (docs/how/contracts.md, section 3): registers and bits for a reset of the core.
 CONTROL, CORE_RESET = 0x10, 4
@@ -177,7 +179,7 @@ class LinkClient:
 
     def _summed(self, requests, progress):
         crc = 0
-        for request, data in zip(requests, self._call(requests, progress, limit=2), strict=True):
+        for request, data in zip(requests, self._call(requests, progress, limit=UNSEEN_AT_ONCE), strict=True):
             crc = combine(crc, int.from_bytes(data, "little"), request.length)
         return crc
 
@@ -242,7 +244,7 @@ class LinkClient:
         lanes = bytes(pattern[lane - address & len(pattern) - 1] for lane in range(4))
         requests = [Request(Operation.FILL, place, length, lanes, **(group or {"run": MAX_RUN, "stride": MAX_RUN}))
                     for place, length, group in self._grouped(runs, UNSEEN)]
-        self._call(requests, progress, limit=2)
+        self._call(requests, progress, limit=UNSEEN_AT_ONCE)
 
     @staticmethod
     def _pattern(value):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The board of a build, its netlist between models of the memory chip and of the host's serial line."""
-from ...boards.virtual.board import BoardConfig, VirtualPipe, chip_contents, describe_chip
-from ...boards.virtual.simulation import SimulationError
+from ...boards.virtual.board import BoardConfig, VirtualPipe, describe_chip
+from ...boards.virtual.native import SimulatedBoard, SimulationError
 from .netlist import NetlistError
 from .pins import connect_pins
 from .simulation import NetlistSimulation
@@ -14,7 +14,7 @@ _LOCK_PERIODS, _SLOW = 300, 1.37
 _NEAR = 1e-6
 
 
-class NetlistBoard:
+class NetlistBoard(SimulatedBoard):
     """A board that is switched on, whose FPGA is a :class:`~.netlist.Netlist`. Members as of :class:`~quintet.boards.virtual.board.VirtualBoard`.
 
     Parameters
@@ -37,7 +37,7 @@ class NetlistBoard:
         It is no netlist of that SoC: a pin is missing, or its PLL makes another main clock.
     """
     def __init__(self, board, soc, netlist, seed=1, cache=None, limit=None):
-        self.soc, self.clock_hz, self._limit, self._dark = soc, soc.clock_hz, limit, None
+        self.soc, self.clock_hz, self._limit = soc, soc.clock_hz, limit
         clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
         if not clocks:
             raise NetlistError("the netlist has no PLL")
@@ -62,40 +62,37 @@ class NetlistBoard:
         elif soc.backing.kind == "SRAM":
             c.netlist_sram(handle, soc.backing.part.address_bits, soc.clock_hz > soc.backing.part.max_hz)
         self.simulation.finish()
+        self._dark, self._leds = None, (board.busy_led is not None, board.fault_led is not None)
         self.pipe = VirtualPipe(self, f"netlist:{board.name}", board.link.baud / 10)
 
     def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
-        """Simulate up to ``cycles`` of the main clock; stops early with ``wanted`` bytes from the board, or some and then silence.
-
-        Raises
-        ------
-        SimulationError
-            A rule of the memory chip is broken, or the board has run for too many cycles.
-        """
+        """As of every simulated board; a :class:`~quintet.boards.virtual.native.SimulationError`, too, once it has run for too many cycles."""
         if self._limit is not None and self.cycle > self._limit:
             raise SimulationError(f"no end after {self._limit:,} cycles")
-        self.simulation.c.board_run(self.simulation.handle, cycles, wanted, silence)
-        self.simulation.check()
+        super().advance(cycles, wanted, silence)
 
-    @property
-    def cycle(self):
-        return self.simulation.cycle
+    def _lights(self):
+        """Whether the LEDs (busy, fault) are lit: other than when they were first looked at, at rest."""
+        levels = tuple(bool(level(self.simulation.handle)) for level in (self.simulation.c.board_busy, self.simulation.c.board_fault))
+        if self._dark is None:
+            self._dark = levels
+        return tuple(level != dark for level, dark in zip(levels, self._dark, strict=True))
 
     @property
     def busy(self):
-        """The core is busy: its LED is another than when this was first asked."""
-        lit = self.simulation.c.board_busy(self.simulation.handle)
-        if self._dark is None:
-            self._dark = lit
-        return lit != self._dark
+        """The core is busy, by its LED."""
+        return self._lights()[0]
 
     @property
-    def waiting(self):
-        return self.simulation.c.board_waiting(self.simulation.handle)
+    def fault(self):
+        """The last run ended in a fault, by its LED."""
+        return self._lights()[1]
 
     @property
-    def chip(self):
-        return chip_contents(self.simulation)
+    def lit(self):
+        """Whether all LEDs that the board has are lit, ``"some"`` if only some are, ``None`` if it has none."""
+        on = {lit for lit, there in zip(self._lights(), self._leds, strict=True) if there}
+        return on.pop() if len(on) == 1 else "some" if on else None
 
     @property
     def refreshes(self):
@@ -106,12 +103,3 @@ class NetlistBoard:
     def rises(self):
         """Nanoseconds from a change of the SDRAM's lines to its clock's edge, as the netlist's clocks have it: the least."""
         return self.simulation.c.netlist_rises(self.simulation.handle) / 1000
-
-    def close(self):
-        self.simulation.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()

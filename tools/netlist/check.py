@@ -1,47 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A build against what was simulated: its netlist and the virtual board hold the same conversation, to the cycle."""
 import json
-import random
 import time
-import zlib
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
-from ...boards.virtual.simulation import SimulationError
 from ...boards.virtual.sources import settle
 from ..build.logs import TOP
 from ..errors import InputError
-from ..link.errors import LinkError
-from ..selftest.core import test_core
-from ..selftest.finding import Finding
 from .board import NetlistBoard
+from .conversation import Outcome, compare, converse, patience
 from .packing import read_build
 from .readback import read_back
 
-__all__ = ["Check", "Outcome", "Subject", "check_build", "compare", "converse", "patience"]
+__all__ = ["Check", "Subject", "check_build"]
 
-#: Deadlines of the host in bytes of the line: nothing answers later, and what is broken shall be seen soon.
-_TIMEOUT, _RETRY = 3000, 1200
-#: A netlist may take so many times the cycles of the virtual board, and so many more, before it counts as stuck.
-_PATIENCE, _MORE = 3, 1_000_000
-#: Seconds after power-up and the memory chip's initialisation at which a host comes.
-_LATER = 100e-6
-#: Bytes that are written and read; an address that is a multiple of nothing.
-_BYTES, _AT = 217, 0x103
 #: By how much the phase of an SDRAM's clock may differ from the one that the build reports, in nanoseconds.
 _PHASE_NEAR = 0.02
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a conversation gave: ``findings``, ``cycles`` of the main clock that it took, ``failed``: what ended it before its end."""
-    findings: tuple
-    cycles: int
-    failed: str = ""
-
-    @property
-    def ok(self):
-        return not self.failed and all(finding.ok is not False for finding in self.findings)
 
 
 @dataclass
@@ -88,89 +64,6 @@ def _report(folder):
     return report
 
 
-def _align(board):
-    """Let time pass until the memory chip has just been refreshed, so that both boards are at the same place of its interval."""
-    count = _refreshes(board)
-    while board.soc.backing.kind == "SDRAM" and _refreshes(board) == count:
-        board.advance(1)
-
-
-def _refreshes(board):
-    return board.refreshes if hasattr(board, "refreshes") else board.chip_counts["refreshes"]
-
-
-def converse(board, name, every=False):
-    """What a host and a board say to each other: identify, write, read, sum up, and the core's units.
-
-    Parameters
-    ----------
-    board : VirtualBoard or NetlistBoard
-    name : str, of the target
-    every : bool, all units of the core rather than one
-
-    Returns
-    -------
-    Outcome
-    """
-    from ..link.client import LinkClient
-    from ..targets.link import LinkTarget
-    from ..targets.sim import SimTarget
-    findings, began = [], 0
-    try:
-        board.pipe.sleep(getattr(board.soc.backing, "powerup_ns", 0) * 1e-9 + _LATER)
-        byte = 1 / board.pipe.bytes_per_second
-        client = LinkClient(board.pipe, seed=1, timeout=_TIMEOUT * byte, retry=_RETRY * byte)
-        target = LinkTarget(client=client, name=name, kind="sim")
-        info = target.info
-        findings.append(Finding("link", "identify", True, f"{info.board}, {info.isa or 'no core'} {info.preset or ''}".rstrip() + f", {info.clock_hz / 1e6:g} MHz"))
-        _align(board)
-        # The host's pauses, too, shall be the same to the cycle: they are rounded by the time of day.
-        began = board.pipe.epoch = board.cycle
-        findings += _memory(target)
-        if info.isa is not None:
-            # What a unit needs is put into a memory chip where it lies: over the line it would take longer than all the rest.
-            findings += test_core(SimTarget(client=client, name=name, board=board, direct=board.chip is not None), one=not every)
-        again = client.repeats + client.damaged
-        findings.append(Finding("link", "frames", not again, f"{client.repeats} requests sent again, {client.damaged} answers spoilt"))
-        return Outcome(tuple(findings), board.cycle - began)
-    except (LinkError, SimulationError) as error:
-        return Outcome(tuple(findings), board.cycle - began, str(error))
-
-
-def _memory(target):
-    """Bytes at odd places, at both ends of main memory, and their sum."""
-    rng, size = random.Random(1), target.info.memory_size
-    for at in (_AT, size - _BYTES):
-        data = rng.randbytes(_BYTES)
-        target.write(at, data)
-        equal, summed = target.read(at, _BYTES) == data, target.checksum(at, _BYTES) == zlib.crc32(data)
-        found = f"{_BYTES} bytes at {at:#x}: " + ("equal" if equal else "DIFFERENT") + (", sum right" if summed else ", sum WRONG")
-        yield Finding("memory", "write, read, checksum", equal and summed, found)
-
-
-def patience(cycles):
-    """Cycles after which a netlist counts as stuck where a good one needs so many."""
-    return _PATIENCE * cycles + _MORE
-
-
-def compare(netlist, virtual):
-    """What differs between two outcomes, in words."""
-    for which, outcome in (("netlist", netlist), ("virtual board", virtual)):
-        if outcome.failed:
-            yield f"the {which}: {outcome.failed}"
-        for finding in outcome.findings:
-            if finding.ok is False:
-                yield f"the {which}, {finding.name}: {finding.found}"
-    for ours, theirs in zip(netlist.findings, virtual.findings, strict=False):
-        if ours.counters != theirs.counters:
-            names = [name for name in theirs.counters if ours.counters.get(name) != theirs.counters[name]]
-            yield f"{ours.name}: counters differ, {', '.join(f'{n} {ours.counters.get(n)} of {theirs.counters[n]}' for n in names)} (netlist, virtual board)"
-        elif ours != theirs:
-            yield f"{ours.name}: {ours.found} (netlist), {theirs.found} (virtual board)"
-    if netlist.ok and virtual.ok and netlist.cycles != virtual.cycles:
-        yield f"the conversation took {netlist.cycles:,} cycles on the netlist, {virtual.cycles:,} on the virtual board"
-
-
 class Subject:
     """A finished build, what its folder says of it, and its netlist.
 
@@ -210,7 +103,16 @@ class Subject:
     def virtual(self, progress=None):
         """Its virtual board, with wires to the host."""
         from ...boards.virtual.board import VirtualBoard
-        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress)
+        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress, second_phase=self._second_phase())
+
+    def _second_phase(self):
+        """Phase of the core's own clock by the netlist's PLL, as a virtual board has it: by it depends what crosses in which cycle."""
+        soc = self.soc("own")
+        if soc.domain is None:
+            return Fraction(0)
+        clocks, _ = self.netlist.clocks(f"{self.board.oscillator}_0", self.board.oscillator_hz)
+        _, main_hz, _, _ = clocks[0]
+        return next((Fraction(phase) % 1 for _, hz, phase, _ in clocks[1:] if hz == main_hz * soc.domain.ratio), Fraction(0))
 
     def placed(self, netlist=None, seed=1, limit=None):
         """The board around its netlist, or around another one."""

@@ -10,6 +10,7 @@ With --faults N the netlist is then spoilt in N places, one at a time, to see wh
 from collections import Counter
 
 from ..errors import Exit, InputError
+from .injection import VERDICTS
 
 
 def arguments(parser):
@@ -53,9 +54,9 @@ def show(check, console):
 
 
 def _show_faults(injected, console):
-    kinds, verdicts = sorted({one.kind for one in injected}), ("found", "silent", "unused")
+    kinds = sorted({one.kind for one in injected})
     count = Counter((one.kind, one.verdict) for one in injected)
-    console.table(("fault", *(f">{verdict}" for verdict in verdicts)), [(kind, *(str(count[kind, verdict]) for verdict in verdicts)) for kind in kinds])
-    for one in injected:
-        if one.verdict == "silent":
-            console.out(f"not seen: {one.kind}, {one.cell}, {one.what}")
+    console.table(("fault", *(f">{verdict}" for verdict in VERDICTS)), [(kind, *(str(count[kind, verdict]) for verdict in VERDICTS)) for kind in kinds])
+    for one in sorted(injected, key=lambda one: VERDICTS.index(one.verdict)):
+        if one.verdict != "found":
+            console.out(f"{one.verdict}: {one.kind}, {one.cell}, {one.what}" + (f": {one.found}" if one.found else ""))

@@ -2,7 +2,7 @@
 """ECP5: nextpnr's netlist after packing (``--pack-only --write``), which is what is placed, as a :class:`~.netlist.Netlist`."""
 from fractions import Fraction
 
-from .ecp5_cells import block_ram, multiplier
+from .ecp5_cells import block_ram, choice, multiplier, muxed
 from .netlist import ASYNCHRONOUS, ENABLE_FIRST, HIGH, LOW, RESET_TO_1, STARTS_AT_1, NetlistError, Pad, PLLCell
 from .yosys_json import Reader, number, parameter
 
@@ -37,25 +37,8 @@ def read_ecp5(path):
     return reader.netlist
 
 
-def _choice(name, cell, parameter_name, expected, default):
-    """A parameter that has one of the values that the simulation knows."""
-    value = parameter(cell, parameter_name, default)
-    if value not in expected:
-        raise NetlistError(f"{name}: {parameter_name} is {value!r}; the simulation knows {', '.join(expected)}")
-    return value
-
-
-def _muxed(reader, name, cell, pin, default):
-    """The net of a pin that its own multiplexer may invert or tie to a level."""
-    mux = _choice(name, cell, f"{pin}MUX", (pin, "INV", "0", "1"), pin)
-    if mux in ("0", "1"):
-        return HIGH if mux == "1" else LOW
-    net = reader.pin(cell, pin, default)
-    return reader.netlist.inverted(net) if mux == "INV" else net
-
-
 def _comb(reader, name, cell):
-    netlist, mode = reader.netlist, _choice(name, cell, "MODE", ("LOGIC", "CCU2", "DPRAM", "RAMW_BLOCK"), "LOGIC")
+    netlist, mode = reader.netlist, choice(name, cell, "MODE", ("LOGIC", "CCU2", "DPRAM", "RAMW_BLOCK"), "LOGIC")
     if mode == "RAMW_BLOCK":
         return
     table = int(parameter(cell, "INITVAL", "0" * 16), 2)
@@ -63,7 +46,7 @@ def _comb(reader, name, cell):
     if mode == "DPRAM":
         # The address stands in another order at the pins of the table.
         a, b, c, d = inputs
-        netlist.writers.append((_muxed(reader, name, cell, "WCK", LOW), _muxed(reader, name, cell, "WRE", LOW), reader.pin(cell, "WD", LOW),
+        netlist.writers.append((muxed(reader, name, cell, "WCK", LOW), muxed(reader, name, cell, "WRE", LOW), reader.pin(cell, "WD", LOW),
                                 *(reader.pin(cell, f"WAD{k}", LOW) for k in range(4)), len(netlist.luts)))
         netlist.lut(name, (d, b, c, a), table, reader.output(cell, "F") or netlist.net())
         return
@@ -92,11 +75,11 @@ def _flop(reader, name, cell):
     q = reader.output(cell, "Q")
     if q is None:
         return
-    clock = _muxed(reader, name, cell, "CLK", LOW)
-    enable, reset = _muxed(reader, name, cell, "CE", HIGH), _muxed(reader, name, cell, "LSR", LOW)
-    mode = _choice(name, cell, "SRMODE", ("LSR_OVER_CE", "CE_OVER_LSR", "ASYNC"), "LSR_OVER_CE")
+    clock = muxed(reader, name, cell, "CLK", LOW)
+    enable, reset = muxed(reader, name, cell, "CE", HIGH), muxed(reader, name, cell, "LSR", LOW)
+    mode = choice(name, cell, "SRMODE", ("LSR_OVER_CE", "CE_OVER_LSR", "ASYNC"), "LSR_OVER_CE")
     flags = {"LSR_OVER_CE": 0, "CE_OVER_LSR": ENABLE_FIRST, "ASYNC": ASYNCHRONOUS}[mode]
-    if _choice(name, cell, "REGSET", ("SET", "RESET"), "RESET") == "SET":
+    if choice(name, cell, "REGSET", ("SET", "RESET"), "RESET") == "SET":
         flags |= RESET_TO_1 | STARTS_AT_1
     d = reader.pin(cell, "DI" if parameter(cell, "SD", "0") == "1" else "M")
     reader.netlist.flops.append((name, (clock, d, enable, reset, q, flags)))
@@ -116,7 +99,7 @@ def _buffer(reader, name, cell):
 
 
 def _pad(reader, name, cell):
-    direction = _choice(name, cell, "DIR", ("INPUT", "OUTPUT", "BIDIR"), "INPUT")
+    direction = choice(name, cell, "DIR", ("INPUT", "OUTPUT", "BIDIR"), "INPUT")
     drives = enable = LOW
     if direction != "INPUT":
         registered = "IOLDO" in (parameter(cell, "DATAMUX_OREG"), parameter(cell, "DATAMUX_ODDR"))
@@ -129,7 +112,7 @@ def _pad(reader, name, cell):
 
 def _iologic(reader, name, cell):
     netlist = reader.netlist
-    mode = _choice(name, cell, "MODE", ("IREG_OREG", "IDDRX1_ODDRX1"), "IREG_OREG")
+    mode = choice(name, cell, "MODE", ("IREG_OREG", "IDDRX1_ODDRX1"), "IREG_OREG")
     clock = reader.pin(cell, "CLK", LOW)
     if reader.pin(cell, "LSR", LOW) != LOW and not _is_low(reader, cell["connections"]["LSR"][0]):
         raise NetlistError(f"{name}: the simulation knows registers of I/O cells without a reset only")
@@ -162,7 +145,7 @@ def _pll(reader, name, cell):
         bits = cell["connections"].get(pin)
         if bits and not _is_low(reader, bits[0]):
             raise NetlistError(f"{name}: the simulation knows PLLs whose {pin} is low only")
-    feedback = _choice(name, cell, "FEEDBK_PATH", _OUTPUTS, "CLKOP")
+    feedback = choice(name, cell, "FEEDBK_PATH", _OUTPUTS, "CLKOP")
     if reader.output(cell, feedback) != reader.pin(cell, "CLKFB"):
         raise NetlistError(f"{name}: FEEDBK_PATH names {feedback}, but CLKFB is another net")
     oscillator = Fraction(number(cell, "CLKFB_DIV", 1) * number(cell, f"{feedback}_DIV", 8), number(cell, "CLKI_DIV", 1))

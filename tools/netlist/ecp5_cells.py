@@ -3,28 +3,38 @@
 from .netlist import HIGH, LOW, HardCell, NetlistError
 from .yosys_json import number, parameter
 
-__all__ = ["block_ram", "multiplier"]
+__all__ = ["block_ram", "choice", "multiplier", "muxed"]
 
 _WRITE_MODES = ("NORMAL", "WRITETHROUGH", "READBEFOREWRITE")
 _WIDTHS = (1, 2, 4, 9, 18, 36)
 
 
-def _ram_pin(reader, name, cell, pin):
-    """The net of a pin of a block RAM, whose multiplexer ties what is not connected, or inverts."""
-    mux = parameter(cell, f"{pin}MUX", pin)
-    connected = bool(cell["connections"].get(pin))
+def choice(name, cell, parameter_name, expected, default):
+    """A parameter that has one of the values that the simulation knows."""
+    value = parameter(cell, parameter_name, default)
+    if value not in expected:
+        raise NetlistError(f"{name}: {parameter_name} is {value!r}; the simulation knows {', '.join(expected)}")
+    return value
+
+
+def muxed(reader, name, cell, pin, default):
+    """The net of a pin that its own multiplexer may invert or tie to a level; ``default`` as of :meth:`~.yosys_json.Reader.pin`."""
+    mux = choice(name, cell, f"{pin}MUX", (pin, "INV", "0", "1"), pin)
     if mux in ("0", "1"):
         return HIGH if mux == "1" else LOW
-    if mux not in (pin, "INV"):
-        raise NetlistError(f"{name}: {pin}MUX is {mux!r}; the simulation knows {pin}, INV, 0, 1")
-    # An unconnected pin is high.
-    net = reader.pin(cell, pin) if connected else HIGH if mux == "INV" or f"{pin}MUX" in cell["parameters"] or pin.startswith(("CE", "OCE")) \
-        else reader.netlist.floating()
+    net = reader.pin(cell, pin, default)
     return reader.netlist.inverted(net) if mux == "INV" else net
 
 
+def _ram_pin(reader, name, cell, pin):
+    """The net of a pin of a block RAM, whose multiplexer ties what is not connected, or inverts."""
+    # An unconnected pin is high where its multiplexer or its kind says so, and else floats.
+    high = f"{pin}MUX" in cell["parameters"] or pin.startswith(("CE", "OCE"))
+    return muxed(reader, name, cell, pin, HIGH if high else None)
+
+
 def _ram_contents(name, cell):
-    """1024 words of 18 bits; bits that the bitstream does not set are ``None`` and drawn later."""
+    """1024 words of 18 bits; an ``x`` is a bit that the bitstream does not set, and is drawn later."""
     words = []
     for line in range(64):
         text = parameter(cell, f"INITVAL_{line:02X}", "0" * 320)
@@ -73,19 +83,9 @@ def multiplier(reader, name, cell):
             if clock == "NONE":
                 pins.append(LOW)
             elif pin in (f"{kind}{k}" for k in range(4)):
-                pins.append(_dsp_pin(reader, name, cell, pin, HIGH if kind == "CE" else LOW))
+                pins.append(muxed(reader, name, cell, pin, HIGH if kind == "CE" else LOW))
             else:
                 raise NetlistError(f"{name}: REG_{register}_{kind} is {pin!r}; expected {kind}0 to {kind}3")
     outputs = [reader.output(cell, f"P{k}") for k in range(36)]
     pins += [LOW if net is None else net for net in outputs]
     reader.netlist.cells.append(HardCell("MULT18X18D", name, tuple(pins), (*used, 0)))
-
-
-def _dsp_pin(reader, name, cell, pin, default):
-    mux = parameter(cell, f"{pin}MUX", pin)
-    if mux in ("0", "1"):
-        return HIGH if mux == "1" else LOW
-    if mux not in (pin, "INV"):
-        raise NetlistError(f"{name}: {pin}MUX is {mux!r}; the simulation knows {pin}, INV, 0, 1")
-    net = reader.pin(cell, pin, default)
-    return reader.netlist.inverted(net) if mux == "INV" else net

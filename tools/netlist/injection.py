@@ -1,17 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a check finds of faults that are put into a netlist on purpose."""
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from .check import Subject, compare, converse, patience
+import numpy as np
+
+from . import trail as trails
+from .check import Subject
+from .conversation import compare, converse, patience
 from .faults import draw_faults
+from .netlist import NetlistError
 
-__all__ = ["Injected", "inject"]
+__all__ = ["VERDICTS", "Injected", "inject"]
+
+#: What can become of a fault, worst last.
+VERDICTS = ("found", "unused", "masked", "silent")
 
 
 @dataclass(frozen=True)
 class Injected:
-    """One fault: its ``kind``, ``cell`` and ``what``; ``verdict``: ``found``; ``unused``: the inputs for which a table is wrong never occurred,
-    or a memory's row was never read; ``silent``: the conversation does not depend on it. ``found``: how it was seen."""
+    """One fault.
+
+    Attributes
+    ----------
+    kind, cell, what : as of :class:`~.faults.Fault`
+    verdict : ``found``: the check fails. ``unused``: the inputs for which a table is wrong never occur, or the row of a memory is never read.
+        ``masked``: they do, and no other register or memory and no pin ever differs from the sound netlist's. ``silent``: something in it differs, and
+        nothing that a host is told
+    found : how it was seen; of a silent one, what differs, and when
+    """
     kind: str
     cell: str
     what: str
@@ -20,6 +36,14 @@ class Injected:
 
     def as_dict(self):
         return asdict(self)
+
+
+@dataclass
+class _Silent:
+    """A silent fault: its place among the results, what differed and the registers it had then."""
+    place: int
+    differences: trails.Differences
+    registers: np.ndarray
 
 
 def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected: None):
@@ -37,19 +61,53 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
 
     Raises
     ------
-    InputError, NetlistError, BuildError, NoDeviceError, ToolMissing, CompileError
+    NetlistError
+        Even without a fault something is wrong; or as of the others.
+    InputError, BuildError, NoDeviceError, ToolMissing, CompileError
         As of :func:`~.check.check_build`.
     """
     subject = Subject(folder, cache)
-    faults, results = draw_faults(subject.netlist, count, seed), []
+    faults, results, silent = draw_faults(subject.netlist, count, seed), [], []
     with subject.placed() as board:
+        trail = trails.keep(board.simulation)
         good = converse(board, subject.name, every)
-        used, limit = [fault.used(board.simulation) for fault in faults], patience(board.cycle)
+        if (wrong := next(compare(good, good), None)) is not None:
+            raise NetlistError(f"the sound netlist is not: {wrong}")
+        used, limit, trail = [fault.used(board.simulation) for fault in faults], patience(board.cycle), trail()
     for fault, occurs in zip(faults, used, strict=True):
-        with subject.placed(fault.applied(subject.netlist), limit=limit) as board:
-            outcome = converse(board, subject.name, every)
-        wrong = next(compare(outcome, good), None)
-        verdict = "found" if wrong else "unused" if occurs is False else "silent"
-        results.append(Injected(fault.kind, fault.cell, fault.what, verdict, wrong or ""))
+        verdict, found = "unused", ""
+        # What no input ever reaches cannot change anything: no need to run it.
+        if occurs is not False:
+            with subject.placed(fault.applied(subject.netlist), limit=limit) as board:
+                trails.follow(board.simulation, trail)
+                outcome = converse(board, subject.name, every, good.heard)
+                differ, registers = trails.differences(board.simulation), trails.copied(board.simulation)
+            found = next(compare(outcome, good), "")
+            verdict = "found" if found else "masked" if differ.none else "silent"
+            if verdict == "silent":
+                silent.append(_Silent(len(results), differ, registers))
+        results.append(Injected(fault.kind, fault.cell, fault.what, verdict, found))
         tell(results[-1])
+    for place, found in _explained(subject, silent, every):
+        results[place] = replace(results[place], found=found)
     return results
+
+
+def _explained(subject, silent, every):
+    """(place, words) of each silent fault: the first register that differed, by one more run of the sound netlist."""
+    cycles = sorted({one.differences.first for one in silent} - {None})
+    sound = {}
+    if cycles:
+        with subject.placed() as board:
+            trails.copy_after(board.simulation, cycles)
+            converse(board, subject.name, every)
+            sound = {cycle: trails.copied(board.simulation, which) for which, cycle in enumerate(cycles)}
+    for one in silent:
+        differ, words = one.differences, []
+        if differ.first is not None:
+            places = np.flatnonzero(one.registers != sound[differ.first])
+            name = trails.register_name(subject.netlist, places[0])
+            words.append(f"{name} differs from cycle {differ.first:,} on, for the last time in {differ.last:,}" if len(places) else f"from cycle {differ.first:,}")
+        if differ.pins is not None:
+            words.append(f"pins differ first in cycle {differ.pins:,}")
+        yield one.place, "; ".join(words)

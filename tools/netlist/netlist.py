@@ -19,8 +19,8 @@ class NetlistError(QuintetError):
 
 @dataclass(frozen=True)
 class HardCell:
-    """A memory or multiplier: ``pins`` and ``parameters`` in the order of its kind in ``memories.hpp`` or ``multipliers.hpp``; ``contents``: words, ``None``
-    bits drawn at random."""
+    """A memory or multiplier: ``pins`` and ``parameters`` in the order of its kind in ``memories.hpp`` or ``multipliers.hpp``; ``contents``: words as
+    binary digits, an ``x`` is drawn at random."""
     kind: str
     name: str
     pins: tuple
@@ -99,7 +99,7 @@ class Netlist:
 
     def copy(self):
         """A netlist whose lists can be changed without changing this one."""
-        return replace(self, luts=list(self.luts), flops=list(self.flops), writers=list(self.writers), cells=list(self.cells))
+        return replace(self, luts=list(self.luts), flops=list(self.flops), writers=list(self.writers), cells=list(self.cells), _inverted=dict(self._inverted))
 
     def count(self):
         """How many of each kind there are, by kind."""

@@ -9,14 +9,14 @@ import numpy as np
 from ...boards.virtual.board import BoardConfig
 from ...boards.virtual.cache import BuildCache
 from ...boards.virtual.compile import CompileError
-from ...boards.virtual.simulation import SimulationError
+from ...boards.virtual.native import Native
 from ...boards.virtual.toolchain import digest, find_compiler
 from .netlist import HIGH, LOW, NetlistError
 
 __all__ = ["NetlistSimulation"]
 
-_HERE = Path(__file__).resolve().parent
-_ROOT = _HERE.parents[1]
+_HERE = Path(__file__).resolve().parent / "cpp"
+_ROOT = _HERE.parents[2]
 _INCLUDE = (_ROOT / "gateware" / "memory" / "chips", _ROOT / "boards" / "virtual")
 _HEADERS = ("async_sram.hpp", "chip_config.hpp", "sdr_sdram.hpp", "uart_line.hpp")
 _FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-w")
@@ -31,9 +31,11 @@ _FUNCTIONS = {
     "netlist_pads": (None, [_H, _INT, _U32, _H, _H, _H]), "netlist_line": (None, [_H, _DOUBLE]),
     "netlist_sram": (None, [_H, _U32, _INT]), "netlist_sdram": (None, [_H, ctypes.POINTER(BoardConfig)]), "netlist_finish": (_INT, [_H]),
     "netlist_seen": (None, [_H, _H]), "netlist_rows": (_U32, [_H, _U32, _H]), "netlist_get": (_INT, [_H, _U32]), "netlist_set": (None, [_H, _U32, _INT]),
-    "netlist_rises": (_DOUBLE, [_H]),
+    "netlist_rises": (_DOUBLE, [_H]), "netlist_state": (_U64, [_H]), "netlist_keep_trail": (None, [_H]), "netlist_trail": (_U64, [_H, _H]),
+    "netlist_follow": (None, [_H, _U64, _U64, _H]), "netlist_differences": (None, [_H, ctypes.POINTER(_U64 * 3)]),
+    "netlist_copy_after": (None, [_H, _U64, _H]), "netlist_copy": (_INT, [_H, _U64, _H]),
     "board_run": (_U64, [_H, _U64, _U64, _U64]), "board_write": (None, [_H, ctypes.c_char_p, _U64]), "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
-    "board_available": (_U64, [_H]), "board_forget": (None, [_H]), "board_busy": (_INT, [_H]), "board_framing_errors": (_U64, [_H]),
+    "board_available": (_U64, [_H]), "board_forget": (None, [_H]), "board_busy": (_INT, [_H]), "board_fault": (_INT, [_H]), "board_framing_errors": (_U64, [_H]),
     "board_refreshes": (_U64, [_H]), "board_waiting": (_U64, [_H]), "board_chip": (_H, [_H, ctypes.POINTER(_U64)]),
 }
 
@@ -60,7 +62,7 @@ def _array(rows, kind=np.uint32):
     return np.ascontiguousarray(rows, dtype=kind)
 
 
-class NetlistSimulation:
+class NetlistSimulation(Native):
     """One instance. ``close`` frees it; it is a context manager.
 
     Parameters
@@ -76,13 +78,11 @@ class NetlistSimulation:
     ToolMissing, CompileError
         There is no C++ compiler, or it refuses the simulator.
     """
+    PREFIX = "netlist"
+
     def __init__(self, netlist, seed=1, cache=None):
-        self._handle = None
+        super().__init__(_library(cache), _FUNCTIONS)
         self.netlist = netlist
-        self.c = ctypes.CDLL(str(_library(cache)))
-        for name, (result, arguments) in _FUNCTIONS.items():
-            function = getattr(self.c, name)
-            function.restype, function.argtypes = result, arguments
         self._handle = self.c.netlist_new(netlist.nets, seed)
         self._random = random.Random(seed)
         self._fill(netlist)
@@ -115,17 +115,6 @@ class NetlistSimulation:
             name = name or next((cell.name for cell in self.netlist.cells if net in cell.pins), "a cell")
             raise NetlistError(f"{name}: its output depends on itself without a register between")
 
-    @property
-    def handle(self):
-        if self._handle is None:
-            raise ValueError("the simulation is closed")
-        return self._handle
-
-    @property
-    def cycle(self):
-        """Rising edges of the main clock so far."""
-        return self.c.netlist_cycle(self.handle)
-
     def pads(self, role, pads):
         """Connect a role (:data:`~.pins.ROLES`) to pads."""
         nets = [_array([getattr(pad, name) for pad in pads]) for name in ("drives", "enable", "sees")]
@@ -149,23 +138,3 @@ class NetlistSimulation:
     def set(self, net, level):
         """Set a net that nothing drives, for tests of cells; everything follows."""
         self.c.netlist_set(self.handle, net, int(level))
-
-    def check(self):
-        """Raise the first broken rule, if any."""
-        message = self.c.netlist_error(self.handle)
-        if message:
-            raise SimulationError(message.decode())
-
-    def close(self):
-        if self._handle is not None:
-            self.c.netlist_delete(self._handle)
-            self._handle = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
-
-    def __del__(self):
-        self.close()

@@ -4,22 +4,35 @@ import numpy as np
 
 from .finding import Finding
 
-__all__ = ["test_clock", "test_link"]
+__all__ = ["SECONDS", "line_share", "test_clock", "test_link"]
 
 #: Bytes of a round to and fro, and rounds that are tried, of a board and of a simulated one.
 _BYTES = 2048
 _ROUNDS = {"board": 24, "sim": 2}
+#: Rate of a line from which on it carries all of that in some seconds; rounds at least.
+_FAST, _LEAST = 500_000, 2
 #: Seconds over which cycles are counted, and by how much they may differ from what the board says: a USB bridge keeps answers for milliseconds.
-_SECONDS = {"board": 1.0, "sim": 0.002}
+SECONDS = {"board": 1.0, "sim": 0.002}
 _CLOCK_SHARE = 0.02
 _LOST = "shorten the cable, leave out hubs, try another port; then build for a slower line or clock"
+
+
+def _baud(target):
+    """Rate of the target's serial line, ``None`` where its link is none."""
+    return target.info.link.get("baud") if isinstance(target.info.link, dict) else None
+
+
+def line_share(target, amount):
+    """``amount`` of data for the target's line: less where a physical one is slow, and would need longer than all other tests."""
+    baud = _baud(target)
+    return amount if baud is None or target.info.kind != "board" else amount * min(1, baud / _FAST)
 
 
 def test_link(target, rng):
     """Random bytes to main memory and back, and the share of frames that had to be sent again."""
     client = target.client
     repeats, damaged, began = client.repeats, client.damaged, target.now()
-    rounds, wrong = _ROUNDS[target.info.kind], 0
+    rounds, wrong = max(_LEAST, round(line_share(target, _ROUNDS[target.info.kind]))), 0
     for _ in range(rounds):
         data = rng.integers(0, 256, _BYTES, np.uint8).tobytes()
         target.write(0, data)
@@ -27,7 +40,7 @@ def test_link(target, rng):
     seconds = target.now() - began
     again, spoilt = client.repeats - repeats, client.damaged - damaged
     rate = 2 * rounds * _BYTES / seconds if seconds else 0
-    line = target.info.link.get("baud") if isinstance(target.info.link, dict) else None
+    line = _baud(target)
     at = f" at {line:,} baud" if line else ""
     found = f"{2 * rounds * _BYTES:,} bytes{at}: {rate / 1000:,.0f} KB/s, {again} requests sent again, {spoilt} answers spoilt"
     yield Finding("link", "frames", not again and not spoilt, found, "" if not again and not spoilt else _LOST)
@@ -37,7 +50,7 @@ def test_link(target, rng):
 
 def test_clock(target):
     """Cycles that the board counts in a second of the host's, against the clock that it says it has."""
-    seconds = _SECONDS[target.info.kind]
+    seconds = SECONDS[target.info.kind]
     first, began = target.soc_cycles(), target.now()
     target.pause(seconds)
     last, ended = target.soc_cycles(), target.now()

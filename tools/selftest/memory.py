@@ -5,6 +5,7 @@ import zlib
 import numpy as np
 
 from .finding import Finding
+from .link import line_share
 
 __all__ = ["test_memory"]
 
@@ -20,7 +21,7 @@ def test_memory(target, rng):
     lanes = 8 * int(target.info.memory.get("beat_bytes") or 2)
     yield _data_lines(target, lanes)
     yield _address_lines(target, size)
-    data = rng.integers(0, 256, min(size, _RANDOM[kind]), np.uint8)
+    data = rng.integers(0, 256, min(size, int(line_share(target, _RANDOM[kind]))), np.uint8)
     at = (size - data.size) // 2 & ~63
     target.write(at, data.tobytes())
     yield _equal("random bytes", data, _read(target, at, data.size), f"{data.size:,} bytes at {at:#x}", lanes)

@@ -28,7 +28,7 @@ from ..isa import ISA
 from ..params import geometry, register_file
 from .bounds import Bounds
 from .decode import WordLayout
-from .dispatch import EVENTS, ROOM, Dispatch, ItemLayout
+from .dispatch import EVENTS, ROOM, Dispatch, ItemLayout, place_parts
 from .drain import Drain
 from .fetch import Fetch
 from .mapping import Mapping
@@ -56,6 +56,11 @@ class ArrayEngine(Engine):
     -------
     control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
     memory : Out, one memory port
+
+    Attributes
+    ----------
+    fetch_lean : bool, the program comes one burst at a time
+    place_parts : int, entries of FIFO-out behind a shift-out
     """
     BEATS = (1, 2, 4, 8, 16)
     #: In the array's clock, several times as fast as what surrounds it (tools/build/bitstream.py).
@@ -72,7 +77,11 @@ class ArrayEngine(Engine):
         ratio = params["clock_ratio"] / 4 if params["own_clock"] else 1
         self._bits = max(2, (int(ratio * 1.06 + 2.99)).bit_length())
         # An iCE40 has few logic cells: there registers hold main memory's addresses and the limit behind them, as the shell's do.
-        self._address_bits = bits = max(12, self.memory_size.bit_length()) if family == "ice40" else 32
+        needed = max(12, self.memory_size.bit_length())
+        self._address_bits = bits = needed if family == "ice40" else 32
+        # What costs cycles goes by the block RAM, too: a virtual board has no family, and must take as many as the FPGA.
+        self.fetch_lean = family == "ice40" or params["ram"] == "sdp1"
+        self.place_parts = place_parts(needed if self.fetch_lean else 32)
         narrow = {"output_at", "output_limit"} if bits < 32 else ()
         return EngineControl(
             registers=tuple(replace(r, mask=(1 << bits) - 1) if r.name in narrow else r for r in ISA.registers), cycle_bits=self._bits,
@@ -94,7 +103,7 @@ class ArrayEngine(Engine):
         m = Module()
         self._marked = Signal()
         mapping, params, control, memory = self.mapping, self.params, self.control, self.memory[0]
-        dispatch = Dispatch(mapping=mapping, family=self.family, address_bits=self._address_bits)
+        dispatch = Dispatch(mapping=mapping, family=self.family, address_bits=self._address_bits, parts=self.place_parts)
         m.submodules.dispatch = DomainRenamer(_FAR)(dispatch)
         inward = m.submodules.fifo_in = CrossingFIFO(
             shape=WordLayout(), depth=_CROSSING if mapping.deep else params["fifo_in"], w_domain="sync", r_domain=_FAR,
@@ -102,9 +111,9 @@ class ArrayEngine(Engine):
         outward = m.submodules.fifo_out = CrossingFIFO(
             shape=ItemLayout(), depth=max(2 * ROOM, params["fifo_out"]), w_domain=_FAR, r_domain="sync")
         fetch = m.submodules.fetch = Fetch(beat_bytes=self.beat_bytes, depth=params["fifo_in"], address_bits=self._address_bits,
-                                           lean=self._address_bits < 32)
+                                           lean=self.fetch_lean)
         drain = m.submodules.drain = Drain(rows=mapping.rows, width=mapping.width, beat_bytes=self.beat_bytes,
-                                           address_bits=self._address_bits)
+                                           address_bits=self._address_bits, parts=self.place_parts)
         if mapping.deep:
             # A block RAM that two clocks share has no output register, which the array's clock would wait for: the main clock's
             # side stores, and what crosses does so in a few entries of LUT RAM.

@@ -16,7 +16,7 @@ from .decode import Decoder, WordLayout
 from .issue import Issue
 from .ops import fault_code
 
-__all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "ROOM"]
+__all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "ROOM", "place_parts"]
 
 #: Events that are counted, one bit each: the classes of a cycle, words retired, rounds of multiplications.
 EVENTS = ("work", "write", "other", "fetch", "retired", "products")
@@ -41,6 +41,11 @@ class ItemLayout(data.StructLayout):
         super().__init__({"value": 16, "kind": Kind})
 
 
+def place_parts(address_bits):
+    """Entries of FIFO-out that the number of a word of a program takes, where addresses have so many bits."""
+    return -(-(address_bits - 2) // 16)
+
+
 #: States of a run, one flip-flop each.
 _STATES = (
     "reset",        # the array clears itself
@@ -62,6 +67,8 @@ class Dispatch(wiring.Component):
     family : ``"ecp5"``, ``"ice40"`` or ``None``
     address_bits : int
         Width of main memory's addresses: no program and no results are longer.
+    parts : int
+        Entries of FIFO-out that the number of a word takes; else as many as ``address_bits`` need.
 
     Members
     -------
@@ -73,8 +80,9 @@ class Dispatch(wiring.Component):
     active : Out(1), a run is under way; event : Out, the events of this cycle
     swept : Out(1), the sweep after a reset is over
     """
-    def __init__(self, *, mapping, family=None, address_bits=32):
+    def __init__(self, *, mapping, family=None, address_bits=32, parts=None):
         self.mapping = mapping
+        self._parts = parts or place_parts(address_bits)
         self.decoder, self.issue = Decoder(mapping=mapping), Issue(mapping=mapping, family=family)
         self.controller, self.array = Controller(mapping=mapping), Array(mapping=mapping, family=family)
         super().__init__({
@@ -180,8 +188,7 @@ class Dispatch(wiring.Component):
         shift = Signal()
         m.d.sync += [allowed.eq(self.room), rest.eq(rest - 1)]
         m.d.comb += [shift.eq(moving & allowed & ~cut), last.eq(left == 1), controller.out.eq(shift | clear)]
-        parts = -(-len(self.count) // 16)
-        self._place, self._tail = Signal(16 * parts, reset_less=True), Signal(parts)
+        self._place, self._tail = Signal(16 * self._parts, reset_less=True), Signal(self._parts)
         begun = Signal()
         m.d.sync += begun.eq(issue.emits)
         with m.If(issue.emits):

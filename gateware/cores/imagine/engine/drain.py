@@ -5,7 +5,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....memory.port import RequestLayout, WriteLayout
-from .dispatch import ItemLayout, Kind
+from .dispatch import ItemLayout, Kind, place_parts
 
 __all__ = ["Drain"]
 
@@ -33,6 +33,8 @@ class Drain(wiring.Component):
     beat_bytes : int
     address_bits : int
         Width of main memory's addresses.
+    parts : int
+        Entries that the number of a word takes; else as many as ``address_bits`` need.
 
     Members
     -------
@@ -46,8 +48,9 @@ class Drain(wiring.Component):
         number of the ``vv_parallelEn`` among the program's words; known when ``ended``
     words, vectors : Out(address_bits - 2), in memory; written : Out(1), a word was handed to the memory; vector : Out(1), one is in memory
     """
-    def __init__(self, *, rows, width, beat_bytes, address_bits=32):
+    def __init__(self, *, rows, width, beat_bytes, address_bits=32, parts=None):
         self.rows, self.width, self.beat_bytes, self._bits = rows, width, beat_bytes, address_bits
+        self._parts = parts or place_parts(address_bits)
         super().__init__({
             "start": In(1), "address": In(address_bits), "stop": In(1), "items": In(stream.Signature(ItemLayout())),
             "request": Out(stream.Signature(RequestLayout())), "beats": Out(stream.Signature(WriteLayout(beat_bytes))),
@@ -62,7 +65,6 @@ class Drain(wiring.Component):
         state = Signal(_State)
         at, left = self.at, Signal(range(rows + 1))
         drops = Signal()
-        parts_of_place = -(-len(self.failed_place) // 16)
         burst, count = Signal(range(_BURST + 1)), Signal(range(_BURST + 1))
         most = _BURST if size <= 4 else 1
         whole, ends, placing, half = Signal(), Signal(), Signal(), Signal()
@@ -92,10 +94,10 @@ class Drain(wiring.Component):
                     m.d.comb += items.ready.eq(1)
                     with m.If(item.kind == Kind.PLACE):
                         # The first failure's own place is the next that comes.
-                        if parts_of_place > 1:
+                        if self._parts > 1:
                             m.d.sync += half.eq(~half)
                         with m.If(placing):
-                            with m.If(half | (parts_of_place == 1)):
+                            with m.If(half | (self._parts == 1)):
                                 m.d.sync += placing.eq(0)
                             with m.If(half):
                                 m.d.sync += self.failed_place[16:].eq(item.value)

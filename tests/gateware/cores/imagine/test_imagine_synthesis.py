@@ -48,3 +48,12 @@ def test_no_carry_of_an_ice40_takes_one_net_twice(tmp_path, monkeypatch):
     carries = [cell["connections"] for cell in cells if cell["type"] == "SB_CARRY"]
     assert len(carries) >= 18
     assert not [c for c in carries if c["I0"] == c["I1"] and isinstance(c["I0"][0], int)]
+
+
+@pytest.mark.parametrize("preset", ["up5k", "hx8k"])
+@pytest.mark.parametrize("memory_size", [1 << 17, 1 << 19, 1 << 23])
+def test_what_costs_cycles_is_the_same_without_a_family(preset, memory_size):
+    """A virtual board, which has no family, fetches in as many bursts as an iCE40, and its shift-outs are followed by as many entries."""
+    params = open_room("imagine").params.SPACE.resolve(preset)
+    fpga, twin = (ArrayEngine(params=params, beat_bytes=4, memory_size=memory_size, family=family) for family in ("ice40", None))
+    assert [(e.fetch_lean, e.place_parts) for e in (fpga, twin)] == [(True, 1 if memory_size < 1 << 18 else 2)] * 2

@@ -2,6 +2,7 @@
 // A board around a netlist: clocks in real time, the memory chip at the pins, the host's end of the serial line. netlist/simulation.py fills it.
 #include "memories.hpp"
 #include "multipliers.hpp"
+#include "trail.hpp"
 #include "async_sram.hpp"
 #include "chip_config.hpp"
 #include "sdr_sdram.hpp"
@@ -53,7 +54,8 @@ struct Board {
 	std::unique_ptr<AsyncSram> sram;
 	bool chip_clock = false, first_half = false;
 	double changed_at = 0, rises = 1e18;   // of the SDRAM's lines; from there to its clock's edge, the shortest time
-	uint64_t lines = 0;
+	uint64_t lines = 0, looked_at = 0;
+	Trail trail;
 
 	Board(uint32_t nets, uint64_t seed) : e(nets, seed) {}
 
@@ -82,6 +84,13 @@ struct Board {
 		uint64_t sum = 0;
 		for (int role : {CKE, CS, RAS, CAS, WE, BANK, ADDRESS, MASK}) sum = sum << pads[role].drives.size() | pads[role].level(e);
 		return sum * 0x9e3779b97f4a7c15u ^ (data_on() ? pads[DATA].level(e) + 1 : 0);
+	}
+
+	// Everything that leaves the FPGA.
+	uint64_t all_pins() const {
+		uint64_t sum = 0;
+		for (uint64_t role = 0; role < ROLES; role++) sum ^= mix(role, pads[role].level(e));
+		return sum;
 	}
 
 	void before_main_edge() {
@@ -125,7 +134,10 @@ struct Board {
 			}
 		e.settle();
 		if (sdram) {
-			if (uint64_t now_lines = chip_lines(); now_lines != lines) lines = now_lines, changed_at = e.now;
+			if (looked_at != e.changes) {
+				looked_at = e.changes;
+				if (uint64_t now_lines = chip_lines(); now_lines != lines) lines = now_lines, changed_at = e.now;
+			}
 			const bool level = pads[CHIP_CLOCK].level(e);
 			if (level && !chip_clock) {
 				chip_edge();
@@ -133,7 +145,10 @@ struct Board {
 			}
 			chip_clock = level;
 		}
-		if (main_edge && rises_now) cycle++;
+		if (main_edge && rises_now) {
+			if (trail.looks()) trail.step(cycle, {e.state, all_pins()}, [this] { return e.registers(); });
+			cycle++;
+		}
 		if (!e.error.empty()) fail(e.error), e.error.clear();
 	}
 
@@ -185,6 +200,7 @@ void netlist_cell(Board *h, int kind, uint32_t count, const uint32_t *pins, cons
 	default: cell.reset(new Mac16(parameters)); break;
 	}
 	cell->pins.assign(pins, pins + count);
+	cell->number = uint32_t(h->e.cells.size());
 	h->e.cells.push_back(std::move(cell));
 }
 
@@ -235,6 +251,29 @@ uint32_t netlist_rows(Board *h, uint32_t cell, uint8_t *rows) {
 	return uint32_t(from.size());
 }
 
+// Keeps a trail from now on; how many steps it has, and two numbers of each.
+void netlist_keep_trail(Board *h) { h->trail.keeps = true; }
+uint64_t netlist_trail(Board *h, uint64_t *steps) {
+	if (steps) std::memcpy(steps, h->trail.steps.data(), h->trail.steps.size() * sizeof(Trail::Step));
+	return h->trail.steps.size();
+}
+// Sum of what all registers hold.
+uint64_t netlist_state(Board *h) { return h->e.state; }
+// Holds what follows against a trail, which begins with cycle 0, and `start`, what registers held before it.
+void netlist_follow(Board *h, uint64_t start, uint64_t count, const Trail::Step *steps) {
+	h->trail.own = h->e.state ^ start;
+	h->trail.other.assign(steps, steps + count);
+}
+// First and last cycle in which registers differ that did not from the beginning, first one in which pins do.
+void netlist_differences(Board *h, uint64_t *cycles) { cycles[0] = h->trail.first_state, cycles[1] = h->trail.last_state, cycles[2] = h->trail.first_pins; }
+// Copies registers after these cycles; copy number `which`, one number a register, as Engine::registers has them. False: there is none.
+void netlist_copy_after(Board *h, uint64_t count, const uint64_t *cycles) { h->trail.wanted.assign(cycles, cycles + count); }
+int netlist_copy(Board *h, uint64_t which, uint64_t *registers) {
+	if (which >= h->trail.copies.size()) return 0;
+	std::copy(h->trail.copies[which].begin(), h->trail.copies[which].end(), registers);
+	return 1;
+}
+
 int netlist_get(Board *h, uint32_t net) { return h->e.get(net); }
 // Sets a net that nothing drives, and lets everything follow, long after configuration.
 void netlist_set(Board *h, uint32_t net, int level) {
@@ -263,6 +302,7 @@ uint64_t board_waiting(Board *h) { return h->to_board.size() + h->line.sending()
 uint64_t board_available(Board *h) { return h->from_board.size(); }
 void board_forget(Board *h) { h->to_board.clear(), h->from_board.clear(); }
 int board_busy(Board *h) { return int(h->pads[BUSY].level(h->e)); }
+int board_fault(Board *h) { return int(h->pads[FAULT].level(h->e)); }
 uint64_t board_framing_errors(Board *h) { return h->line.framing_errors; }
 uint64_t board_refreshes(Board *h) { return h->sdram ? h->sdram->refreshes : 0; }
 

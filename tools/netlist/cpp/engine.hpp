@@ -2,8 +2,11 @@
 // A netlist of look-up tables, flip-flops and hard cells, simulated by events: what no net of a cell has changed is not computed again.
 //
 // Look-up tables and the combinational part of hard cells are sorted by levels; an event queue a level settles them. Clocks are nets like
-// any other. All cells of all clocks that rise (or fall) at one moment take their inputs as they were before it.
+// any other. All cells of all clocks that rise (or fall) at one moment take their inputs as they were before it. A flip-flop of which no input has
+// changed since its last edge is not looked at, nor is a hard cell that has come to rest.
 #pragma once
+#include "cells.hpp"
+#include "mix.hpp"
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -13,49 +16,6 @@
 
 namespace quintet {
 
-using Net = uint32_t;
-constexpr Net LOW = 0, HIGH = 1;    // nets of the constants
-
-struct Engine;
-
-// A hard cell: memory, multiplier, I/O cell. `pins` are nets by its kind's order.
-struct Cell {
-	std::vector<Net> pins;
-	virtual ~Cell() = default;
-	// Nets whose edges it looks at, and nets that its outputs follow without a clock, with those outputs.
-	virtual std::vector<Net> clocks() const { return {}; }
-	virtual std::vector<Net> follows() const { return {}; }
-	virtual std::vector<Net> outputs() const = 0;
-	// An edge of one of its clocks; inputs are as they were before the edge. finish() follows after all edges of this moment.
-	virtual void edge(Engine &, Net, bool) {}
-	virtual void finish(Engine &) {}
-	// Outputs that follow inputs.
-	virtual void settle(Engine &) {}
-	virtual void start(Engine &) {}
-	// Of memories: rows that were read before anything was written to them, by number.
-	std::vector<uint8_t> read_first;
-	void row_read(unsigned row) { if (row < read_first.size() && !read_first[row]) read_first[row] = 1; }
-	void row_written(unsigned row) { if (row < read_first.size() && !read_first[row]) read_first[row] = 2; }
-};
-
-struct Lut {
-	Net in[4], out;
-	uint16_t table, seen;       // `seen`: inputs that have occurred
-};
-
-enum FlipFlopFlags : uint32_t { FALLING = 1, ASYNCHRONOUS = 2, RESET_TO_1 = 4, STARTS_AT_1 = 8, ENABLE_FIRST = 16 };
-
-struct FlipFlop {
-	Net clock, d, enable, reset, q;
-	uint32_t flags;
-};
-
-// One bit of a look-up table used as memory: it is written at the rising edge, and read as a table.
-struct TableWriter {
-	Net clock, enable, data, address[4];
-	uint32_t lut;
-};
-
 struct Engine {
 	std::vector<uint8_t> value;
 	std::vector<Lut> luts;
@@ -64,6 +24,8 @@ struct Engine {
 	std::vector<std::unique_ptr<Cell>> cells;
 	std::mt19937_64 random;
 	double now = 0;             // picoseconds
+	uint64_t changes = 0;       // of nets, so far
+	uint64_t state = 0;         // sum of what all registers and memories hold, kept up to date
 	std::string error;
 
 	explicit Engine(uint32_t nets, uint64_t seed) : value(nets, 0), random(seed) { value[HIGH] = 1; }
@@ -78,6 +40,14 @@ struct Engine {
 
 	void set(Net net, bool level) {
 		if (value[net] == level) return;
+		value[net] = level;
+		touched(net);
+	}
+
+	// Level of a register: an output of a flip-flop, or of a cell that follows nothing.
+	void set_register(Net net, bool level) {
+		if (value[net] == level) return;
+		if (keeps[net]) state ^= mix(net);
 		value[net] = level;
 		touched(net);
 	}
@@ -98,34 +68,52 @@ struct Engine {
 			std::vector<Net> now_edges;
 			now_edges.swap(edges);
 			for (Net net : now_edges) clock(net);
-			for (Cell *cell : fired) cell->finish(*this);
+			for (Cell *cell : fired) {
+				cell->fired = false;
+				cell->finish(*this);
+			}
 			fired.clear();
 			for (auto [lut, table] : tables) {
+				state ^= mix(uint64_t(lut) << 32, luts[lut].table) ^ mix(uint64_t(lut) << 32, table);
 				luts[lut].table = table;
 				queue(lut);
 			}
 			tables.clear();
 			std::vector<std::pair<Net, bool>> change;
 			change.swap(after);
-			for (auto [net, level] : change) set(net, level);
+			for (auto [net, level] : change) set_register(net, level);
 			change.clear();
 			run();
 		}
 	}
 
 	void fire(Cell *cell) {
-		if (fired.empty() || fired.back() != cell) {
-			for (Cell *each : fired) if (each == cell) return;
-			fired.push_back(cell);
+		if (cell->fired) return;
+		cell->fired = true;
+		fired.push_back(cell);
+	}
+
+	// What a snapshot says of each register: flip-flops, hard cells, tables that are written.
+	std::vector<uint64_t> registers() const {
+		std::vector<uint64_t> all;
+		for (const FlipFlop &flop : flops) all.push_back(value[flop.q]);
+		for (const auto &cell : cells) {
+			uint64_t sum = cell->contents;
+			for (Net net : cell->outputs()) if (keeps[net] && value[net]) sum ^= mix(net);
+			all.push_back(sum);
 		}
+		for (const TableWriter &writer : writers) all.push_back(luts[writer.lut].table);
+		return all;
 	}
 
 private:
 	struct ClockGroup {
-		std::vector<uint32_t> rising, falling, writers;
+		std::vector<uint32_t> pending[2], writers;      // flip-flops to be looked at, of the falling and of the rising edge
 		std::vector<Cell *> cells;
 	};
 	std::vector<uint32_t> fanout_start, fanout;     // nodes (tables, then cells) that follow a net
+	std::vector<uint32_t> wakes_start, wakes;       // flip-flops, then cells, that look at a net at an edge
+	std::vector<uint8_t> pending, keeps;            // of a flip-flop: it is in its group's list; of a net: it is a register
 	std::vector<uint32_t> level;                    // of a node
 	std::vector<std::vector<uint32_t>> queues;      // by level
 	std::vector<uint8_t> queued;
@@ -138,6 +126,8 @@ private:
 	std::vector<std::pair<Net, bool>> after;
 	uint32_t lowest = ~0u;
 
+	unsigned index(const Lut &lut) const { return value[lut.in[0]] | value[lut.in[1]] << 1 | value[lut.in[2]] << 2 | value[lut.in[3]] << 3; }
+
 	void queue(uint32_t node) {
 		if (queued[node]) return;
 		queued[node] = 1;
@@ -146,10 +136,20 @@ private:
 	}
 
 	void touched(Net net) {
+		changes++;
 		for (uint32_t i = fanout_start[net]; i < fanout_start[net + 1]; i++) queue(fanout[i]);
+		for (uint32_t i = wakes_start[net]; i < wakes_start[net + 1]; i++) wake(wakes[i]);
 		if (group_of[net] >= 0) edges.push_back(net);
 		if (resets_of[net] >= 0 && value[net])
-			for (uint32_t flop : resets[resets_of[net]]) set(flops[flop].q, flops[flop].flags & RESET_TO_1);
+			for (uint32_t flop : resets[resets_of[net]]) set_register(flops[flop].q, flops[flop].flags & RESET_TO_1);
+	}
+
+	void wake(uint32_t sleeper) {
+		if (sleeper >= flops.size()) cells[sleeper - flops.size()]->awake = Cell::RESTLESS;
+		else if (!pending[sleeper]) {
+			pending[sleeper] = 1;
+			groups[group_of[flops[sleeper].clock]].pending[!(flops[sleeper].flags & FALLING)].push_back(sleeper);
+		}
 	}
 
 	void run() {
@@ -160,9 +160,9 @@ private:
 				queued[node] = 0;
 				if (node < luts.size()) {
 					Lut &lut = luts[node];
-					unsigned index = value[lut.in[0]] | value[lut.in[1]] << 1 | value[lut.in[2]] << 2 | value[lut.in[3]] << 3;
-					lut.seen |= uint16_t(1u << index);
-					set(lut.out, lut.table >> index & 1);
+					const unsigned input = index(lut);
+					lut.seen |= uint16_t(1u << input);
+					set(lut.out, lut.table >> input & 1);
 				} else cells[node - luts.size()]->settle(*this);
 			}
 			queues[at].clear();
@@ -174,22 +174,38 @@ private:
 	void clock(Net net) {
 		ClockGroup &group = groups[group_of[net]];
 		const bool rose = value[net];
-		for (uint32_t index : rose ? group.rising : group.falling) {
+		for (uint32_t index : group.pending[rose]) {
 			const FlipFlop &flop = flops[index];
+			pending[index] = 0;
 			bool reset = value[flop.reset], next;
 			if (reset && ((flop.flags & ASYNCHRONOUS) || !(flop.flags & ENABLE_FIRST) || value[flop.enable])) next = flop.flags & RESET_TO_1;
 			else if (value[flop.enable]) next = value[flop.d];
 			else continue;
 			if (next != bool(value[flop.q])) after.push_back({flop.q, next});
 		}
-		if (rose)
-			for (uint32_t index : group.writers) {
-				const TableWriter &w = writers[index];
-				if (!value[w.enable]) continue;
-				uint16_t bit = uint16_t(1u << number(w.address, 4));
-				tables.push_back({w.lut, uint16_t(value[w.data] ? luts[w.lut].table | bit : luts[w.lut].table & ~bit)});
-			}
-		for (Cell *cell : group.cells) cell->edge(*this, net, rose);
+		group.pending[rose].clear();
+		if (!rose) return;
+		for (uint32_t index : group.writers) {
+			const TableWriter &w = writers[index];
+			if (!value[w.enable]) continue;
+			uint16_t bit = uint16_t(1u << number(w.address, 4));
+			tables.push_back({w.lut, uint16_t(value[w.data] ? luts[w.lut].table | bit : luts[w.lut].table & ~bit)});
+		}
+		for (Cell *cell : group.cells) {
+			if (!cell->awake) continue;
+			cell->awake -= cell->sleeps;
+			cell->edge(*this, net);
+		}
+	}
+
+	// What follows or looks at a net, for all nets: lists one behind the other, and where each begins.
+	static void invert(size_t nets, const std::vector<std::vector<Net>> &reads, std::vector<uint32_t> &start, std::vector<uint32_t> &all) {
+		start.assign(nets + 1, 0);
+		for (auto &each : reads) for (Net net : each) if (net > HIGH) start[net + 1]++;
+		for (size_t i = 0; i < nets; i++) start[i + 1] += start[i];
+		all.resize(start[nets]);
+		std::vector<uint32_t> at(start.begin(), start.end() - 1);
+		for (size_t i = 0; i < reads.size(); i++) for (Net net : reads[i]) if (net > HIGH) all[at[net]++] = uint32_t(i);
 	}
 
 	ClockGroup &group(Net net) {
@@ -200,6 +216,12 @@ private:
 		return groups[group_of[net]];
 	}
 };
+
+inline void Cell::stored(Engine &e, uint32_t row, uint64_t before, uint64_t now) {
+	if (before == now) return;
+	const uint64_t place = uint64_t(number + 1) << 32 | row, change = mix(~place, before) ^ mix(~place, now);
+	contents ^= change, e.state ^= change;
+}
 
 inline bool Engine::finish() {
 	const size_t nets = value.size(), nodes = luts.size() + cells.size();
@@ -214,18 +236,10 @@ inline bool Engine::finish() {
 		if (!reads[luts.size() + i].empty())
 			for (Net net : cells[i]->outputs()) driver[net] = int32_t(luts.size() + i);
 	}
-	fanout_start.assign(nets + 1, 0);
-	for (auto &each : reads) for (Net net : each) if (net > HIGH) fanout_start[net + 1]++;
-	for (size_t i = 0; i < nets; i++) fanout_start[i + 1] += fanout_start[i];
-	fanout.resize(fanout_start[nets]);
-	std::vector<uint32_t> at(fanout_start.begin(), fanout_start.end() - 1);
+	invert(nets, reads, fanout_start, fanout);
 	std::vector<uint32_t> open(nodes, 0);
 	for (size_t i = 0; i < nodes; i++)
-		for (Net net : reads[i])
-			if (net > HIGH) {
-				fanout[at[net]++] = uint32_t(i);
-				open[i] += driver[net] >= 0;
-			}
+		for (Net net : reads[i]) open[i] += net > HIGH && driver[net] >= 0;
 	level.assign(nodes, 0);
 	std::vector<uint32_t> ready;
 	for (size_t i = 0; i < nodes; i++) if (!open[i]) ready.push_back(uint32_t(i));
@@ -253,10 +267,15 @@ inline bool Engine::finish() {
 	queued.assign(nodes, 0);
 	group_of.assign(nets, -1);
 	resets_of.assign(nets, -1);
+	keeps.assign(nets, 0);
+	pending.assign(flops.size(), 0);
+	std::vector<std::vector<Net>> looks(flops.size() + cells.size());
 	for (size_t i = 0; i < flops.size(); i++) {
 		FlipFlop &f = flops[i];
-		(f.flags & FALLING ? group(f.clock).falling : group(f.clock).rising).push_back(uint32_t(i));
+		group(f.clock);
+		looks[i] = {f.d, f.enable, f.reset};
 		value[f.q] = bool(f.flags & STARTS_AT_1);
+		keeps[f.q] = 1;
 		if ((f.flags & ASYNCHRONOUS) && f.reset > HIGH) {
 			if (resets_of[f.reset] < 0) {
 				resets_of[f.reset] = int32_t(resets.size());
@@ -267,9 +286,20 @@ inline bool Engine::finish() {
 	}
 	for (size_t i = 0; i < writers.size(); i++) group(writers[i].clock).writers.push_back(uint32_t(i));
 	for (auto &cell : cells) {
-		for (Net net : cell->clocks()) if (net > HIGH) group(net).cells.push_back(cell.get());
+		const auto own = cell->clocks();
+		for (Net net : own) if (net > HIGH) group(net).cells.push_back(cell.get());
+		// What one clock's edge leaves for another's is not to be slept through.
+		cell->sleeps = own.size() == 1;
+		for (Net net : cell->pins) {
+			bool clocks_it = false;
+			for (Net each : own) clocks_it |= each == net;
+			if (!clocks_it) looks[flops.size() + cell->number].push_back(net);
+		}
+		if (cell->follows().empty()) for (Net net : cell->outputs()) keeps[net] = net > HIGH;
 		cell->start(*this);
 	}
+	invert(nets, looks, wakes_start, wakes);
+	for (uint32_t i = 0; i < flops.size(); i++) wake(i);
 	// What it starts with is no edge.
 	for (uint32_t i = 0; i < nodes; i++) queue(i);
 	run();
@@ -278,7 +308,8 @@ inline bool Engine::finish() {
 		for (uint32_t flop : list) if (value[flops[flop].reset]) set(flops[flop].q, flops[flop].flags & RESET_TO_1);
 	run();
 	edges.clear();
-	for (auto &lut : luts) lut.seen = 0;
+	for (auto &lut : luts) lut.seen = uint16_t(1u << index(lut));
+	for (Net net = HIGH + 1; net < nets; net++) if (keeps[net] && value[net]) state ^= mix(net);
 	return true;
 }
 

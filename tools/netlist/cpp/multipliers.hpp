@@ -44,9 +44,7 @@ struct Mult18 : Cell {
 	int64_t product(const Engine &e) const { return factor(e, 0) * factor(e, 1); }
 	int64_t late(const Engine &e) const { return used[2] ? held[2] : product(e); }
 
-	void edge(Engine &e, Net net, bool rose) override {
-		if (!rose) return;
-		(void)net;
+	void edge(Engine &e, Net net) override {
 		next[0] = operand(e, 0), next[1] = operand(e, 1), next[2] = product(e), next[3] = late(e);
 		for (int i = 0; i < 4; i++) {
 			const Net *r = &pins[REGISTERS + 3 * i];
@@ -57,7 +55,10 @@ struct Mult18 : Cell {
 	}
 	void finish(Engine &e) override {
 		for (int i = 0; i < 4; i++) {
-			if (takes[i]) held[i] = next[i];
+			if (takes[i]) {
+				stored(e, uint32_t(i), uint64_t(held[i]), uint64_t(next[i]));
+				held[i] = next[i];
+			}
 			takes[i] = false;
 		}
 		e.later(&pins[OUT], 36, uint64_t(used[3] ? held[3] : late(e)));
@@ -140,8 +141,7 @@ struct Mac16 : Cell {
 		return v;
 	}
 
-	void edge(Engine &e, Net, bool rose) override {
-		if (!rose) return;
+	void edge(Engine &e, Net) override {
 		Values v = compute(e);
 		next = now;
 		auto held = [&](int pin) { return e.get(pins[pin]); };
@@ -167,13 +167,26 @@ struct Mac16 : Cell {
 		if (e.get(pins[BOTTOM_OUT_RESET])) s.s = 0;
 	}
 	void finish(Engine &e) override {
-		now = next;
+		take(e, next);
 		Values v = compute(e);
 		e.later(&pins[OUT], 32, uint32_t(v.top) << 16 | v.bottom);
 		e.later(pins[CARRY_OUT], v.carry), e.later(pins[ACCUMULATOR_CARRY_OUT], v.accumulator_carry), e.later(pins[SIGN_OUT], v.sign);
 	}
+	// What it adds up goes on while no pin changes.
+	void take(Engine &e, const State &after) {
+		const uint64_t before = sum(now), then = sum(after);
+		if (before != then) awake = RESTLESS;
+		stored(e, 0, before, then);
+		now = after;
+	}
+	static uint64_t sum(const State &s) {
+		return mix(uint64_t(s.a) << 48 | uint64_t(s.b) << 32 | uint64_t(s.c) << 16 | s.d) ^ mix(uint64_t(s.f) << 48 | uint64_t(s.j) << 32 | uint64_t(s.k) << 16 | s.g, 1)
+		       ^ mix(uint64_t(s.q) << 48 | uint64_t(s.s) << 32 | s.h, 2);
+	}
 	void settle(Engine &e) override {
-		clear(e, now);
+		State after = now;
+		clear(e, after);
+		take(e, after);
 		Values v = compute(e);
 		uint32_t o = uint32_t(v.top) << 16 | v.bottom;
 		for (unsigned i = 0; i < 32; i++) if (pins[OUT + i] > HIGH) e.set(pins[OUT + i], o >> i & 1);

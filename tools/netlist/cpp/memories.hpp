@@ -11,6 +11,7 @@ namespace quintet {
 struct Dp16kd : Cell {
 	// Pins: of each port clock, enable, output enable, write enable, reset, chip selects 0..2, address 0..13, data in 0..17, data out 0..17.
 	enum { CLOCK, ENABLE, OUTPUT_ENABLE, WRITE, RESET, SELECT, ADDRESS = 8, IN = 22, OUT = 40, PINS = 58 };
+	static constexpr uint32_t LATCHES = 512;    // as rows behind all others
 	enum WriteMode { NORMAL, WRITE_THROUGH, READ_BEFORE_WRITE };
 	struct Port {
 		unsigned width, registered, write_mode, select;
@@ -40,11 +41,12 @@ struct Dp16kd : Cell {
 	void start(Engine &e) override {
 		for (int i = 0; i < 2; i++) {
 			ports[i].latch = e.random(), ports[i].out = e.random();
+			if (ports[i].registered) stored(e, LATCHES + i, 0, ports[i].latch);
 			show(e, i, false);
 		}
+		for (uint32_t i = 0; i < 512; i++) stored(e, i, 0, rows[i]);
 	}
-	void edge(Engine &e, Net net, bool rose) override {
-		if (!rose) return;
+	void edge(Engine &e, Net net) override {
 		for (int i = 0; i < 2; i++) if (pin(i, CLOCK) == net) ports[i].fired = true;
 		e.fire(this);
 	}
@@ -90,12 +92,15 @@ struct Dp16kd : Cell {
 		for (Access &a : accesses)
 			if (a.write) {
 				row_written(a.row);
-				rows[a.row] = (rows[a.row] & ~a.mask) | a.data;
+				const uint64_t row = rows[a.row];
+				rows[a.row] = (row & ~a.mask) | a.data;
+				stored(e, a.row, row, rows[a.row]);
 			}
 		for (int i = 0; i < 2; i++) {
 			if (!ports[i].fired) continue;
 			Access &a = accesses[i], &other = accesses[1 - i];
 			Port &port = ports[i];
+			const uint64_t latch = port.latch;
 			const bool reset = e.get(pin(i, RESET));
 			if (port.registered) {
 				if (reset) port.out = 0;
@@ -107,6 +112,7 @@ struct Dp16kd : Cell {
 				port.latch = (word & a.read) >> a.at;
 			}
 			port.fired = false;
+			if (port.registered) stored(e, LATCHES + i, latch, port.latch);
 			show(e, i, true);
 		}
 	}
@@ -150,9 +156,9 @@ struct Ram40 : Cell {
 	std::vector<Net> outputs() const override { return {&pins[OUT], &pins[OUT] + 16}; }
 	void start(Engine &e) override {
 		for (unsigned i = 0; i < 16; i++) if (pins[OUT + i] > HIGH) e.value[pins[OUT + i]] = e.random() & 1;
+		for (uint32_t i = 0; i < 256; i++) stored(e, i, 0, rows[i]);
 	}
-	void edge(Engine &e, Net net, bool rose) override {
-		if (!rose) return;
+	void edge(Engine &e, Net net) override {
 		reads = reads || (net == pins[READ_CLOCK] && e.get(pins[READ_CLOCK_ENABLE]) && e.get(pins[READ]));
 		writes = writes || (net == pins[WRITE_CLOCK] && e.get(pins[WRITE_CLOCK_ENABLE]) && e.get(pins[WRITE]));
 		if (reads || writes) e.fire(this);
@@ -173,7 +179,7 @@ struct Ram40 : Cell {
 			uint16_t row = rows[from & 255];
 			row_read(from & 255);
 			if (writes && (into & 255) == (from & 255)) row ^= uint16_t(e.random()) & mask;
-			if (e.now < ASLEEP) row = uint16_t(e.random());
+			if (e.now < ASLEEP) row = uint16_t(e.random()), awake = RESTLESS;
 			for (unsigned i = 0; i < 16; i++) {
 				bool level = false;
 				for (unsigned group = 0; group < 16u >> read_mode; group++)
@@ -183,7 +189,9 @@ struct Ram40 : Cell {
 		}
 		if (mask) {
 			row_written(into & 255);
-			rows[into & 255] = uint16_t((rows[into & 255] & ~mask) | data);
+			const uint16_t row = rows[into & 255];
+			rows[into & 255] = uint16_t((row & ~mask) | data);
+			stored(e, into & 255, row, rows[into & 255]);
 		}
 		reads = writes = false;
 	}
@@ -197,24 +205,26 @@ struct Spram : Cell {
 	std::vector<Net> clocks() const override { return {pins[CLOCK]}; }
 	std::vector<Net> outputs() const override { return {&pins[OUT], &pins[OUT] + 16}; }
 	void start(Engine &e) override {
-		for (auto &word : words) word = uint16_t(e.random());
+		for (uint32_t i = 0; i < words.size(); i++) stored(e, i, 0, words[i] = uint16_t(e.random()));
 		for (unsigned i = 0; i < 16; i++) if (pins[OUT + i] > HIGH) e.value[pins[OUT + i]] = e.random() & 1;
 	}
-	void edge(Engine &e, Net, bool rose) override {
-		if (!rose) return;
+	void edge(Engine &e, Net) override {
 		if (e.get(pins[STANDBY]) || e.get(pins[SLEEP]) || !e.get(pins[POWER])) {
 			e.error = "a single-port RAM is clocked while it sleeps";
 			return;
 		}
 		if (!e.get(pins[SELECT])) return;
-		uint16_t &word = words[e.number(&pins[ADDRESS], 14)];
+		const uint32_t at = uint32_t(e.number(&pins[ADDRESS], 14));
+		uint16_t &word = words[at];
 		if (!e.get(pins[WRITE])) {
 			e.later(&pins[OUT], 16, word);
 			return;
 		}
 		uint16_t mask = 0;
 		for (unsigned i = 0; i < 4; i++) if (e.get(pins[MASK + i])) mask |= uint16_t(15u << 4 * i);
+		const uint16_t before = word;
 		word = uint16_t((word & ~mask) | (e.number(&pins[IN], 16) & mask));
+		stored(e, at, before, word);
 		e.later(&pins[OUT], 16, e.random());
 	}
 };

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What tests of netlists share: folders of the smallest SoCs, synthesised."""
+import os
+
+import pytest
+
+from tests.support.netlist_builds import synthesised
+
+
+def _smallest(folder, board):
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        return synthesised(folder / "build", board)
+    finally:
+        os.chdir(here)
+
+
+@pytest.fixture(scope="session")
+def ecp5(tmp_path_factory):
+    """Of a ULX3S."""
+    return _smallest(tmp_path_factory.mktemp("ecp5"), "ulx3s-25f")
+
+
+@pytest.fixture(scope="session")
+def up5k(tmp_path_factory):
+    """Of an iCEBreaker."""
+    return _smallest(tmp_path_factory.mktemp("up5k"), "icebreaker")
