@@ -48,6 +48,8 @@ BUILDS = {
     "one": ("hx8k", {"log_mem": 12, "imem": 512}, 1, "bare"),
     "one-4": ("hx8k", {"log_mem": 12, "imem": 512}, 4, "shell"),
     "one-8": ("hx8k", {"log_mem": 12, "imem": 512, "sfu_lanes": 0, "reduce_axes": 0}, 8, "bare"),
+    # With the UP5K's multiplier.
+    "one-dsp": ("up5k", {"log_mem": 12, "imem": 512}, 2, "shell"),
 }
 #: Those of `make test`: one, since the compiler takes minutes for the larger ones.
 QUICK = ("sim",)
