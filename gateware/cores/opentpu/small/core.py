@@ -37,7 +37,7 @@ def small_fits(params, beat_bytes):
     return (params["banks"] == 1 and not params["chain"] and params["n"] == N and beat_bytes in (N, N // 2)
             and not any(params[name] for name in ("ext_norm", "ext_conv", "ext_pool", "norm_reset"))
             and params["ub_rows"] > params["acc_rows"] and params["multiplier"] != "dsp_pair"
-            and (params["multiplier"] == "lut" or params["dsp_limit"] >= N * N))
+            and (params["multiplier"] in ("lut", "rows") or params["dsp_limit"] >= N * N))
 
 
 class SmallEngine(Engine):
