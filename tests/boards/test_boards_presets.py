@@ -17,6 +17,10 @@ CORES = [room.name for room in map(open_room, room_names()) if room.has_core]
 ICE40 = [(isa, preset) for isa in CORES for preset in open_room(isa).params.SPACE.presets if preset.startswith(("up5k", "hx8k"))]
 
 
+#: (board, core) that have no room for each other: of the small Cherry nothing can be left out but what its ISA has.
+WITHOUT = {("fomu", "cherry")}
+
+
 @pytest.mark.parametrize("isa, preset", ICE40)
 def test_a_preset_says_what_primitives_it_needs(isa, preset):
     found = set(re.findall(r"cell \\(SB_\w+) ", core_netlist(isa, preset)))
@@ -43,10 +47,9 @@ def test_what_an_fpga_lacks_is_refused():
 
 
 def test_the_default_preset_has_room():
-    """Of every core on every board."""
-    for board in map(open_board, board_names()):
-        for isa in CORES:
-            assert (isa, board.preset_for(open_room(isa))) not in board.no_room, (board.name, isa)
+    """Of every core on every board, but for a few."""
+    full = {(board.name, isa) for board in map(open_board, board_names()) for isa in CORES if (isa, board.preset_for(open_room(isa))) in board.no_room}
+    assert full == WITHOUT
 
 
 def test_what_was_built_is_said():
@@ -61,8 +64,9 @@ def test_what_is_said_to_have_no_room_exists(name):
     board = open_board(name)
     for (isa, preset), needs in board.no_room.items():
         assert preset in board.presets(open_room(isa))
-        needed, there = re.fullmatch(r"([\d,]+) of ([\d,]+) (?:logic cells|block RAMs|DSPs|single-port RAMs)", needs).groups()
-        assert int(needed.replace(",", "")) > int(there.replace(",", ""))
+        for lack in needs.split(", "):
+            needed, there = re.fullmatch(r"([\d,]+) of ([\d,]+) (?:logic cells|block RAMs|DSPs|single-port RAMs)", lack).groups()
+            assert int(needed.replace(",", "")) > int(there.replace(",", ""))
 
 
 def test_no_room_is_told_before_the_synthesis(tmp_path, monkeypatch):

@@ -97,6 +97,8 @@ SPACE = ParameterSpace("opu", (
            doc="64 MACs a cycle; holds every kernel"),
     Preset("25f", {"po": 1, "ifm_lines": 1536, "ofm_lines": 16384, "ker_rows": 2304, "ifm_banks": 1, "ofm_banks": 1},
            doc="16 MACs a cycle; holds every kernel"),
+    Preset("25f-mini", {"po": 1, "ifm_lines": 1024, "ofm_lines": 4096, "ker_rows": 2304, "ifm_banks": 1, "ofm_banks": 1},
+           doc="the same beside main memory in block RAM"),
     Preset("up5k", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
                     "engine": "small"},
            beats=(4,), needs=("SB_MAC16", "SB_SPRAM256KA"), doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
