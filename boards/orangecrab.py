@@ -24,4 +24,6 @@ def _board(size, fpga, memory, no_room):
 
 BOARDS = (
     _board("25F", "25f", 1 << 15, {("imagine", "25f"): "70 of 56 block RAMs", ("opu", "25f"): "70 of 56 block RAMs"}),
-    _board("85F", "85f", 1 << 16, {("imagine", "85f"): "230 of 208 block RAMs", ("imagine", "85f-tall"): "230 of 208 block RAMs"}))
+    # Of 85f-tall the array and main memory alone; of PIM's what it takes beside SDRAM, and main memory.
+    _board("85F", "85f", 1 << 16, {
+        ("imagine", "85f"): "230 of 208 block RAMs", ("imagine", "85f-tall"): "224 of 208 block RAMs", ("pim", "85f"): "221 of 208 block RAMs"}))

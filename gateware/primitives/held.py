@@ -4,7 +4,7 @@ from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family
+from ..arguments import check_family, check_kind
 from .dsp import array_product
 from .rows import row_product
 
@@ -34,8 +34,7 @@ class HeldMultipliers(wiring.Component):
     def __init__(self, *, lanes, registered, kind="dsp", family=None):
         if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 2 or lanes % 2:
             raise ValueError(f"Number of lanes must be a positive even number, not {lanes!r}")
-        if kind not in ("dsp", "lut", "rows"):
-            raise ValueError(f"Kind of multiplier must be dsp, lut or rows, not {kind!r}")
+        check_kind(kind, ("dsp", "lut", "rows"))
         check_family(family)
         self.lanes, self.registered, self.kind, self.family = lanes, bool(registered), kind, family
         super().__init__({

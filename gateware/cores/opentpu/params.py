@@ -31,6 +31,9 @@ def _peaks(params):
     return Peaks(params["n"] ** 2)
 
 
+#: Sizes for the chips of iCE40: the small engine.
+_SMALL = {"n": 4, "ub_rows": 1024, "acc_rows": 256, "banks": 1, "fetch_words": 2, "chain": False, "ext_norm": False}
+
 SPACE = ParameterSpace("opentpu", (
     Parameter("n", int, range(2, 65, 2), 8, job="equal", legal_text="an even number from 2 to 64",
               doc="side of the square array, elements of a vector; also a multiple of the memory port's beat in bytes"),
@@ -65,17 +68,10 @@ SPACE = ParameterSpace("opentpu", (
            doc="two products from each of 128 DSPs"),
     Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),
     Preset("25f-4x4", {"n": 4, "ub_rows": 4096, "acc_rows": 1024}),
-    Preset("up5k-4x4", {"n": 4, "ub_rows": 1024, "acc_rows": 256, "banks": 1, "fetch_words": 2, "chain": False,
-                        "ext_norm": False},
-           needs=("SB_MAC16",), doc="two products from each of 8 SB_MAC16"),
-    Preset("hx8k-4x4", {"n": 4, "ub_rows": 1024, "acc_rows": 256, "banks": 1, "fetch_words": 2, "chain": False,
-                        "ext_norm": False, "multiplier": "lut"}),
-    Preset("hx8k-4x4-rows", {"n": 4, "ub_rows": 1024, "acc_rows": 256, "banks": 1, "fetch_words": 2, "chain": False,
-                             "ext_norm": False, "multiplier": "rows"},
-           doc="the same in fewer cells, beside SDRAM"),
-    Preset("hx8k-4x4-mini", {"n": 4, "ub_rows": 256, "acc_rows": 128, "banks": 1, "fetch_words": 2, "chain": False,
-                             "ext_norm": False, "multiplier": "lut"},
-           doc="the same beside main memory in block RAM"),
+    Preset("up5k-4x4", _SMALL, needs=("SB_MAC16",), doc="two products from each of 8 SB_MAC16"),
+    Preset("hx8k-4x4", _SMALL | {"multiplier": "lut"}),
+    Preset("hx8k-4x4-rows", _SMALL | {"multiplier": "rows"}, doc="the same in fewer cells, beside SDRAM"),
+    Preset("hx8k-4x4-mini", _SMALL | {"multiplier": "lut", "ub_rows": 256, "acc_rows": 128}, doc="the same beside main memory in block RAM"),
     Preset("sim", {"n": 4, "ub_rows": 512, "acc_rows": 256}, doc="small, for tests"),
     Preset("sim-ext", {"n": 4, "ub_rows": 512, "acc_rows": 256, "ext_conv": True, "ext_pool": True},
            doc="every extension, for tests"),
