@@ -107,7 +107,7 @@ SPACE = ParameterSpace("opu", (
            doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
     Preset("hx8k", _LOGIC | {"ifm_lines": 64, "ofm_lines": 768, "ker_rows": 256}, beats=(2, 4),
            doc="16 MACs a cycle in logic; ifm, ker and ofm in block RAM"),
-    Preset("hx8k-mini", _LOGIC | {"ifm_lines": 32, "ofm_lines": 256, "ker_rows": 256}, beats=(2, 4),
+    Preset("hx8k-mini", _LOGIC | {"ifm_lines": 64, "ofm_lines": 256, "ker_rows": 256}, beats=(2, 4),
            doc="the same beside main memory in block RAM"),
     Preset("sim", {"pi": 4, "po": 2, "ifm_lines": 256, "ofm_lines": 1024, "ker_rows": 576, "ifm_banks": 1,
                    "ofm_banks": 1}, doc="small, for tests"),
