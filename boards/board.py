@@ -150,10 +150,16 @@ class SPRAM(_Memory):
 
 @dataclass(frozen=True)
 class BlockRAM(_Memory):
-    """Main memory in block RAM, for boards without any other."""
+    """Main memory in block RAM, for boards without any other. ``beside``: core -> bytes of it beside that core, where its own buffers and
+    all of main memory are more than there is."""
     size: int
     beat_bytes: int = 4
     kind: str = "block RAM"
+    beside: dict = field(default_factory=dict, hash=False)
+
+    def usable(self, room, params):
+        """Bytes of main memory beside this core."""
+        return self.size if room is None else self.beside.get(room.name, self.size)
 
     def backing(self, *, clocking, family, size):
         """The component of docs/how/contracts.md, section 2."""
@@ -184,6 +190,7 @@ class Board:
     clock_pad : bool, iCE40: the oscillator's pin is that of the PLL
     held_high : tuple of (resource, number), or with the name of a part of it: pins that must stand high
     notes : tuple of str, what a user must know
+    no_room : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has, as ``"37 of 32 block RAMs"``
     """
     name: str
     title: str
@@ -203,6 +210,7 @@ class Board:
     clock_pad: bool = False
     held_high: tuple = field(default=())
     notes: tuple = field(default=())
+    no_room: dict = field(default_factory=dict, hash=False)
 
     @property
     def family(self):
@@ -234,11 +242,11 @@ class Board:
         return self.usb if link == "usb" else self.link
 
     def presets(self, room):
-        """Names of the presets of a core that can be built for this board, the default one first; some may be too large."""
-        return room.params.SPACE.presets_for(self.fpga, self.memory.beats)
+        """Names of the presets of a core for this board, the default one first; those that were found too large (``no_room``) come last."""
+        return sorted(room.params.SPACE.presets_for(self.fpga, self.memory.beats), key=lambda preset: (room.name, preset) in self.no_room)
 
     def preset_for(self, room):
-        """Name of the preset that is built where none is asked for.
+        """Name of the preset that is built where none is asked for: the first that is not too large, if there is any.
 
         Raises
         ------
@@ -295,13 +303,13 @@ class Board:
         BoardError
             The board has not got that link, or its memory or its serial line cannot have that clock.
         ParameterError
-            No preset fits, a parameter is wrong, or the core cannot have these sizes beside this board's memory.
+            No preset fits, a parameter is wrong, or the core cannot have these sizes beside this board's memory, or its primitives in its FPGA.
         PLLError
             The PLL cannot make that clock within 1 %.
         """
         link = link or self.link.kind
         port = self.port_of(link)
-        from ..gateware.isa.parameters import ParameterError
+        from ..gateware.isa.parameters import LACKS, ParameterError
         from ..gateware.primitives.pll import PLLError
         from ..gateware.shell.domains import requested_domain
         from ..gateware.soc import SoC
@@ -311,6 +319,10 @@ class Board:
             space = room.params.SPACE
             preset = preset or self.preset_for(room)
             resolved = space.resolve(preset, params)
+            lacks = sorted(LACKS.get(self.fpga, set()) & set(space.presets[preset].needs))
+            if lacks and family == "own" and not params:
+                raise ParameterError(f"{room.name} {preset} cannot be built for {self.name}: it needs {' and '.join(lacks)}, "
+                                     f"which its {self.fpga} does not have")
         asked_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
         family = self.family if family == "own" else family
         size = size or self.memory.usable(room, resolved)

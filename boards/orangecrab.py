@@ -9,9 +9,9 @@ __all__ = ["BOARDS"]
 _HELD_HIGH = (("program", 0),)
 
 
-def _board(size, fpga, memory):
+def _board(size, fpga, memory, no_room):
     return Board(
-        name=f"orangecrab-{size.lower()}", title=f"OrangeCrab r0.2 {size}", fpga=fpga, part=f"LFE5U-{size}-8MG285C",
+        name=f"orangecrab-{size.lower()}", title=f"OrangeCrab r0.2 {size}", fpga=fpga, no_room=no_room, part=f"LFE5U-{size}-8MG285C",
         platform=f"quintet.boards.platforms.orangecrab:OrangeCrab{size}Platform", oscillator="clk",
         oscillator_hz=48_000_000, clock_mhz=72, memory=BlockRAM(size=memory, beat_bytes=4), link=UARTLink(baud=3_000_000),
         usb=USBPort(),
@@ -22,4 +22,8 @@ def _board(size, fpga, memory):
                "link usb is on the board's own USB port"))
 
 
-BOARDS = (_board("25F", "25f", 1 << 15), _board("85F", "85f", 1 << 16))
+BOARDS = (
+    _board("25F", "25f", 1 << 15, {("imagine", "25f"): "70 of 56 block RAMs", ("opu", "25f"): "70 of 56 block RAMs"}),
+    # Of 85f-tall the array and main memory alone; of PIM's what it takes beside SDRAM, and main memory.
+    _board("85F", "85f", 1 << 16, {
+        ("imagine", "85f"): "230 of 208 block RAMs", ("imagine", "85f-tall"): "224 of 208 block RAMs", ("pim", "85f"): "221 of 208 block RAMs"}))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks of the constructor arguments that engines, units and memories share, each with its one message. Pure Python."""
 
-__all__ = ["FAMILIES", "check_beat_bytes", "check_family", "check_memory_size", "is_integer"]
+__all__ = ["FAMILIES", "check_beat_bytes", "check_family", "check_kind", "check_memory_size", "is_integer"]
 
 #: FPGA families whose primitives there are; ``None`` asks for the behavioural twins.
 FAMILIES = (None, "ecp5", "ice40")
@@ -18,14 +18,25 @@ def check_family(family):
         raise ValueError(f"Family must be one of None, 'ecp5', 'ice40', not {family!r}")
 
 
+def _or(values):
+    *some, last = map(str, values)
+    return f"{', '.join(some)} or {last}"
+
+
+def check_kind(kind, kinds=("dsp", "lut")):
+    """Refuse, with a ``ValueError``, a kind of multiplier that is none of ``kinds``: by default one DSP a product (SB_MAC16: for one of 16 bits or
+    two of 8), or logic."""
+    if kind not in kinds:
+        raise ValueError(f"Kind of multiplier must be {_or(kinds)}, not {kind!r}")
+
+
 def check_beat_bytes(beat_bytes, sizes=(1, 2, 4, 8)):
     """Refuse, with a ``ValueError``, a beat of the memory that is none of ``sizes`` (``None``: any)."""
     if sizes is None:
         if not is_integer(beat_bytes) or beat_bytes < 1:
             raise ValueError(f"Beat size must be a positive number of bytes, not {beat_bytes!r}")
     elif not is_integer(beat_bytes) or beat_bytes not in sizes:
-        *some, last = map(str, sizes)
-        raise ValueError(f"Beat size must be {', '.join(some)} or {last} bytes, not {beat_bytes!r}")
+        raise ValueError(f"Beat size must be {_or(sizes)} bytes, not {beat_bytes!r}")
 
 
 def check_memory_size(memory_size):

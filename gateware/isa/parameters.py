@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FPGAS", "Parameter", "ParameterError", "ParameterSpace", "Preset", "elaborating", "params_hash"]
+__all__ = ["FPGAS", "LACKS", "Parameter", "ParameterError", "ParameterSpace", "Preset", "elaborating", "params_hash"]
 
 #: FPGA codes of preset names; a board falls back along the chain of its family to the next smaller one.
 FPGAS = {"85f": "45f", "45f": "25f", "25f": None, "hx8k": "up5k", "up5k": None, "sim": None}
+#: Primitives of smaller FPGAs of its family that an FPGA has not got.
+LACKS = {"hx8k": {"SB_MAC16", "SB_SPRAM256KA"}}
 
 
 class ParameterError(ValueError):
@@ -74,15 +76,15 @@ class Parameter:
 @dataclass(frozen=True)
 class Preset:
     """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults. ``clock_mhz``: main clock that
-    a SoC with it is built for, where that is not the board's own. ``too_large``: FPGAs that were found not to hold such a SoC.
-    ``beats``: bytes of the memory's beats that its engine can have, where not any."""
+    a SoC with it is built for, where that is not the board's own. ``beats``: bytes of the memory's beats that its engine can have, where not
+    any. ``needs``: primitives of its FPGA that not every larger one of the family has (:data:`LACKS`)."""
     name: str
     values: dict = field(default_factory=dict)
     default: bool = False
     doc: str = ""
     clock_mhz: float | None = None
-    too_large: tuple = ()
     beats: tuple | None = None
+    needs: tuple = ()
 
     @property
     def fpga(self):
@@ -124,11 +126,11 @@ class ParameterSpace:
         return next(iter(self.presets_for(fpga, beats)), None)
 
     def presets_for(self, fpga, beats=None):
-        """Names of all presets meant for ``fpga``: its own first, then those of smaller ones of its family; with ``beats``, the sizes
-        that a memory's beats can have, only those whose engine can have one of them."""
-        names = []
+        """Names of all presets meant for ``fpga``: its own first, then those of smaller ones of its family whose primitives it has; with
+        ``beats``, the sizes that a memory's beats can have, only those whose engine can have one of them."""
+        names, lacks = [], LACKS.get(fpga, set())
         while fpga is not None:
-            names += [p.name for p in self.presets.values() if p.fpga == fpga
+            names += [p.name for p in self.presets.values() if p.fpga == fpga and not lacks & set(p.needs)
                       and (beats is None or p.beats is None or set(beats) & set(p.beats))]
             fpga = FPGAS.get(fpga)
         return names

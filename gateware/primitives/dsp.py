@@ -8,12 +8,9 @@ from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family
+from ..arguments import check_family, check_kind
 
-__all__ = ["KINDS", "MultiplierArray", "array_product", "check_limit", "mult18"]
-
-#: Kinds of multiplier: one DSP a product (SB_MAC16: for one of 16 bits or two of 8), logic.
-KINDS = ("dsp", "lut")
+__all__ = ["MultiplierArray", "array_product", "check_limit", "mult18"]
 
 
 def check_limit(dsp_limit):
@@ -50,8 +47,7 @@ class MultiplierArray(wiring.Component):
     def __init__(self, *, lanes, kind="dsp", dsp_limit=None, fabric_register=False, width=8, family=None):
         if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 1:
             raise ValueError(f"Number of lanes must be a positive integer, not {lanes!r}")
-        if kind not in KINDS:
-            raise ValueError(f"Kind of multiplier must be one of {', '.join(KINDS)}, not {kind!r}")
+        check_kind(kind)
         check_limit(dsp_limit)
         check_family(family)
         if width not in (8, 16):

@@ -4,8 +4,9 @@ from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family
+from ..arguments import check_family, check_kind
 from .dsp import array_product
+from .rows import row_product
 
 __all__ = ["HeldMultipliers"]
 
@@ -18,8 +19,9 @@ class HeldMultipliers(wiring.Component):
     lanes : int, even
     registered : bool
         With a register behind the product (latency 1), else without (latency 0).
-    kind : ``"dsp"`` or ``"lut"``
-        SB_MAC16 (two products each) or logic; ``"dsp"`` means ``*`` in families other than ``"ice40"``.
+    kind : ``"dsp"``, ``"lut"`` or ``"rows"``
+        SB_MAC16 (two products each), logic, or an iCE40's logic in fewer cells and a longer path (:mod:`.rows`); ``"dsp"`` and ``"rows"`` mean
+        ``*`` in families other than ``"ice40"``.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
@@ -32,8 +34,7 @@ class HeldMultipliers(wiring.Component):
     def __init__(self, *, lanes, registered, kind="dsp", family=None):
         if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 2 or lanes % 2:
             raise ValueError(f"Number of lanes must be a positive even number, not {lanes!r}")
-        if kind not in ("dsp", "lut"):
-            raise ValueError(f"Kind of multiplier must be dsp or lut, not {kind!r}")
+        check_kind(kind, ("dsp", "lut", "rows"))
         check_family(family)
         self.lanes, self.registered, self.kind, self.family = lanes, bool(registered), kind, family
         super().__init__({
@@ -50,7 +51,12 @@ class HeldMultipliers(wiring.Component):
             held = Signal(signed(8), name=f"held_{lane}", reset_less=True)
             with m.If(self.load):
                 m.d.sync += held.eq(self.weight[lane])
-            product = array_product(m, lane, held, self.a) if self.kind == "lut" else held * self.a
+            if self.kind == "lut":
+                product = array_product(m, lane, held, self.a)
+            elif self.kind == "rows" and self.family == "ice40":
+                product = row_product(m, f"product_{lane}", held, self.a)
+            else:
+                product = held * self.a
             if self.registered:
                 m.d.sync += self.p[lane].eq(product)
             else:

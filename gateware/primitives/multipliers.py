@@ -7,7 +7,7 @@ from amaranth import ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family
+from ..arguments import check_family, check_kind
 from .dsp import MultiplierArray
 
 __all__ = ["PipelinedMultipliers"]
@@ -34,8 +34,7 @@ class PipelinedMultipliers(wiring.Component):
     def __init__(self, *, lanes, a_width, b_width, kind="dsp", family=None):
         if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 1:
             raise ValueError(f"Number of lanes must be a positive integer, not {lanes!r}")
-        if kind not in ("dsp", "lut"):
-            raise ValueError(f"Kind of multiplier must be dsp or lut, not {kind!r}")
+        check_kind(kind)
         check_family(family)
         most = 16 if kind == "lut" or family == "ice40" else 18
         for name, width in (("a", a_width), ("b", b_width)):

@@ -4,7 +4,7 @@ from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family
+from ..arguments import check_family, check_kind
 from .rows import row_product
 
 __all__ = ["PairSums"]
@@ -31,8 +31,7 @@ class PairSums(wiring.Component):
     def __init__(self, *, pairs, kind="dsp", family=None):
         if not isinstance(pairs, int) or isinstance(pairs, bool) or pairs < 1:
             raise ValueError(f"Number of pairs must be a positive integer, not {pairs!r}")
-        if kind not in ("dsp", "lut"):
-            raise ValueError(f"Kind of multiplier must be dsp or lut, not {kind!r}")
+        check_kind(kind)
         check_family(family)
         if family == "ecp5" and kind == "dsp":
             raise ValueError("Pairs of products in one DSP need family 'ice40' (or None), not 'ecp5'")

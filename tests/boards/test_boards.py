@@ -205,8 +205,8 @@ def test_presets_that_are_listed_can_be_built():
 
 def test_presets_of_other_beats_are_not_listed():
     opu = open_room("opu")
-    assert open_board("icebreaker").presets(opu) == ["up5k"] == open_board("blackice-ii").presets(opu)[1:]
-    assert open_board("blackice-mx").presets(opu) == ["hx8k"] and open_board("blackice-mx").preset_for(opu) == "hx8k"
+    assert open_board("icebreaker").presets(opu) == ["up5k"]
+    assert open_board("blackice-ii").presets(opu) == open_board("blackice-mx").presets(opu) == ["hx8k", "hx8k-mini"] and open_board("blackice-mx").preset_for(opu) == "hx8k"
 
 
 def test_reset_holds_until_lock_and_comes_on_request():

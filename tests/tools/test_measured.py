@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quintet.boards import board_names, open_board
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import open_room
 from quintet.tools.build.matrix import Cell
 from quintet.tools.errors import InputError
 from quintet.tools.pages.builds import mark, read, take_over
@@ -34,16 +34,6 @@ def test_marks():
     assert mark(cells(result("b/x/p/1", state="failed: no way")), "b", "x", "p") == "not routed"
     # Another link than the board's own does not count.
     assert mark({"b/x/p/1/usb": fast}, "b", "x", "p") == ""
-
-
-def test_what_was_found_too_large_is_said_of_its_preset():
-    """Builds that lack logic cells, and no board with that FPGA has one: what `quintet boards` says is what was measured."""
-    cells = read().values()
-    fits = {(c["isa"], c["preset"], open_board(c["board"]).fpga) for c in cells if not c["state"].startswith("does not fit")}
-    lacks = {(c["isa"], c["preset"], open_board(c["board"]).fpga) for c in cells if "logic cells" in c["state"]} - fits
-    said = {(name, preset.name, fpga) for name in room_names() for preset in open_room(name).params.SPACE.presets.values()
-            for fpga in preset.too_large}
-    assert lacks <= said and not said & fits
 
 
 def test_rows():

@@ -27,8 +27,11 @@ def test_boards(quintet):
     core = next(core for core in ulx3s["cores"] if core["core"] == "opentpu")
     assert core["default"] == "85f-8x8" and "45f-8x8" in core["presets"] and "up5k-4x4" not in core["presets"]
     assert boards["ulx3s-12f"]["cores"][0]["default"].startswith("25f")
-    large = {core["core"]: core["too_large"] for core in boards["blackice-ii"]["cores"]}
-    assert large["opu"] == large["pim"] == large["cherry"] == large["opentpu"] == []
+    large = {name: {core["core"]: core["too_large"] for core in boards[name]["cores"]} for name in ("blackice-ii", "hx8k-breakout")}
+    assert not any(large["blackice-ii"].values()) and large["hx8k-breakout"]["pim"] == {"hx8k": "40 of 32 block RAMs"}
+    assert "too large: needs 40 of 32 block RAMs" in quintet("boards", "hx8k-breakout").out
+    listed = quintet("boards").out
+    assert "cherry" not in next(line for line in listed.splitlines() if "fomu" in line)
     assert "icebreaker" in quintet("boards").out
     ran = quintet("boards", "icebreaker")
     assert "SPRAM" in ran.out and "up5k-4x4" in ran.out and "iceprog" in ran.out

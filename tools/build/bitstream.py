@@ -98,7 +98,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     NoRoomError
         The FPGA is too small. ``report.json`` then holds what is needed of what there is, and no ``bitstream``.
     BuildError
-        A tool failed or was stopped at the limit, or the PLL cannot make the clock.
+        A tool failed or was stopped at the limit, or the PLL cannot make the clock, or every preset is known to be too large.
     NoDeviceError
         A tool is missing.
     ParameterError, BoardError, RoomError
@@ -110,6 +110,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     started = time.monotonic()
     board = open_board(board)
     room = open_room(isa) if isa else None
+    if room is not None and preset is None and not params:
+        _check_room(board, room)
     environment = tool_environment(board.family)
     soc, top = prepare(board, room, preset, params, freq, link)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
@@ -144,6 +146,13 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         raise BuildError(f"no bitstream was made; see {folder}")
     write_report(folder, report)
     return report
+
+
+def _check_room(board, room):
+    """Refuse at once a core of which every preset was found too large; a preset or parameters that are asked for by name are tried."""
+    preset = board.preset_for(room)
+    if (room.name, preset) in board.no_room:
+        raise BuildError(f"{room.name} does not fit {board.name}: its preset {preset} needs {board.no_room[room.name, preset]}")
 
 
 def write_report(folder, report):

@@ -25,14 +25,13 @@ def run(args, console):
 
 
 def describe(board, rooms):
-    """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets for it, with those that were found too large."""
+    """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets for it, with those that were found too large and what they need."""
     cores = []
     for room in rooms:
-        space = room.params.SPACE
         presets = board.presets(room)
         if presets:
             cores.append({"core": room.name, "default": presets[0], "presets": presets,
-                          "too_large": [name for name in presets if board.fpga in space.presets[name].too_large]})
+                          "too_large": {name: board.no_room[room.name, name] for name in presets if (room.name, name) in board.no_room}})
     return {
         "name": board.name, "title": board.title, "fpga": board.fpga, "part": board.part, "family": board.family,
         "memory": {"kind": board.memory.kind, "size": board.memory.size,
@@ -57,5 +56,6 @@ def _show_one(board, console):
         ("title", board["title"]), ("FPGA", f"{board['part']} ({board['family']})"), ("memory", _memory(board)),
         ("main clock", f"{board['clock_mhz']:g} MHz, from {board['oscillator_mhz']:g} MHz"), ("link", link), ("links", ", ".join(board["links"])),
         ("programmers", ", ".join(board["programmers"])), *(("note", note) for note in board["notes"])])
-    console.table(("core", "preset", ""), [(c["core"], p, ", ".join(["default"] * (p == c["default"]) + ["too large"] * (p in c["too_large"])))
-                                           for c in board["cores"] for p in c["presets"]])
+    console.table(("core", "preset", ""), [
+        (c["core"], p, f"too large: needs {c['too_large'][p]}" if p in c["too_large"] else "default" if p == c["default"] else "")
+        for c in board["cores"] for p in c["presets"]])

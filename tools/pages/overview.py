@@ -24,7 +24,7 @@ def rows():
         cells = []
         for room in rooms:
             presets = board.presets(room)
-            marks = [mark(built, board.name, room.name, preset) for preset in presets]
+            marks = [mark(built, board.name, room.name, preset) or "too large" * ((room.name, preset) in board.no_room) for preset in presets]
             names = [f"**{preset}**" if preset == presets[0] else preset for preset in presets]
             cells.append(", ".join(f"{name} ({mark})" if mark else name for name, mark in zip(names, marks, strict=True)) or "-")
         yield (f"| `{board.name}` | {board.part} | {memory} {board.memory.kind} | " + " | ".join(cells)

@@ -6,7 +6,7 @@ from .finding import Finding
 
 __all__ = ["SECONDS", "line_share", "test_clock", "test_link"]
 
-#: Bytes of a round to and fro, and rounds that are tried, of a board and of a simulated one.
+#: Bytes of a round to and fro, at most all of main memory, and rounds that are tried, of a board and of a simulated one.
 _BYTES = 2048
 _ROUNDS = {"board": 24, "sim": 2}
 #: Rate of a line from which on it carries all of that in some seconds; rounds at least.
@@ -33,16 +33,17 @@ def test_link(target, rng):
     client = target.client
     repeats, damaged, began = client.repeats, client.damaged, target.now()
     rounds, wrong = max(_LEAST, round(line_share(target, _ROUNDS[target.info.kind]))), 0
+    size = min(_BYTES, target.info.memory_size)
     for _ in range(rounds):
-        data = rng.integers(0, 256, _BYTES, np.uint8).tobytes()
+        data = rng.integers(0, 256, size, np.uint8).tobytes()
         target.write(0, data)
-        wrong += target.read(0, _BYTES) != data
+        wrong += target.read(0, size) != data
     seconds = target.now() - began
     again, spoilt = client.repeats - repeats, client.damaged - damaged
-    rate = 2 * rounds * _BYTES / seconds if seconds else 0
+    rate = 2 * rounds * size / seconds if seconds else 0
     line = _baud(target)
     at = f" at {line:,} baud" if line else ""
-    found = f"{2 * rounds * _BYTES:,} bytes{at}: {rate / 1000:,.0f} KB/s, {again} requests sent again, {spoilt} answers spoilt"
+    found = f"{2 * rounds * size:,} bytes{at}: {rate / 1000:,.0f} KB/s, {again} requests sent again, {spoilt} answers spoilt"
     yield Finding("link", "frames", not again and not spoilt, found, "" if not again and not spoilt else _LOST)
     yield Finding("link", "data", not wrong, f"{wrong} of {rounds} rounds came back otherwise" if wrong else f"{rounds} rounds came back as they were sent",
                   "frames are protected by a CRC, so that this is the memory, not the line" if wrong else "")

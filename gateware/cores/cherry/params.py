@@ -70,8 +70,9 @@ SPACE = ParameterSpace("cherry", (
            doc="16 MACs a cycle, 16,384 elements in 4 banks"),
     Preset("25f", {"macs": 4, "banks": 2, "log_mem": 14, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512}, clock_mhz=60,
            doc="4 MACs a cycle, 16,384 elements in 2 banks"),
-    Preset("up5k", _SMALL, clock_mhz=18, doc="one multiplier, 2,048 elements: the small engine, main memory in SPRAM"),
+    Preset("up5k", _SMALL, clock_mhz=18, needs=("SB_MAC16",), doc="one multiplier, 2,048 elements: the small engine, main memory in SPRAM"),
     Preset("hx8k", _SMALL | {"multiplier": "lut"}, doc="one multiplier, 2,048 elements: the small engine"),
+    Preset("hx8k-mini", _SMALL | {"multiplier": "lut", "log_mem": 10}, doc="1,024 elements: the same beside main memory in block RAM"),
     Preset("sim", {"macs": 8, "banks": 4, "log_mem": 12, "contexts": 4, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
            doc="small, for tests"),
 ), _check, _peaks)

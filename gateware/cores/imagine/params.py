@@ -61,5 +61,7 @@ SPACE = ParameterSpace("imagine", (
            doc="16 of 32 block RAMs, 256 PEs of 16 registers"),
     Preset("up5k", {"rows": 4, "cols": 2, "depth": 256, "ram": "sdp1", "fifo_in": 64, "fifo_out": 32},
            doc="8 of 30 block RAMs, 128 PEs of 16 registers"),
+    Preset("up5k-mini", {"rows": 2, "cols": 1, "depth": 256, "ram": "sdp1", "fifo_in": 64, "fifo_out": 32},
+           doc="32 PEs: the same beside the logic of a USB link"),
     Preset("sim", {"rows": 16, "cols": 4, "own_clock": False}, doc="for tests"),
 ), _check, _peaks)

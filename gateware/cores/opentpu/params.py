@@ -22,14 +22,17 @@ def _norm(value):
 
 
 def _check(values):
-    if values["multiplier"] == "lut" and values["dsp_limit"] != NO_DSP_LIMIT:
-        raise ParameterError("parameter dsp_limit has no meaning with multiplier = lut; leave it out")
+    if values["multiplier"] in ("lut", "rows") and values["dsp_limit"] != NO_DSP_LIMIT:
+        raise ParameterError(f"parameter dsp_limit has no meaning with multiplier = {values['multiplier']}; leave it out")
 
 
 def _peaks(params):
     """Every cell of the array multiplies in every cycle, in the small engine too."""
     return Peaks(params["n"] ** 2)
 
+
+#: Sizes for the chips of iCE40: the small engine.
+_SMALL = {"n": 4, "ub_rows": 1024, "acc_rows": 256, "banks": 1, "fetch_words": 2, "chain": False, "ext_norm": False}
 
 SPACE = ParameterSpace("opentpu", (
     Parameter("n", int, range(2, 65, 2), 8, job="equal", legal_text="an even number from 2 to 64",
@@ -42,8 +45,9 @@ SPACE = ParameterSpace("opentpu", (
     Parameter("wfifo_tiles", int, range(1, 17), 4, job="at_least",
               doc="tiles of the weight FIFO; one more fits the array's second weight buffers"),
     Parameter("fetch_words", int, range(2, 65), 16, doc="decoded instruction words that are buffered ahead of issue"),
-    Parameter("multiplier", str, ("dsp", "dsp_pair", "lut"), "dsp",
-              doc="one DSP for each product (two products in an SB_MAC16), one for each pair, or logic alone"),
+    Parameter("multiplier", str, ("dsp", "dsp_pair", "lut", "rows"), "dsp",
+              doc="one DSP for each product (two products in an SB_MAC16), one for each pair, or logic alone; rows: logic of the small "
+              "engine in fewer cells of an iCE40"),
     Parameter("dsp_limit", int, range(0, NO_DSP_LIMIT + 1), NO_DSP_LIMIT,
               doc=f"DSPs the array may use, the remaining multipliers are built of logic; {NO_DSP_LIMIT}: no limit"),
     Parameter("chain", bool, (False, True), True,
@@ -64,11 +68,10 @@ SPACE = ParameterSpace("opentpu", (
            doc="two products from each of 128 DSPs"),
     Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),
     Preset("25f-4x4", {"n": 4, "ub_rows": 4096, "acc_rows": 1024}),
-    Preset("up5k-4x4", {"n": 4, "ub_rows": 1024, "acc_rows": 256, "banks": 1, "fetch_words": 2, "chain": False,
-                        "ext_norm": False},
-           doc="two products from each of 8 SB_MAC16"),
-    Preset("hx8k-4x4", {"n": 4, "ub_rows": 1024, "acc_rows": 256, "banks": 1, "fetch_words": 2, "chain": False,
-                        "ext_norm": False, "multiplier": "lut"}),
+    Preset("up5k-4x4", _SMALL, needs=("SB_MAC16",), doc="two products from each of 8 SB_MAC16"),
+    Preset("hx8k-4x4", _SMALL | {"multiplier": "lut"}),
+    Preset("hx8k-4x4-rows", _SMALL | {"multiplier": "rows"}, doc="the same in fewer cells, beside SDRAM"),
+    Preset("hx8k-4x4-mini", _SMALL | {"multiplier": "lut", "ub_rows": 256, "acc_rows": 128}, doc="the same beside main memory in block RAM"),
     Preset("sim", {"n": 4, "ub_rows": 512, "acc_rows": 256}, doc="small, for tests"),
     Preset("sim-ext", {"n": 4, "ub_rows": 512, "acc_rows": 256, "ext_conv": True, "ext_pool": True},
            doc="every extension, for tests"),

@@ -66,6 +66,12 @@ def _peaks(params):
     return Peaks(params["pi"] * params["po"])
 
 
+#: One output channel, one bank of each buffer; in the small engine; its sizes where buffers are SPRAM, its products where they are block RAM.
+_NARROW = {"po": 1, "ifm_banks": 1, "ofm_banks": 1}
+_SMALL = _NARROW | {"engine": "small"}
+_SPRAM = _SMALL | {"ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024}
+_LOGIC = _SMALL | {"multiplier": "lut"}
+
 SPACE = ParameterSpace("opu", (
     Parameter("types", str, tuple(TYPE_SETS), "8-8-16-16", job="equal",
               doc="widths of feature map, weights, bias and partial sums"),
@@ -95,16 +101,15 @@ SPACE = ParameterSpace("opu", (
            doc="the largest ifm and kernel of the ISA; nothing overlaps"),
     Preset("45f", {"po": 4, "ifm_lines": 1536, "ofm_lines": 8192, "ker_rows": 576, "ofm_banks": 1},
            doc="64 MACs a cycle; holds every kernel"),
-    Preset("25f", {"po": 1, "ifm_lines": 1536, "ofm_lines": 16384, "ker_rows": 2304, "ifm_banks": 1, "ofm_banks": 1},
-           doc="16 MACs a cycle; holds every kernel"),
-    Preset("up5k", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
-                    "engine": "small"},
-           beats=(4,), doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
-    Preset("hx8k", {"po": 1, "ifm_lines": 64, "ofm_lines": 768, "ker_rows": 256, "ifm_banks": 1, "ofm_banks": 1,
-                    "multiplier": "lut", "engine": "small"},
-           beats=(2, 4), doc="16 MACs a cycle in logic; ifm, ker and ofm in block RAM"),
+    Preset("25f", _NARROW | {"ifm_lines": 1536, "ofm_lines": 16384, "ker_rows": 2304}, doc="16 MACs a cycle; holds every kernel"),
+    Preset("25f-mini", _NARROW | {"ifm_lines": 1024, "ofm_lines": 4096, "ker_rows": 2304}, doc="the same beside main memory in block RAM"),
+    Preset("up5k", _SPRAM, beats=(4,), needs=("SB_MAC16", "SB_SPRAM256KA"),
+           doc="16 MACs a cycle from 8 SB_MAC16; ifm and ker in one SPRAM, ofm in one, main memory is the other two"),
+    Preset("hx8k", _LOGIC | {"ifm_lines": 64, "ofm_lines": 768, "ker_rows": 256}, beats=(2, 4),
+           doc="16 MACs a cycle in logic; ifm, ker and ofm in block RAM"),
+    Preset("hx8k-mini", _LOGIC | {"ifm_lines": 64, "ofm_lines": 256, "ker_rows": 256}, beats=(2, 4),
+           doc="the same beside main memory in block RAM"),
     Preset("sim", {"pi": 4, "po": 2, "ifm_lines": 256, "ofm_lines": 1024, "ker_rows": 576, "ifm_banks": 1,
                    "ofm_banks": 1}, doc="small, for tests"),
-    Preset("sim-small", {"po": 1, "ifm_lines": 1024, "ofm_lines": 16384, "ker_rows": 1024, "ifm_banks": 1, "ofm_banks": 1,
-                         "engine": "small"}, beats=(4,), doc="the UP5K's engine, for tests"),
+    Preset("sim-small", _SPRAM, beats=(4,), doc="the UP5K's engine, for tests"),
 ), _check, _peaks)

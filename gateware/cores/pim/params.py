@@ -71,10 +71,12 @@ SPACE = ParameterSpace("pim", (
 ), (
     Preset("85f", {}, default=True, doc="4 cores, 128 MACs a cycle"),
     Preset("25f", {"cores": 1, "lanes": 16, "arrays": 8}, doc="1 core, 16 MACs a cycle"),
-    Preset("up5k", _SMALL | {"lmem_bytes": 32768, "groups": 16, "bias_words": 64}, clock_mhz=18,
+    Preset("up5k", _SMALL | {"lmem_bytes": 32768, "groups": 16, "bias_words": 64}, clock_mhz=18, needs=("SB_MAC16", "SB_SPRAM256KA"),
            doc="1 core, one multiplier: the small engine; weights in two SPRAM, LMem in one"),
     Preset("hx8k", _SMALL | {"xb_rows": 32, "xb_cols": 32, "arrays": 4, "lmem_bytes": 2048, "groups": 8, "bias_words": 60},
            doc="1 core, one multiplier in logic: the small engine; weights and LMem in block RAM"),
+    Preset("hx8k-mini", _SMALL | {"xb_rows": 32, "xb_cols": 32, "arrays": 1, "lmem_bytes": 1024, "groups": 8, "bias_words": 60},
+           doc="1 array: the same beside main memory in block RAM"),
     Preset("sim", {"cores": 2, "lanes": 4, "arrays": 2, "lmem_bytes": 4096, "groups": 16, "bias_words": 64,
                    "vec_bytes": 4, "prefetch_words": 64}, doc="small, for tests"),
 ), _check, _peaks)

@@ -84,7 +84,7 @@ def test_one_cell_for_a_product_of_16_bits(family, cell):
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"lanes": 2, "width": 9}, "Width of operands must be 8 or 16, not 9"),
     ({"lanes": 0}, "Number of lanes must be a positive integer, not 0"),
-    ({"lanes": 2, "kind": "fast"}, "Kind of multiplier must be one of dsp, lut, not 'fast'"),
+    ({"lanes": 2, "kind": "fast"}, "Kind of multiplier must be dsp or lut, not 'fast'"),
     ({"lanes": 2, "dsp_limit": -1}, "Limit of DSPs must be None or a non-negative integer, not -1"),
     ({"lanes": 2, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
 ])

@@ -42,19 +42,19 @@ int main() {
 '''
 
 
-@pytest.mark.parametrize("registered", [False, True])
-def test_cell_equals_twin(tmp_path, registered):
+@pytest.mark.parametrize("registered, kind, cells", [(False, "dsp", ("SB_MAC16",)), (True, "dsp", ("SB_MAC16",)), (False, "rows", ("SB_LUT4", "SB_CARRY"))])
+def test_cells_equal_the_twin(tmp_path, registered, kind, cells):
     def add(m, family, name, inputs):
-        part = m.submodules[name] = HeldMultipliers(lanes=2, registered=registered, family=family)
+        part = m.submodules[name] = HeldMultipliers(lanes=2, registered=registered, kind=kind, family=family)
         p = Signal(32, name=f"{name}_p")
         m.d.comb += [part.load.eq(inputs["load"]), part.a.eq(inputs["a"]), p[:16].eq(part.p[0]), p[16:].eq(part.p[1])]
         m.d.comb += [part.weight[lane].eq(inputs["weight"].word_select(lane, 8)) for lane in range(2)]
         return p
 
-    run_pair(tmp_path, cell=ice40_cell("SB_MAC16"), inputs={"load": 1, "weight": 16, "a": 8}, add=add, main=MAIN)
+    run_pair(tmp_path, cell="\n".join(map(ice40_cell, cells)), inputs={"load": 1, "weight": 16, "a": 8}, add=add, main=MAIN)
 
 
-@pytest.mark.parametrize(("kind", "family"), [("dsp", None), ("lut", None), ("lut", "ice40")])
+@pytest.mark.parametrize(("kind", "family"), [("dsp", None), ("lut", None), ("lut", "ice40"), ("rows", None)])
 @pytest.mark.parametrize("registered", [False, True])
 def test_products(kind, family, registered):
     part = HeldMultipliers(lanes=4, registered=registered, kind=kind, family=family)
@@ -86,7 +86,7 @@ def test_products(kind, family, registered):
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"lanes": 3}, "Number of lanes must be a positive even number, not 3"),
-    ({"kind": "dsp_pair"}, "Kind of multiplier must be dsp or lut, not 'dsp_pair'"),
+    ({"kind": "dsp_pair"}, "Kind of multiplier must be dsp, lut or rows, not 'dsp_pair'"),
     ({"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
 ])
 def test_bad_arguments_are_refused(changes, message):

@@ -2,6 +2,8 @@
 """The self-test of a board: sound boards, boards with one fault each, which it must find and name, and its command."""
 import json
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import BoardError, LinkError
 from quintet.tools.selftest import Finding, SelfTest
 from quintet.tools.selftest.ladder import explain_silence, ladder
+from quintet.tools.selftest.link import test_link as check_link
 from quintet.tools.selftest.networks import networks
 from quintet.tools.targets import open_target
 from quintet.tools.targets.link import LinkTarget
@@ -169,6 +172,30 @@ def test_bytes_that_are_lost():
     with target_of(board, Lossy(board.pipe, 1500)) as target:
         finding, = sick(target).values()
         assert (finding.part, finding.name) == ("link", "frames") and "requests sent again" in finding.found and "cable" in finding.advice
+
+
+class Small:
+    """1 KiB of main memory, and nothing behind it."""
+    info = SimpleNamespace(kind="sim", memory_size=1024, link={})
+    client = SimpleNamespace(repeats=0, damaged=0)
+
+    def __init__(self):
+        self.memory, self.times = bytearray(1024), count()
+
+    def now(self):
+        return next(self.times)
+
+    def write(self, address, data):
+        assert address + len(data) <= 1024
+        self.memory[address:address + len(data)] = data
+
+    def read(self, address, size):
+        return bytes(self.memory[address:address + size])
+
+
+def test_a_small_memory_is_filled_and_no_more():
+    findings = list(check_link(Small(), np.random.default_rng(1)))
+    assert [finding.ok for finding in findings] == [True, True] and "4,096 bytes" in findings[0].found
 
 
 class Broken:

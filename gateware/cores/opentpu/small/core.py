@@ -17,6 +17,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.utils import exact_log2
 
+from ....memory.halves import HalfBeats
 from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
@@ -32,11 +33,11 @@ _WHM, _RW, _MMC, _ACT, _SYNC, _RHM = range(1, 7)
 
 
 def small_fits(params, beat_bytes):
-    """Whether the small engine can be built: one bank, no chaining, no extension but SYNC, vectors of one beat of four bytes."""
-    return (params["banks"] == 1 and not params["chain"] and params["n"] == beat_bytes == N
+    """Whether the small engine can be built: one bank, no chaining, no extension but SYNC, vectors of four bytes, which are a beat or two."""
+    return (params["banks"] == 1 and not params["chain"] and params["n"] == N and beat_bytes in (N, N // 2)
             and not any(params[name] for name in ("ext_norm", "ext_conv", "ext_pool", "norm_reset"))
             and params["ub_rows"] > params["acc_rows"] and params["multiplier"] != "dsp_pair"
-            and (params["multiplier"] == "lut" or params["dsp_limit"] >= N * N))
+            and (params["multiplier"] in ("lut", "rows") or params["dsp_limit"] >= N * N))
 
 
 class SmallEngine(Engine):
@@ -49,7 +50,7 @@ class SmallEngine(Engine):
     """
     def prepare(self):
         if not small_fits(self.params, self.beat_bytes):
-            raise ValueError("The small engine has one bank, no chaining, no extension but SYNC, n = 4 and beats of 4 bytes, "
+            raise ValueError("The small engine has one bank, no chaining, no extension but SYNC, n = 4 and beats of 2 or 4 bytes, "
                              "more rows in the unified buffer than in the accumulators, and no dsp_pair")
         return EngineControl(registers=ISA.registers, operations_bits=(N * N).bit_length(), bytes_bits=(N + _WORD_BYTES).bit_length(),
                              counters=ISA.counters), 1
@@ -60,7 +61,12 @@ class SmallEngine(Engine):
         m.submodules.micro = micro = MicroMachine(params=p)
         m.submodules.mover = mover = Mover(row_bits=exact_log2(p["ub_rows"]))
         m.submodules.compute = compute = ComputeUnit(params=p, family=self.family)
-        wiring.connect(m, mover.memory, wiring.flipped(self.memory[0]))
+        memory = wiring.flipped(self.memory[0])
+        if self.beat_bytes < N:
+            m.submodules.halves = halves = HalfBeats(beat_bytes=N)
+            wiring.connect(m, halves.memory, memory)
+            memory = halves.port
+        wiring.connect(m, mover.memory, memory)
         command = {number: micro.commands[number] for number in Command}
 
         # The word at work

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry's gateware against its golden model: random programs and lists, faults of every kind, aborts, resets.
 
-Rows of tiles, four contexts, eight multipliers behind the shell's arbiter. `make test` runs 1,000 random programs and more; ``test_cherry_campaigns.py``
-goes on, with whole tiles, other numbers of contexts and the presets of the boards.
+Rows of tiles, four contexts, eight multipliers behind the shell's arbiter; and preset 25f, whose loads and stores go by pairs. `make test` runs 1,000 random
+programs and more; ``test_cherry_campaigns.py`` goes on, with whole tiles, other numbers of contexts and the presets of the boards.
 """
 import random
 from pathlib import Path
@@ -20,41 +20,42 @@ from tests.gateware.cores.cherry.bench.checks import CHECKS
 from tests.support.comparing import bench_fixture
 
 #: Random programs of a build, and into how many tests they are cut.
-COUNT, PARTS = 1000, 8
+COUNT, PARTS = 500, 4
 
 bench = bench_fixture(compare.open_build, compare.QUICK)
+both = bench_fixture(compare.open_build, (*compare.QUICK, "25f"))
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_random_programs(bench, part):
+def test_random_programs(both, part):
     for seed in range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS):
-        case = compare.program_case(seed, bench.params, words=random.Random(seed).choice((12, 24, 40)))
-        problems, got = compare.check_case(bench, case, compare.behaviour_of(seed), seed)
+        case = compare.program_case(seed, both.params, words=random.Random(seed).choice((12, 24, 40)))
+        problems, got = compare.check_case(both, case, compare.behaviour_of(seed), seed)
         assert not problems and got.status == "done", (case.name, problems, got)
 
 
-def test_programs_with_faults(bench):
+def test_programs_with_faults(both):
     seen = set()
     for seed in range(150):
-        problems, got = compare.check_case(bench, compare.spoilt_case(seed, bench.params), IDEAL, seed)
+        problems, got = compare.check_case(both, compare.spoilt_case(seed, both.params), IDEAL, seed)
         assert not problems, (seed, problems)
         if got is not None and got.fault:
             seen.add(got.fault.name)
     assert seen >= {"opcode", "field", "state", "mem_range", "undeclared"}
 
 
-def test_lists(bench):
+def test_lists(both):
     for seed in range(60):
-        problems, _ = compare.check_case(bench, compare.list_case(seed, bench.params), compare.behaviour_of(seed), seed)
+        problems, _ = compare.check_case(both, compare.list_case(seed, both.params), compare.behaviour_of(seed), seed)
         assert not problems, (seed, problems)
 
 
-def test_aborts(bench):
-    CHECKS.aborts(bench, 20, 6000)
+def test_aborts(both):
+    CHECKS.aborts(both, 20, 6000)
 
 
-def test_core_resets_at_random_cycles(bench):
-    CHECKS.core_resets(bench, 12, latest=5000)
+def test_core_resets_at_random_cycles(both):
+    CHECKS.core_resets(both, 12, latest=5000)
 
 
 @pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine against the golden model, with beats of 1, 4 and 8 bytes; its microprogram's assembler and what that refuses."""
+"""The small engine against the golden model, with beats of 1, 2, 4 and 8 bytes; its microprogram's assembler and what that refuses."""
 import random
 
 import numpy as np
@@ -22,7 +22,10 @@ from tests.gateware.cores.cherry.bench.checks import CHECKS
 from tests.gateware.cores.cherry.bench.programs import random_element
 from tests.support.comparing import bench_fixture, failing_run
 
-bench = bench_fixture(compare.open_build, ("one", "one-4"))
+#: Cases of each of three builds; with those of ``wide`` more than 500.
+PROGRAMS, FAULTS, LISTS = 90, 45, 30
+
+bench = bench_fixture(compare.open_build, ("one", "one-4", "one-dsp"))
 wide = bench_fixture(compare.open_build, ("one-8",))
 
 
@@ -33,15 +36,15 @@ def check(bench, cases):
 
 
 def test_random_programs(bench):
-    check(bench, ((seed, compare.program_case(seed, bench.params, words=random.Random(seed).choice((12, 24, 40)))) for seed in range(25)))
+    check(bench, ((seed, compare.program_case(seed, bench.params, words=random.Random(seed).choice((12, 24, 40)))) for seed in range(PROGRAMS)))
 
 
 def test_programs_with_faults(bench):
-    check(bench, ((seed, compare.spoilt_case(seed, bench.params)) for seed in range(25)))
+    check(bench, ((seed, compare.spoilt_case(seed, bench.params)) for seed in range(FAULTS)))
 
 
 def test_lists(bench):
-    check(bench, ((seed, compare.list_case(seed, bench.params, seed % 2)) for seed in range(24)))
+    check(bench, ((seed, compare.list_case(seed, bench.params, seed % 2)) for seed in range(LISTS)))
 
 
 def test_halves_of_beats(wide):

@@ -14,6 +14,8 @@ TABLE = {
     "25f-4x4": (4, 4096, 1024, "dsp", 2, 16, True),
     "up5k-4x4": (4, 1024, 256, "dsp", 1, 2, False),
     "hx8k-4x4": (4, 1024, 256, "lut", 1, 2, False),
+    "hx8k-4x4-rows": (4, 1024, 256, "rows", 1, 2, False),
+    "hx8k-4x4-mini": (4, 256, 128, "lut", 1, 2, False),
     "sim": (4, 512, 256, "dsp", 2, 16, True),
 }
 
@@ -46,7 +48,7 @@ def test_default_and_board_presets():
     ("banks", 3, "parameter banks must be one of 1, 2, not 3"),
     ("wfifo_tiles", 0, "parameter wfifo_tiles must be 1 to 16, not 0"),
     ("fetch_words", 1, "parameter fetch_words must be 2 to 64, not 1"),
-    ("multiplier", "mul", "parameter multiplier must be one of dsp, dsp_pair, lut, not 'mul'"),
+    ("multiplier", "mul", "parameter multiplier must be one of dsp, dsp_pair, lut, rows, not 'mul'"),
     ("dsp_limit", -1, "parameter dsp_limit must be 0 to 4096, not -1"),
     ("chain", "yes", "parameter chain must be one of false, true, not 'yes'"),
     ("norm_reset", 0x30000, "parameter norm_reset must be a legal norm value"),
@@ -59,8 +61,9 @@ def test_refused(name, value, message):
 
 
 def test_dsp_limit_needs_dsps():
-    with pytest.raises(ParameterError, match="dsp_limit has no meaning with multiplier = lut"):
-        SPACE.resolve("hx8k-4x4", {"dsp_limit": 8})
+    for preset, multiplier in (("hx8k-4x4", "lut"), ("hx8k-4x4-rows", "rows")):
+        with pytest.raises(ParameterError, match=f"dsp_limit has no meaning with multiplier = {multiplier}"):
+            SPACE.resolve(preset, {"dsp_limit": 8})
     assert SPACE.resolve(None)["dsp_limit"] == NO_DSP_LIMIT
 
 

@@ -12,7 +12,7 @@ from quintet.tools.build.bitstream import build, synthesise
 from tests.gateware.cores.opentpu.bench import checks, programs
 from tests.gateware.cores.opentpu.bench.compare import check_case, sanitised
 
-bench = checks.bench_fixture(("lean4", "leanplain4"))
+bench = checks.bench_fixture(("lean4", "lean2", "leanplain4"))
 
 
 def test_random_programs(bench):
@@ -67,11 +67,11 @@ def test_which_builds_are_small():
     for changes in ({"banks": 2}, {"chain": True}, {"ext_norm": True}, {"ext_conv": True}, {"ext_pool": True},
                     {"norm_reset": 3}, {"n": 8}, {"ub_rows": 256}, {"dsp_limit": 3}):
         assert not small_fits(small | changes, 4), changes
-    assert not small_fits(small, 2)
+    assert small_fits(small, 2) and not small_fits(small, 1) and not small_fits(small, 8)
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"beat_bytes": 2}, "The small engine has one bank"),
+    ({"beat_bytes": 1}, "The small engine has one bank, no chaining, no extension but SYNC, n = 4 and beats of 2 or 4 bytes"),
 ])
 def test_bad_arguments_are_refused(changes, message):
     arguments = {"params": SPACE.resolve("up5k-4x4"), "beat_bytes": 4, "memory_size": 1 << 17, "family": None} | changes

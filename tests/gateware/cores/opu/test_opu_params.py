@@ -14,8 +14,10 @@ TABLE = {
     "85f-large": (16, 8, 1, 8192, 1, 8192, 288, "dsp", 128, 128, 36),
     "45f": (16, 4, 2, 1536, 1, 8192, 576, "dsp", 48, 64, 36),
     "25f": (16, 1, 1, 1536, 1, 16384, 2304, "dsp", 24, 32, 36),
+    "25f-mini": (16, 1, 1, 1024, 1, 4096, 2304, "dsp", 16, 8, 36),
     "up5k": (16, 1, 1, 1024, 1, 16384, 1024, "dsp", 16, 32, 16),
     "hx8k": (16, 1, 1, 64, 1, 768, 256, "lut", 1, 1.5, 4),
+    "hx8k-mini": (16, 1, 1, 64, 1, 256, 256, "lut", 1, 0.5, 4),
     "sim": (4, 2, 1, 256, 1, 1024, 576, "dsp", 4, 4, 4.5),
     "sim-small": (16, 1, 1, 1024, 1, 16384, 1024, "dsp", 16, 32, 16),
 }
@@ -28,7 +30,7 @@ def test_presets(name):
     size = buffer_bytes(values)
     assert (*(values[key] for key in keys), *(size[key] / 1024 for key in ("ifm", "ofm", "ker"))) == TABLE[name]
     assert values["types"] == "8-8-16-16" and values["out_lanes"] == values["po"]
-    assert values["engine"] == ("small" if name in ("up5k", "hx8k", "sim-small") else "pipelined")
+    assert values["engine"] == ("small" if name in ("up5k", "hx8k", "hx8k-mini", "sim-small") else "pipelined")
 
 
 #: FPGA -> (bytes of a block, blocks that the buffers may take, DSPs): SoC, link and memory controller need the others.

@@ -24,7 +24,7 @@ WORD = 14
 
 #: name -> (preset, overrides, beat bytes, ports). Those of `make test` are the first three.
 BUILDS = {
-    "plain4": ("sim-plain", {}, 2, "shell"),
+    "plain4": ("sim-plain", {}, 1, "shell"),
     "ext8": ("85f-8x8", {"ext_conv": True, "ext_pool": True}, 8, "bare"),
     "wide12": ("85f-12x12", {}, 12, "bare"),
     "sim4": ("sim", {}, 4, "bare"),
@@ -34,8 +34,9 @@ BUILDS = {
     "onebank12": ("85f-12x12", {"banks": 1, "chain": False}, 4, "shell"),
     "pairs8": ("85f-8x8", {"multiplier": "dsp_pair", "ext_norm": False, "norm_reset": 0x10103}, 8, "shell"),
     "pairs16": ("85f-16x16", {}, 8, "shell"),
-    "up5k": ("up5k-4x4", {}, 2, "shell"),
+    # The small engine, with a vector in a beat and in two.
     "lean4": ("up5k-4x4", {}, 4, "shell"),
+    "lean2": ("up5k-4x4", {}, 2, "shell"),
     "leanplain4": ("sim-plain", {}, 4, "shell"),
 }
 open_build = bench_opener("opentpu", BUILDS, MEMORY)
