@@ -13,7 +13,7 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.pim import choose
-from quintet.tools.compiler.backends.pim.assign import Need, assign
+from quintet.tools.compiler.backends.pim.arrays.assign import Need, assign
 from quintet.tools.compiler.backends.pim.clock.estimate import load_cycles, program_cycles
 from quintet.tools.compiler.backends.pim.joined import may_join
 from quintet.tools.compiler.backends.pim.program import ProgramWriter

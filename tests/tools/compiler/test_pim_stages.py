@@ -13,9 +13,9 @@ from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.pim import choose
+from quintet.tools.compiler.backends.pim.arrays.matrices import matrices_of
+from quintet.tools.compiler.backends.pim.arrays.needs import empty_numbers
 from quintet.tools.compiler.backends.pim.clock.timing import play
-from quintet.tools.compiler.backends.pim.matrices import matrices_of
-from quintet.tools.compiler.backends.pim.needs import empty_numbers
 from quintet.tools.compiler.backends.pim.schedule import plan_stages
 from quintet.tools.compiler.backends.pim.stages import Stages
 from quintet.tools.kernels.pim.builder import CoreBuilder

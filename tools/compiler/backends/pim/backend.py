@@ -22,12 +22,12 @@ from ...layout import dense_layout
 from ...quantised import Arithmetic
 from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
 from ..products import join_turned
-from .assign import assign
+from .arrays.assign import assign
+from .arrays.needs import empty_numbers, layer_needs, unique
+from .arrays.pieces import in_pieces
 from .choose import choose_joined
 from .clock.estimate import program_cycles
 from .flat import most_repeated
-from .needs import empty_numbers, layer_needs, unique
-from .pieces import in_pieces
 from .products import places_before, verdict_of_product, verdict_of_transpose
 from .program import ProgramWriter
 from .recurrent import verdict_of_recurrent

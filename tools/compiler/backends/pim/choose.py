@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from ...graph import Conv
 from ..base import LoweringError
-from .assign import assign
+from .arrays.assign import assign
+from .arrays.matrices import matrices_of
+from .arrays.needs import floor, layer_needs, unique
 from .clock.estimate import played
 from .homes import cuts, stages_of
 from .joined import IN_PLACE, Joined, may_join
-from .matrices import matrices_of
-from .needs import floor, layer_needs, unique
 from .program import ProgramWriter
 from .rehearsal import rehearsed
 from .schedule import Plan, plan_stages

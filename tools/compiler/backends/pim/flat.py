@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers without neighbourhoods on one core: vectors through local memory in pieces."""
-from .matrices import dense_pieces
+from .arrays.matrices import dense_pieces
 
 __all__ = ["DenseColumns", "Products", "Repeated", "add_rows", "average_channels", "copy_rows", "flat", "most_repeated"]
 

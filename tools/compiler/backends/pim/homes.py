@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Homes of stages: which core does which layer, so that all have about as much to do and hold the weights."""
 from ...graph import Conv
-from .matrices import demand
+from .arrays.matrices import demand
 from .stages import Stages
 
 __all__ = ["cuts", "stages_of"]

@@ -2,7 +2,7 @@
 """Maps in rows: a convolution or pooling layer of one core, its source's rows in a ring of local memory, results stored row by row."""
 import numpy as np
 
-from .matrices import gathers
+from .arrays.matrices import gathers
 
 __all__ = ["Band", "ConvRows", "PoolRows", "Products", "pool_row", "share", "spans"]
 

@@ -13,12 +13,12 @@ from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
 from ...graph import Dense, Gru, Lstm, Slice
 from ..base import LoweringError
-from .assign import assign
+from .arrays.assign import assign
+from .arrays.needs import layer_needs, unique
 from .flat import DenseColumns, add_rows, clipped
 from .joined import IN_PLACE, Joined
 from .layers import emit_layer
 from .maps import clip_bounds, share
-from .needs import layer_needs, unique
 from .recurrent import Cell
 from .stages import emit_stages
 from .tables import TABLES

@@ -7,9 +7,9 @@ import numpy as np
 
 from ...graph import Lstm
 from ..base import HOST, NATIVE, Verdict
-from .assign import Need
+from .arrays.assign import Need
+from .arrays.matrices import MOST_ROWS
 from .flat import Products
-from .matrices import MOST_ROWS
 from .tables import run_table, table_steps
 
 __all__ = ["Cell", "need_of", "run_recurrent", "verdict_of_recurrent"]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Slice, Transpose
-from .matrices import dense_pieces
+from .arrays.matrices import dense_pieces
 from .products import run_product
 from .recurrent import run_recurrent
 from .tables import TABLES, run_table

@@ -2,14 +2,14 @@
 """What a network's layers ask of the arrays."""
 import numpy as np
 
-from ...graph import Binary, Conv, Dense, Gru, Lstm, MatMul
-from ...quantised import Integer, Quantised, Scale
-from ..base import LoweringError
+from ....graph import Binary, Conv, Dense, Gru, Lstm, MatMul
+from ....quantised import Integer, Quantised, Scale
+from ...base import LoweringError
+from ..clock.clocks import BEAT
+from ..recurrent import need_of
+from ..stages import needed_rows
 from .assign import Need
-from .clock.clocks import BEAT
 from .matrices import MOST_ARRAYS, MOST_ROWS, demand, dense_pieces, matrices_of
-from .recurrent import need_of
-from .stages import needed_rows
 
 __all__ = ["empty_numbers", "floor", "layer_needs", "unique"]
 

@@ -5,7 +5,7 @@ from itertools import count
 
 import numpy as np
 
-from ...graph import Concat, Conv, Dense, Reshape, Slice, Tensor
+from ....graph import Concat, Conv, Dense, Reshape, Slice, Tensor
 from .matrices import most_rows
 
 __all__ = ["in_pieces"]

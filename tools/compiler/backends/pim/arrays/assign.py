@@ -2,7 +2,7 @@
 """Which cores hold a layer's weights: every layer in at least one, more where arrays are left and it gains most."""
 from dataclasses import dataclass, field
 
-from ..base import LoweringError
+from ...base import LoweringError
 
 __all__ = ["Need", "assign"]
 
