@@ -5,6 +5,7 @@ import numpy as np
 from ..evaluate import run_graph
 from ..quantised import Scale
 from .calibration import batches, evenly
+from .steps import SPARE, WIDE
 
 __all__ = ["input_step"]
 
@@ -42,7 +43,7 @@ def input_step(graph, values, tensor, bits):
     greatest = np.abs(own).max()
     if greatest == 0:
         return None
-    steps = list(greatest / top * 2.0 ** (-np.arange(_TRIED) / _HALVING))
+    steps = list(greatest * (SPARE if bits >= WIDE else 1) / top * 2.0 ** (-np.arange(1 if bits >= WIDE else _TRIED) / _HALVING))
     unit = _grid(own)
     if unit is not None:
         steps += [unit * k for k in range(1, int(steps[0] * 1.05 / unit) + 1) if unit * k > steps[-1]][-4:]
@@ -52,4 +53,4 @@ def input_step(graph, values, tensor, bits):
         now = _results(graph, {**values, tensor: scale.value(scale.quantise(own))})
         costs.append(sum(np.square(now[name] - real).sum() / max(np.square(real).sum(), 1e-300) for name, real in exact.items()))
     best = steps[int(np.argmin(costs))]
-    return best, f"least change of the network's results, range {best * top / greatest:.3f} of the greatest size {greatest:.5g}"
+    return best, f"least change of the network's results, range {best * top / greatest:.3f} of the greatest size seen, {greatest:.5g}"

@@ -4,10 +4,12 @@ import numpy as np
 
 from .integers import fit_shifts
 
-__all__ = ["Wish", "better_apart", "choose_step"]
+__all__ = ["SPARE", "WIDE", "Wish", "better_apart", "choose_step"]
 
 #: Room above the greatest size seen, of machines whose results wrap.
 ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
+#: The same where results saturate and have so many bits that it costs nothing: inputs to come are louder than those seen.
+WIDE, SPARE = 16, 2.0
 #: Units tried, from that of the whole range down: so many an octave, so many in all; and of those that fit weights exactly.
 OCTAVE, TRIED, EXACT = 10, 30, 16
 #: A clip goes into a layer of its own where the squared error falls to less than this share.
@@ -47,8 +49,9 @@ class Wish:
 
     def candidates(self, greatest):
         """Units worth a try."""
-        if self.wraps:
-            return greatest * ROOM.get(self.bits, 1.5) / self.top * 2.0 ** (np.arange(OCTAVE + 1) / OCTAVE)
+        if self.wraps or self.bits >= WIDE:
+            room = ROOM.get(self.bits, 1.5) if self.wraps else SPARE
+            return greatest * room / self.top * 2.0 ** (np.arange(OCTAVE + 1) / OCTAVE)
         steps = greatest / self.top * 1.05 * 2.0 ** (-np.arange(TRIED) / OCTAVE)
         exact = []
         for rows, _, _, source_step, numbers in self.layers:
@@ -113,4 +116,4 @@ def choose_step(wish):
     best = float(steps[int(np.argmin(costs))])
     if wish.wraps:
         return best, f"room of {best * wish.top / greatest:.2f} above the values seen: results wrap"
-    return best, f"least squared error, range {best * wish.top / greatest:.3f} of the greatest size {greatest:.5g}"
+    return best, f"least squared error, range {best * wish.top / greatest:.3f} of the greatest size seen, {greatest:.5g}"
