@@ -337,7 +337,7 @@ def test_what_is_not_taken_of_scikit_learns(tmp_path, nodes, reason):
 
 
 @pytest.mark.parametrize("nodes, shape, constants, reason", [
-    ([node("ConvTranspose", ["x", "w"], ["y"], name="up")], (1, 2, 4, 4), {"w": normal(2, 3, 2, 2)}, r"up \(ConvTranspose\): this operator is not taken; a Conv behind a Pad"),
+    ([node("ConvTranspose", ["x", "w"], ["y"], name="up")], (1, 2, 4, 4), {"w": normal(2, 3, 2, 2)}, r"up \(ConvTranspose\): this operator is not taken; a Conv behind a Resize"),
     ([node("RNN", ["x", "w", "r"], ["y"], name="n", hidden_size=2)], (3, 1, 4), {"w": normal(1, 2, 4), "r": normal(1, 2, 2)}, r"n \(RNN\): .*LSTM and GRU are taken"),
     ([node("Conv", ["x", "w"], ["y"], name="n", pads=[-1, 0, 0, 0])], (1, 2, 4, 4), {"w": normal(2, 2, 2, 2)}, "pads = .*two numbers from 0 an axis are taken"),
     ([node("Conv", ["x", "w"], ["y"], name="n")], (1, 3, 4, 4), {"w": normal(2, 2, 2, 2)}, r"shapes do not fit: weights of shape \(2, 2, 2, 2\) in 1 groups on 3 channels"),

@@ -16,10 +16,10 @@ __all__ = ["import_onnx"]
 
 #: What is taken instead of operators that are often met.
 _INSTEAD = {
-    "ConvTranspose": "a Conv behind a Pad or an enlarged map is taken", "RNN": "LSTM and GRU are taken",
+    "ConvTranspose": "a Conv behind a Resize (nearest) is taken", "RNN": "LSTM and GRU are taken",
     "QLinearConv": "the same network in QDQ form is taken", "QLinearMatMul": "the same network in QDQ form is taken",
     "ConvInteger": "the same network in QDQ form is taken", "MatMulInteger": "the same network in QDQ form is taken",
-    "DynamicQuantizeLinear": "fixed scales (QDQ form) are taken", "InstanceNormalization": "BatchNormalization and LayerNormalization are taken",
+    "DynamicQuantizeLinear": "fixed scales (QDQ form) are taken",
 }
 #: Value of a tensor that a refused node should have made and of which not even the shape is known.
 _UNKNOWN = object()
