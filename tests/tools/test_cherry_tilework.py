@@ -2,7 +2,7 @@
 """Loop nests over views: sums of products, reduces and chains on the golden model against numpy, their programs, their estimated cycles."""
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.cherry.model import Model
@@ -106,7 +106,11 @@ def test_reduces_of_windows(shape, window, function, seed):
     nests = Nests(16)
     reduce(nests, function, out, View(0, shape, where.strides), (window[0], where.strides[0]), (window[1], where.strides[1]),
            View(7000, (1, 1, 1), (0, 0, 0)), [])
-    found = read(run(nests, {0: source, 7000: [start]}), out)
+    try:
+        found = read(run(nests, {0: source, 7000: [start]}), out)
+    except TooLarge:
+        # More than one program's: who asks for it cuts it up.
+        reject()
     acc = np.full(shape, start)
     for y in range(window[0]):
         for first in range(0, window[1], 4):
