@@ -103,7 +103,7 @@ def test_outcomes_are_compared():
 @pytest.mark.long
 @pytest.mark.pnr
 @pytest.mark.skipif(shutil.which("icebox_vlog") is None, reason="Project IceStorm is not installed")
-@pytest.mark.parametrize("isa, preset", [(None, None), ("pim", "up5k")])
+@pytest.mark.parametrize("isa, preset", [(None, None), ("pim", None)])
 def test_routed_bitstream(tmp_path, monkeypatch, isa, preset):
     """What the chip is told does what the virtual board does, to the cycle."""
     monkeypatch.chdir(tmp_path)
@@ -113,10 +113,9 @@ def test_routed_bitstream(tmp_path, monkeypatch, isa, preset):
         assert check.ok, check.wrong
 
 
-#: Every core on each FPGA: what fits by the measured matrix (docs/performance/matrix.md), with the default preset where none is named. An HX8K breakout
-#: keeps main memory in block RAM, which leaves room for one of them alone.
+#: Every core on each FPGA: what fits by the measured matrix (docs/performance/matrix.md), with the default preset where none is named.
 EVERY = [(board, isa, None) for board in ("icebreaker", "blackice-ii", "ulx3s-25f", "ulx3s-85f") for isa in ("opentpu", "opu", "imagine", "cherry", "pim")]
-EVERY += [("ulx3s-45f", "cherry", None), ("hx8k-breakout", "pim", "up5k"), ("blackice-mx", "opu", None), ("blackice-mx", "cherry", None)]
+EVERY += [("ulx3s-45f", "cherry", None), ("hx8k-breakout", "pim", None), ("blackice-mx", "opu", None), ("blackice-mx", "cherry", None)]
 
 
 @pytest.mark.long
