@@ -2,7 +2,6 @@
 """The virtual board: the SoC of a bitstream, compiled, between models of the memory chip and of the host's wires."""
 import ctypes
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 from ...gateware.cores import open_room
@@ -146,11 +145,9 @@ class VirtualBoard(SimulatedBoard):
     simulation : :class:`BoardSimulation`
     library : :class:`~.compile.Library`
 
-    ``second_phase``: Fraction, from 0 to less than 1, of its own periods by which edges of the core's own clock come behind those of the main clock,
-    of which it is a multiple; 0: at the same time. ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
+    ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
     """
-    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None,
-                 second_phase=Fraction(0)):
+    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None):
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
         baud = board.port_of("uart").baud if link == "wire" else None
@@ -175,18 +172,8 @@ class VirtualBoard(SimulatedBoard):
             # Changes, or another path of the clock, make a chip that differs from what the controller was told (tests).
             describe_chip(config, soc, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
         self.simulation.c.board_configure(self.simulation.handle, config)
-        if second_phase and soc.domain.ratio.denominator == 1:
-            self._delay_second(soc.domain.ratio.numerator, second_phase)
         name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
-
-    def _delay_second(self, times, phase):
-        """Let the edges of the second clock, ``times`` as fast as the main one, come ``phase`` of its periods behind those of the main clock."""
-        c, handle, parts = self.simulation.c, self.simulation.handle, phase.denominator
-        # In one cycle it moves on by less than a period, without an edge.
-        c.quintet_clocks(handle, parts - phase.numerator, parts)
-        self.advance(1)
-        c.quintet_clocks(handle, times * parts, parts)
 
     @property
     def busy(self):

@@ -14,7 +14,7 @@ SOC_REGISTERS = {
     "soc_interrupt": (0x04, "r", "bit 0: interrupt of the core"),
     "soc_cycles": (0x08, "r", "cycles of the main clock since reset, modulo 2^32"),
     "soc_led": (0x0C, "rw", "bit 0: the board's LED is lit, whatever the core does, so that one board of several is found"),
-    "soc_reset": (0x10, "w", "bit 0: reset of the whole SoC, at the next multiple of 2^16 cycles; an answer that is still on the line then is cut off"),
+    "soc_reset": (0x10, "w", "bit 0: reset of the whole SoC, 2^16 to 2^17 cycles later, once the answer has left the FPGA"),
 }
 
 
@@ -24,7 +24,7 @@ class SoCRegisters(wiring.Component):
     Parameters
     ----------
     reset_delay_bits : int
-        A reset that is asked for comes when that many low bits of the cycle counter are all ones.
+        A reset that is asked for comes when that many low bits of the cycle counter are all ones for the second time.
 
     Members
     -------
@@ -49,7 +49,7 @@ class SoCRegisters(wiring.Component):
         m = Module()
         bus = self.bus
         cycles = Signal(32)
-        wanted = Signal()
+        wanted, due = Signal(), Signal()
         word = bus.adr[:3]
         m.d.sync += [cycles.eq(cycles + 1), bus.ack.eq(bus.cyc & bus.stb & ~bus.ack)]
         write = bus.cyc & bus.stb & bus.we & bus.sel.all() & ~bus.ack & (bus.adr[3:] == 0)
@@ -57,10 +57,13 @@ class SoCRegisters(wiring.Component):
             m.d.sync += self.led.eq(bus.dat_w[0])
         with m.If(write & (word == 4) & bus.dat_w[0]):
             m.d.sync += wanted.eq(1)
-        # Late enough for most answers to have left the FPGA.
-        m.d.comb += self.reset.eq(wanted & cycles[:self._reset_delay_bits].all())
+        # At the second turn of the counter's low bits: late enough for the answer to have left the FPGA.
+        turn = Signal()
+        m.d.comb += [turn.eq(cycles[:self._reset_delay_bits].all()), self.reset.eq(due & turn)]
+        with m.If(turn):
+            m.d.sync += due.eq(wanted)
         with m.If(self.reset):
-            m.d.sync += wanted.eq(0)
+            m.d.sync += [wanted.eq(0), due.eq(0)]
         with m.If(bus.adr[3:] == 0):
             with m.Switch(word):
                 with m.Case(0):

@@ -226,7 +226,8 @@ class PLL(wiring.Component):
             closing |= dict(p_CLKOS2_ENABLE="ENABLED", p_CLKOS2_DIV=s.output, p_CLKOS2_CPHASE=eighths // 8,
                             p_CLKOS2_FPHASE=eighths % 8, o_CLKOS2=self.shifted)
         if s.further:
-            closing |= dict(p_CLKOS3_ENABLE="ENABLED", p_CLKOS3_DIV=s.further, p_CLKOS3_CPHASE=s.further // 2,
+            # As late as the output, so that both rise together.
+            closing |= dict(p_CLKOS3_ENABLE="ENABLED", p_CLKOS3_DIV=s.further, p_CLKOS3_CPHASE=s.output // 2,
                             p_CLKOS3_FPHASE=0, o_CLKOS3=self.further)
         m.submodules.pll = Instance(
             "EHXPLLL",

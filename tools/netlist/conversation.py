@@ -2,7 +2,6 @@
 """What a host and a board say to each other in a check, and what differs between two boards."""
 import random
 import zlib
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -27,7 +26,7 @@ _BYTES, _AT = 217, 0x103
 _ANSWER = 32
 #: Places of the LED's and the reset's registers of the SoC; cycles until a reset has come at the latest, and those that the clocks may take
 #: to be right after power-up or a reset.
-_SOC_LED, _SOC_RESET, _RESET_CYCLES, _START_CYCLES = 0x0C, 0x10, 1 << 16, 1 << 14
+_SOC_LED, _SOC_RESET, _RESET_CYCLES, _START_CYCLES = 0x0C, 0x10, 1 << 17, 1 << 14
 
 
 @dataclass(frozen=True)
@@ -176,14 +175,9 @@ def _lights(target, board):
 
 def _reset(target, board, start):
     """A reset of the whole SoC: the counter of cycles begins again, the light is off, the link answers a new host."""
-    from ..link.client import LinkClient
     target.write_soc_word(_SOC_LED, 1)
-    began, patient = board.cycle, _ANSWER * 4 / board.pipe.bytes_per_second
-    # On a slow line the reset may cut its answer off: nothing is repeated then.
-    hasty = LinkClient(target.client.pipe, seed=2, timeout=patient, retry=2 * patient)
-    hasty.identify()
-    with suppress(LinkError):
-        hasty.write_word(target.header.soc_base + _SOC_RESET, 1)
+    began = board.cycle
+    target.write_soc_word(_SOC_RESET, 1)
     board.advance(_RESET_CYCLES)
     target.client.pipe.sleep(start)
     target.client.identify()

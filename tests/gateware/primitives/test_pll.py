@@ -94,6 +94,19 @@ def test_shifted_output_is_that_of_ecppll(mhz, phase, tmp_path):
     assert made == {name: value + (early if name.endswith("CPHASE") else 0) for name, value in theirs.items()}
 
 
+@pytest.mark.parametrize("mhz, further", [(80, 160), (50, 150), (100, 50)])
+def test_a_further_output_rises_with_the_first_as_that_of_ecppll(mhz, further, tmp_path):
+    from amaranth.back import rtlil
+    tool = calculator("ecppll", "ecppack")
+    subprocess.run([tool, "-i", "25", "-o", str(mhz), "--clkout1_name", "further", "--clkout1", str(further), "-f", "pll.v"],
+                   cwd=tmp_path, check=True, capture_output=True)
+    theirs = {name: int(value) for name, value in re.findall(r"\.(CLKO\w+PHASE)\((\d+)\)", (tmp_path / "pll.v").read_text())}
+    ours = rtlil.convert(PLL(family="ecp5", input_hz=25e6, wanted_hz=mhz * 1e6, further_hz=further * 1e6))
+    made = {name: int(value) for name, value in re.findall(r"parameter \\(CLKO\w+PHASE) (\d+)$", ours, re.M)}
+    assert theirs["CLKOS_CPHASE"] == theirs["CLKOP_CPHASE"] and theirs["CLKOS_FPHASE"] == 0
+    assert made["CLKOS3_CPHASE"] == made["CLKOP_CPHASE"] and made["CLKOS3_FPHASE"] == 0
+
+
 def test_phases_are_those_that_the_output_takes():
     """Each of them asked for by its degrees is made to the eighth of the oscillator's period."""
     from amaranth.back import rtlil

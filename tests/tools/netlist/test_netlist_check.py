@@ -2,6 +2,8 @@
 """quintet check: a build whose netlist is what was simulated, netlists that are not, faults, and everything that can be wrong with a folder."""
 import json
 import shutil
+from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -36,14 +38,28 @@ def test_up5k(up5k):
     assert "reset" in {finding.name for finding in check.netlist.findings}
 
 
-def test_a_pll_of_another_phase_is_seen(ecp5):
+def test_a_pll_of_another_phase_is_seen(ecp5, monkeypatch):
+    monkeypatch.setattr(Subject, "own_clock_late_ns", lambda subject: 2.5)
     report = json.loads((ecp5 / "report.json").read_text())
     try:
         (ecp5 / "report.json").write_text(json.dumps({**report, "sdram": {**report["sdram"], "phase_degrees": 90}}))
         check = check_build(ecp5)
     finally:
         (ecp5 / "report.json").write_text(json.dumps(report))
-    assert len(check.wrong) == 1 and "the SDRAM's clock rises 9.60 ns after its lines change; 3.12 expected" in check.wrong[0]
+    assert len(check.wrong) == 2 and "the SDRAM's clock rises 9.60 ns after its lines change; 3.12 expected" in check.wrong[1]
+    assert check.wrong[0] == "the core's own clock rises 2.50 ns after the main clock; 0 expected, as on the virtual board"
+
+
+@pytest.mark.parametrize("phase, late", [(Fraction(2), 0), (Fraction(1, 3), 1e9 / 160e6 / 3), (Fraction(-1, 4), 0.75e9 / 160e6)])
+def test_the_phase_of_a_cores_own_clock(phase, late):
+    subject = Subject.__new__(Subject)
+    subject.board = SimpleNamespace(oscillator="clk25", oscillator_hz=25e6)
+    subject.netlist = SimpleNamespace(clocks=lambda pin, hz: ([(5, Fraction(80_000_000), Fraction(0), True), (6, Fraction(80_000_000), Fraction(1, 4), True),
+                                                               (7, Fraction(160_000_000), phase, True)], []))
+    subject.soc = lambda family: SimpleNamespace(domain=SimpleNamespace(ratio=Fraction(2)))
+    assert subject.own_clock_late_ns() == pytest.approx(late)
+    subject.soc = lambda family: SimpleNamespace(domain=None)
+    assert subject.own_clock_late_ns() == 0
 
 
 def test_a_main_clock_of_another_frequency_is_refused(ecp5):
