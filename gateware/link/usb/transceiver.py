@@ -72,10 +72,11 @@ class Transceiver(wiring.Component):
             m.d.usb_io += active.eq(0)
         with m.If(remover.o_error):
             m.d.usb_io += broken.eq(1)
-        come, seen = Signal(), Signal()
+        # The byte has a register in ``usb``, too, so that only a wire crosses, not the logic behind it.
+        come, seen, here = Signal(), Signal(), Signal(8)
         m.submodules.turn = FFSynchronizer(turn, come, o_domain="usb")
         m.submodules.active = FFSynchronizer(active, utmi.rx_active, o_domain="usb", stages=3)
         m.submodules.broken = FFSynchronizer(broken, utmi.rx_error, o_domain="usb")
-        m.d.usb += seen.eq(come)
-        m.d.comb += [utmi.rx_data.eq(byte), utmi.rx_valid.eq(come ^ seen)]
+        m.d.usb += [seen.eq(come), here.eq(byte)]
+        m.d.comb += [utmi.rx_data.eq(here), utmi.rx_valid.eq(come ^ seen)]
         return m
