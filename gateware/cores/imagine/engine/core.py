@@ -66,8 +66,8 @@ class ArrayEngine(Engine):
     #: In the array's clock, several times as fast as what surrounds it (tools/build/bitstream.py).
     synth_apart = {"ecp5": ("dispatch", "dispatch.decoder", "dispatch.issue", "dispatch.controller", "fifo_in", "fifo_out")}
 
-    #: Eight logic cells of an iCE40 share clock enable and reset: an enable for one or two flip-flops costs places.
-    synth_opts = {"ice40": "-dffe_min_ce_use 4"}
+    #: Eight logic cells of an iCE40 share clock enable and reset: an enable for fewer flip-flops costs places.
+    synth_opts = {"ice40": "-dffe_min_ce_use 8"}
 
     def prepare(self):
         params, family = self.params, self.family

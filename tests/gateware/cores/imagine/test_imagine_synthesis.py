@@ -28,7 +28,7 @@ def test_fast_modules_are_mapped_apart_on_an_ecp5():
 
 
 def test_few_enables_on_an_ice40():
-    assert _synthesis(ArrayEngine, "ice40") == "-dffe_min_ce_use 4" and _synthesis(ArrayEngine, "ecp5") == ""
+    assert _synthesis(ArrayEngine, "ice40") == "-dffe_min_ce_use 8" and _synthesis(ArrayEngine, "ecp5") == ""
 
 
 @pytest.mark.parametrize(("preset", "family", "memories"), [
