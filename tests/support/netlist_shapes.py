@@ -13,7 +13,8 @@ from tests.support.formal import find_tool
 
 __all__ = ["shape_digest"]
 
-_FLAT = "hierarchy -auto-top; proc; flatten; memory_collect; opt -full; opt_clean -purge; select A:top; write_json -selected flat.json"
+_FLAT = ("hierarchy -auto-top; proc; flatten; memory_collect; opt -full; simplemap t:$mux t:$*dff*; opt -full; opt_clean -purge; "
+         "select A:top; write_json -selected flat.json")
 #: Cells whose operands may change places.
 _COMMUTATIVE = ("$add", "$and", "$eq", "$logic_and", "$logic_or", "$mul", "$ne", "$or", "$xnor", "$xor")
 
