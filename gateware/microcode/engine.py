@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The accumulator machine: 32 bits, its registers and its program in block RAM (:mod:`.accumulator` declares, :mod:`.model` is the golden model)."""
-from types import SimpleNamespace
-
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import data, memory
 from amaranth.lib.wiring import In, Out
 
 from ..memory.port import MemoryPort
 from ..shell.engine import Stall
 from .accumulator import OPERAND_BITS, Mode, Op
+from .staged import RegisterMachine
 
 __all__ = ["MicroMachine"]
 
@@ -28,7 +27,7 @@ def _parts(words):
         first += size
 
 
-class MicroMachine(wiring.Component):
+class MicroMachine(RegisterMachine):
     """Runs a microprogram, a micro-instruction in two cycles (the operand is read; it is used), shifts a bit a cycle and multiplies by one in
     one or two. One word of main memory is under way at a time, and nothing is when an instruction has ended.
 
@@ -51,11 +50,11 @@ class MicroMachine(wiring.Component):
     memory : Out(MemoryPort)
     """
     def __init__(self, *, machine, program, beat_bytes, address_bits):
-        self._machine, self._program, self._beat_bytes = machine, program, beat_bytes
+        self._machine, self._beat_bytes = machine, beat_bytes
         self._used = {Op(word >> OPERAND_BITS) for word in program.words}
         place, entries = machine.arrays[machine.shown]
         self._shown = place
-        super().__init__({
+        super().__init__(program, {
             "start": In(1), "ready": Out(1), "abort": In(1), "show": In(range(entries)), "shown": Out(32),
             "sources": In(data.ArrayLayout(unsigned(32), len(machine.sources))), "a": Out(32), "p": Out(address_bits),
             "sinks": Out(len(machine.sinks)), "counts": Out(max(machine.counts).bit_length()), "stall": Out(Stall, init=Stall.OTHER), "run": Out(1), "ran": In(1), "finished": In(1),
@@ -64,9 +63,8 @@ class MicroMachine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         program, returns = self._program, self._machine.returns
-        # What is read in the cycle of its write is never used.
-        m.submodules.places_disjoint = places = memory.Memory(shape=32, depth=256, init=program.registers)
-        read, write = places.read_port(), places.write_port()
+        read = self._registers(m)
+        write = self.told
         fetch, word, onward = Signal(range(len(program.words))), Signal(16), Signal()
         op, x = word[OPERAND_BITS:], word[:OPERAND_BITS]
         self._valid, self._second, self._done = Signal(), Signal(), Signal()
@@ -111,8 +109,7 @@ class MicroMachine(wiring.Component):
         m.d.comb += [write.en.eq(at(Op.ST, Op.CALL)), write.addr.eq(Mux(calls, Cat(depth, Const(returns >> 3, 5)), place)),
                      write.data.eq(Mux(calls, following, a))]
 
-        #: For who looks on: the port that writes registers, and the address of the micro-instruction at hand.
-        self.told = SimpleNamespace(write=write, here=here)
+        self._here = here
         self._accumulate(m, at, op, x, index, operand)
         self._word(m, at)
         begun = Signal()
@@ -169,13 +166,9 @@ class MicroMachine(wiring.Component):
             m.d.sync += depth.eq(0)
         return m
 
-    def writes(self, name):
-        """Whether register ``name`` is written in this cycle, once elaborated; the value is that of ``told.write``."""
-        return self.told.write.en & (self.told.write.addr == self._program.names[name])
-
     def at(self, label, behind=0):
         """Whether the micro-instruction at hand is that of ``label``, or so many behind it, once elaborated."""
-        return self.told.here == self._program.labels[label] + behind
+        return self._here == self._program.labels[label] + behind
 
     def _accumulate(self, m, at, op, x, index, operand):
         """Accumulator: loads, sums, shifts, products."""

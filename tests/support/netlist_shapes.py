@@ -17,6 +17,8 @@ _FLAT = ("hierarchy -auto-top; proc; flatten; memory_collect; opt -full; simplem
          "select A:top; write_json -selected flat.json")
 #: Cells whose operands may change places.
 _COMMUTATIVE = ("$add", "$and", "$eq", "$logic_and", "$logic_or", "$mul", "$ne", "$or", "$xnor", "$xor")
+#: Cells whose operand's bits may; yosys has them in the order of their names.
+_REDUCING = ("$reduce_and", "$reduce_bool", "$reduce_or", "$reduce_xnor", "$reduce_xor")
 
 
 def shape_digest(text):
@@ -57,8 +59,12 @@ def _digest(top):
         return colours.get(name, name), *place
 
     def colour(name):
-        seen = {port: [source(bit) for bit in bits] for port, bits in inputs[name].items()}
-        return _hash(fixed[name], sorted(map(repr, seen.values())) if cells[name]["type"] in _COMMUTATIVE else seen)
+        seen, kind = {port: [source(bit) for bit in bits] for port, bits in inputs[name].items()}, cells[name]["type"]
+        if kind in _COMMUTATIVE:
+            seen = sorted(map(repr, seen.values()))
+        elif kind in _REDUCING:
+            seen = sorted(map(repr, seen["A"]))
+        return _hash(fixed[name], seen)
 
     told = 0
     while told < (told := len({*colours.values()})):

@@ -90,7 +90,7 @@ class SmallEngine(Engine):
     def activity(self):
         """Rows of a timeline. An instruction's number is counted, and where the code lies was noted before."""
         machine = self.machine
-        written, begins = machine.told.write.data, machine.writes("INDEX")
+        written, begins = machine.told.data, machine.writes("INDEX")
         return {
             "program": Activity((begins, machine.at("over") | self.control.start), takes=begins, number=written << 2, base=(machine.writes("CODE0"), written)),
             **{name: Activity(unit.working, number="program") for name, unit in (("dot unit", self._dot), ("vector ALU", self._alu))}}

@@ -23,7 +23,7 @@ from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
 from .compute import ComputeUnit, N
 from .instructions import Command, Cond, External
-from .machine import MicroMachine
+from .machine import FIELD_REGISTERS, MicroMachine
 from .mover import Mover
 
 __all__ = ["SmallEngine", "small_fits"]
@@ -162,7 +162,7 @@ class SmallEngine(Engine):
         m.d.comb += [
             micro.start.eq(started), micro.entry.eq(Mux(mover.skip, 0, mover.opcode)), micro.known.eq(mover.skip | (mover.opcode[3:] == 0)),
             micro.slot.eq(slot), micro.halt.eq(mover.error & ~mover.skip | mover.trouble | control.abort),
-            micro.write.eq(mover.field), micro.write_address.eq(mover.field_address), micro.write_data.eq(mover.field_data),
+            micro.write.eq(mover.field), micro.write_address.eq(Cat(mover.field_address, Const(FIELD_REGISTERS, 4))), micro.write_data.eq(mover.field_data),
             mover.field_ready.eq(micro.write_ready), mover.slot.eq(slot), mover.fetch.eq(command[Command.FETCH]),
             mover.next.eq(command[Command.DISPATCH]), mover.value.eq(micro.operand), mover.move.eq(command[Command.MOVE]),
             mover.number.eq(micro.number), mover.write.eq(opcode[0]), mover.tile.eq(is_tile), mover.set_row.eq(micro.mover_row),

@@ -101,7 +101,7 @@ class SmallEngine(Engine):
         begins = machine.writes("IADDR") & machine.at("fetch", 2)
         return {
             "LOAD": Activity(load & ~machine.ready),
-            "program": Activity((begins, self.control.finish), takes=begins, number=machine.told.write.data),
+            "program": Activity((begins, self.control.finish), takes=begins, number=machine.told.data),
             "vectors and products": Activity((units.begin & ~load, units.finished), number="program")}
 
     def _debug(self, m):
