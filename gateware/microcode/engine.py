@@ -48,9 +48,13 @@ class MicroMachine(RegisterMachine):
     counts : Out, the declared counts of this cycle; stall : Out, the class
     run : Out, level: the operation ``a`` is to be taken; ran : In, one cycle, it is taken; finished : In, one cycle, it is complete
     memory : Out(MemoryPort)
+
+    Attributes
+    ----------
+    format : the declaration
     """
     def __init__(self, *, machine, program, beat_bytes, address_bits):
-        self._machine, self._beat_bytes = machine, beat_bytes
+        self.format, self._beat_bytes = machine, beat_bytes
         self._used = {Op(word >> OPERAND_BITS) for word in program.words}
         place, entries = machine.arrays[machine.shown]
         self._shown = place
@@ -62,7 +66,7 @@ class MicroMachine(RegisterMachine):
 
     def elaborate(self, platform):
         m = Module()
-        program, returns = self._program, self._machine.returns
+        program, returns = self._program, self.format.returns
         read = self._registers(m)
         write = self.told
         fetch, word, onward = Signal(range(len(program.words))), Signal(16), Signal()
@@ -96,11 +100,11 @@ class MicroMachine(RegisterMachine):
                 m.d.comb += read.addr.eq(place)
         # The product's lower half, where that is read.
         self._low = low = Signal(32, reset_less=True)
-        sources = Cat(low if source.name == "LOW" else self.sources[source] for source in self._machine.sources)
+        sources = Cat(low if source.name == "LOW" else self.sources[source] for source in self.format.sources)
         operand = Signal(32)
         with m.Switch(mode):
             with m.Case(Mode.SOURCE):
-                m.d.comb += operand.eq(sources.word_select(x[:max(1, (len(self._machine.sources) - 1).bit_length())], 32))
+                m.d.comb += operand.eq(sources.word_select(x[:max(1, (len(self.format.sources) - 1).bit_length())], 32))
             with m.Case(Mode.NUMBER):
                 m.d.comb += operand.eq(x[:9])
             with m.Default():
@@ -178,7 +182,7 @@ class MicroMachine(RegisterMachine):
         m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + more)
         # A product: the multiplier, whose lowest bit says whether the operand is added, in a cycle of its own, before a bit leaves A.
         multiplier, summed, adds = self._low, Signal(), Signal()
-        low = Const("LOW" in self._machine.sources.__members__)
+        low = Const("LOW" in self.format.sources.__members__)
         right = Cat(a[1:], carry & summed, a[0])
         m.d.comb += adds.eq(multiplier[0] & ~summed)
         with m.If(self._second):
