@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's one memory port: fetch of the next word, and the transfers of RHM, WHM and RW, burst by burst."""
 from amaranth import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....memory.port import MemoryPort
 
-__all__ = ["Mover"]
+__all__ = ["Mover", "WordLayout"]
 
 _BURST_BITS = 6             # bursts of 64 vectors
 _WORD_BEATS = 4             # the beats in which a 14-byte word lies
 _RUN_BEATS = 14, 28         # four words, eight words that begin with a beat
 _RUN_BITS = 3               # of the number of words that a run may skip
+
+
+class WordLayout(data.StructLayout):
+    """What is told of a word beside its fields' registers; ``length``, ``high``, ``low`` (halves of addr), ``ub``: these fields are not zero."""
+    def __init__(self):
+        super().__init__({"opcode": 8, "flags": 8, "length": 1, "high": 1, "low": 1, "ub": 1})
 
 
 class Mover(wiring.Component):
@@ -34,8 +40,8 @@ class Mover(wiring.Component):
     fetch : In, one cycle: begin the program at beat ``value``; ``next`` : In: the word is taken, want the one after it; while ``skip``:
         a NOP is taken, that lies before the word
     skip : Out, a NOP was counted and not yet taken
-    word : Out, the word is complete: ``opcode``, ``flags``; ``length``, ``high``, ``low``, ``ub``: these fields are not zero;
-        ``error``: the memory failed in its request; ``odd``: the word begins in the middle of a beat
+    word : Out, the word is complete; told : Out, :class:`WordLayout`; ``error``: the memory failed in its request; ``odd``: the word begins
+        in the middle of a beat
     field, field_address, field_data : Out, field_ready : In: fields of the word for the register file (number less one, -, low
         half of addr, ub)
     move : In, one cycle, not while ``active``: transfer ``number`` + 1 vectors at beat ``value``; ``write``, ``tile``: WHM, RW,
@@ -47,8 +53,7 @@ class Mover(wiring.Component):
     """
     def __init__(self, *, row_bits):
         super().__init__({
-            "fetch": In(1), "next": In(1), "value": In(32), "skip": Out(1), "word": Out(1), "opcode": Out(8), "flags": Out(8),
-            "length": Out(1), "high": Out(1), "low": Out(1), "ub": Out(1), "error": Out(1), "odd": Out(1),
+            "fetch": In(1), "next": In(1), "value": In(32), "skip": Out(1), "word": Out(1), "told": Out(WordLayout()), "error": Out(1), "odd": Out(1),
             "field": Out(1), "field_address": Out(3), "field_data": Out(32), "field_ready": In(1), "slot": In(1),
             "move": In(1), "number": In(8), "write": In(1), "tile": In(1), "set_row": In(1),
             "active": Out(1), "writing": Out(1), "tiling": Out(1), "trouble": Out(1), "address": Out(30), "clear": In(1), "row": Out(row_bits),
@@ -235,13 +240,13 @@ class Mover(wiring.Component):
         with m.If(filled):
             with m.Switch(number):
                 with m.Case(0):
-                    m.d.sync += [self.flags.eq(value[8:16]), self.opcode.eq(value[16:24]), self.length.eq(value[:8].any())]
+                    m.d.sync += [self.told.flags.eq(value[8:16]), self.told.opcode.eq(value[16:24]), self.told.length.eq(value[:8].any())]
                 with m.Case(1):
-                    m.d.sync += self.high.eq(some)
+                    m.d.sync += self.told.high.eq(some)
                 with m.Case(2):
-                    m.d.sync += self.low.eq(some)
+                    m.d.sync += self.told.low.eq(some)
                 with m.Case(3):
-                    m.d.sync += [self.ub.eq(some), self.word.eq(~passed)]
+                    m.d.sync += [self.told.ub.eq(some), self.word.eq(~passed)]
         # A run begins where a word does.
         with m.If(self.fetch):
             m.d.sync += [run.eq(0), before.eq(0)]
