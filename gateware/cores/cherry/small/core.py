@@ -104,7 +104,7 @@ class SmallEngine(MicroEngine):
         """Dot unit and vector ALU, of which one works at a time; returns whether one does."""
         params, machine = self.params, self.machine
         m.submodules.dot = self._dot = dot = SerialDot(params=params, multiplier=params["multiplier"], family=self.family)
-        m.submodules.alu = self._alu = alu = SerialAlu(params=params, family=self.family)
+        m.submodules.alu = self._alu = alu = SerialAlu(params=params)
         a = machine.a
         came, above = Signal(18), Const(tile_table(params) // TILE_WORDS)
         m.d.sync += came.eq(table.read_data)
