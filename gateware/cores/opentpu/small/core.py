@@ -159,6 +159,7 @@ class SmallEngine(Engine):
 
     def _connect(self, m, s):
         """Between the parts."""
+        wiring.connect(m, self._mover.rows, self._compute.rows)
         micro, mover, compute, control, regs = self._micro, self._mover, self._compute, self.control, self.control.reg
         command, flags = s.command, s.word.flags
         m.d.comb += [
@@ -173,9 +174,7 @@ class SmallEngine(Engine):
             compute.number.eq(micro.number), compute.activate.eq(~s.is_mmc), compute.switch.eq(flags[0]),
             compute.overwrite.eq(flags[2]), compute.func.eq(flags[3:5]), compute.compat.eq(regs.sigmoid_compat),
             compute.kill.eq(mover.trouble), compute.clear.eq(command[Command.BEGIN]), compute.sweep.eq(control.finish),
-            compute.push.eq(mover.push), compute.tile.eq(mover.done & mover.tiling), compute.data.eq(mover.data),
-            compute.store.eq(mover.store), compute.store_row.eq(mover.row), mover.stored.eq(compute.stored),
-            compute.load.eq(mover.load), compute.load_row.eq(mover.row), mover.loaded.eq(compute.loaded),
+            compute.tile.eq(mover.done & mover.tiling),
         ]
 
     def _run(self, m, s):
@@ -206,7 +205,7 @@ class SmallEngine(Engine):
         writing = mover.active & mover.writing
         m.d.sync += [
             control.retired.eq(now), control.operations.eq(Mux(compute.work, N * N, 0)),
-            control.bytes_read.eq(Mux(now, _WORD_BYTES, 0) + Mux(mover.push | mover.store & mover.stored, N, 0)),
+            control.bytes_read.eq(Mux(now, _WORD_BYTES, 0) + Mux(mover.rows.push | mover.rows.store & mover.rows.stored, N, 0)),
             control.bytes_written.eq(Mux(mover.sent, N, 0)),
             control.stall.eq(Stall.OTHER),
         ]
