@@ -13,6 +13,7 @@ while a convolution runs. Loads and stores never overlap with convolutions. Thre
 from types import SimpleNamespace
 
 from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
 
 from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
@@ -182,14 +183,13 @@ class SmallEngine(Engine):
     def _connect(self, m, s):
         """Between micro machine, compute unit and the data that stores write."""
         port, micro, compute, command = self.memory[0], self._micro, self._compute, s.command
+        wiring.connect(m, micro.tables, compute.tables)
         for name in ("line_step", "row_step", "columns", "rows", "channels", "chunks", "words", "shift", "mask", "post",
                      "line", "slice", "run", "zeros"):
             m.d.comb += getattr(compute, name).eq(command[Command[name.upper()]])
         m.d.comb += [
             compute.convolve.eq(command[Command.CONV]), compute.begin.eq(command[Command.WRITE]),
             compute.a.eq(micro.a), compute.operand.eq(micro.operand), compute.argument.eq(micro.argument),
-            compute.table_u.eq(micro.table_u), compute.table_b.eq(micro.table_b),
-            compute.table_address.eq(micro.table_address), compute.table_data.eq(micro.table_data),
             port.w.valid.eq(compute.valid), compute.ready.eq(port.w.ready),
             port.w.payload.data.eq(compute.beat), port.w.payload.mask.eq(compute.mask_out),
         ]

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from ....microcode.staged import StagedMachine
 from .instructions import DYNAMIC, FIXED, LAYOUT, Act, Alu, Command, Cond
 from .program import microprogram
+from .round import TablePort
 
 __all__ = ["MicroMachine"]
 
@@ -30,7 +31,7 @@ class MicroMachine(StagedMachine):
     commands : Out: a bit for each :class:`~.instructions.Command`, one cycle; argument : Out, 4 bits
     asking : Out: a bit for each command that may wait, as long as it does; wait : In: it does
     a, operand : Out, 32 bits: values beside the command
-    table_u, table_b : Out: write ``table_data`` (24 bits) to entry ``table_address`` of a table
+    tables : Out, :class:`~.round.TablePort`
     word : Out, 32 bits: M
     ring, failed : In, 2 bits: number of the next request, and of the one that failed
     write, write_address, write_data : In: to a register. The microprogram writes none while answers to FETCH, or to READ of
@@ -41,8 +42,7 @@ class MicroMachine(StagedMachine):
             "start": In(1), "idle": Out(1), "show": In(1), "show_entry": In(5),
             "conditions": In(len(Cond)), "source": Out(2), "sources": In(32),
             "commands": Out(len(Command)), "argument": Out(4), "asking": Out(len(Command)), "wait": In(1),
-            "a": Out(32), "operand": Out(32), "table_u": Out(1), "table_b": Out(1), "table_address": Out(8),
-            "table_data": Out(24), "word": Out(32), "ring": In(2), "failed": In(2),
+            "a": Out(32), "operand": Out(32), "tables": Out(TablePort()), "word": Out(32), "ring": In(2), "failed": In(2),
             "write": In(1), "write_address": In(8), "write_data": In(32),
         })
 
@@ -101,7 +101,7 @@ class MicroMachine(StagedMachine):
         used = s.reads | s.mul & s.word[31]
         m.d.comb += [
             right.eq((s.operand ^ s.minus.replicate(32)) & used.replicate(32)), s.total.eq(left + right + s.minus),
-            self.a.eq(a), self.operand.eq(s.operand), self.word.eq(s.word), self.table_data.eq(s.total),
+            self.a.eq(a), self.operand.eq(s.operand), self.word.eq(s.word), self.tables.data.eq(s.total),
         ]
         with m.If(s.valid):
             m.d.sync += a.eq(s.total)
@@ -161,8 +161,8 @@ class MicroMachine(StagedMachine):
         request = self.commands[Command.FETCH] | self.commands[Command.READ] | self.commands[Command.WRITE]
         copy = s.act == Act.COPY
         m.d.comb += [
-            entry.eq(s.x[:8] | s.index & s.second.x_x.replicate(6)), self.table_address.eq(entry),
-            self.table_u.eq(s.done & (s.act == Act.WRITE_U)), self.table_b.eq(s.done & (s.act == Act.WRITE_B)),
+            entry.eq(s.x[:8] | s.index & s.second.x_x.replicate(6)), self.tables.address.eq(entry),
+            self.tables.u.eq(s.done & (s.act == Act.WRITE_U)), self.tables.b.eq(s.done & (s.act == Act.WRITE_B)),
         ]
         self._write(m, s.done & ((s.act == Act.WRITE) | copy) | request, Mux(request, Cat(self.ring, Const(FIXED["RING"] >> 2, 6)), entry),
                     Mux(copy, self.sources, s.total[:32]))
