@@ -63,8 +63,8 @@ class MicroMachine(RegisterMachine):
         super().__init__(program, {
             "start": In(1), "ready": Out(1), "abort": In(1), "show": In(range(entries)), "shown": Out(32),
             "sources": In(data.ArrayLayout(unsigned(32), len(machine.sources))), "a": Out(32), "p": Out(address_bits),
-            "sinks": Out(len(machine.sinks)), "counts": Out(max(machine.counts).bit_length()), "stall": Out(Stall, init=Stall.OTHER), "run": Out(1), "ran": In(1), "finished": In(1),
-            "memory": Out(MemoryPort(beat_bytes))})
+            "sinks": Out(len(machine.sinks)), "counts": Out(max(machine.counts).bit_length()), "stall": Out(Stall, init=Stall.OTHER),
+            "run": Out(1), "ran": In(1), "finished": In(1), "memory": Out(MemoryPort(beat_bytes))})
 
     def elaborate(self, platform):
         m = Module()

@@ -265,4 +265,5 @@ def microprogram(params, memory_size):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
     codes, functions = ISA.fault_codes, special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else ""
     parts = {"lists": lists(params, codes), "transfers": transfers(params, memory_size, codes), "program": _code(params, codes), "special": functions}
-    return Microprogram(MACHINE, parts, values={"INFO": _info(), "ITER": [ALL_ONES] * 8, "BITS": [1 << COPIES + r for r in range(4)], "LOOPBIT": [1 << k for k in range(LOOPS)]} | (TABLES if functions else {}))
+    values = {"INFO": _info(), "ITER": [ALL_ONES] * 8, "BITS": [1 << COPIES + r for r in range(4)], "LOOPBIT": [1 << k for k in range(LOOPS)]}
+    return Microprogram(MACHINE, parts, values=values | (TABLES if functions else {}))

@@ -183,6 +183,6 @@ raise:  out CODE                                                        // A: co
 def microprogram(params, memory_size):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
     codes = ISA.fault_codes
-    parts = {"tables": _tables(), "load": load(params, memory_size, codes), "program": _code(params, codes), "vectors": vectors(params, codes),
+    parts = {"tables": _tables(), "load": load(params, memory_size, codes), "program": _code(params, codes), "vectors": vectors(params),
              "activations": activations(params, codes), "matrix": matrix(params, codes), "transfers": transfers(params, memory_size, codes)}
     return Microprogram(MACHINE, parts, values={"INFO": _info()}, entries=("boot",))

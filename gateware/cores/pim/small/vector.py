@@ -17,9 +17,8 @@ def elements():
     return jump_table({i.opcode: f"el_{i.mnemonic}" for i in _BY_ELEMENTS}, range(10, 25), "op_illegal")
 
 
-def vectors(params, codes):
+def vectors(params):
     """The text."""
-    del codes
     two = sum(1 << opcode for opcode in TWO_SOURCES)
     same = sum(1 << ISA.opcodes[name] for name in _SAME)
     names = " ".join(f"op_{i.mnemonic}:" for i in _BY_ELEMENTS if i.mnemonic not in ("vtanh", "vsigm"))
