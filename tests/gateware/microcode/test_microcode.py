@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quintet.gateware.microcode.layout import Layout
 from quintet.gateware.microcode.machine import MachineFormat, Operation
 from quintet.gateware.microcode.operands import Choice, Label, Number, Register
-from quintet.gateware.microcode.program import Microprogram
+from quintet.gateware.microcode.program import Microprogram, jump_table
 from quintet.gateware.microcode.registers import RegisterFile
 from quintet.gateware.microcode.statement import MicrocodeError
 
@@ -75,6 +75,12 @@ def test_places_of_variables_constants_and_aliases():
     assert program.registers == [0] * 16 + [5, 6] + [0] * 6 + [9, 3, 0xFFFF_FFFF] + [0] * 5
     program = assembled("ld #15; ld #16; st v; ld v", SHARED)
     assert program.words == [47, 0, 1, 1] and program.registers == [16] + [0] * 7
+
+
+def test_tables_of_jumps():
+    text = jump_table({1: "a", 9: "b"}, range(3), "other", "hold ?ALWAYS")
+    assert [line.split() for line in text.splitlines()] == [["hold", "?ALWAYS", label] for label in ("other", "a", "other")]
+    assert jump_table({4: "a"}, range(4, 5), "other").split() == ["jmp", "a"]
 
 
 def test_gaps_are_filled():
