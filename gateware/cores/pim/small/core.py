@@ -68,21 +68,22 @@ class SmallEngine(MicroEngine):
             units.a.eq(a), units.take_value.eq(taken[Sink.VALUE]), units.take_row.eq(taken[Sink.W]), units.take_mask.eq(taken[Sink.MASK]),
             units.take_acc.eq(taken[Sink.ACC])]
 
-        flags, loading = Signal(len(Flag)), Signal(32)
+        flags, load_cycles = Signal(len(Flag)), Signal(32)
+        done, blocked, loading = flags
         self._hold(m, Sink.FLAGS, flags)
         with m.If(control.start):
-            m.d.sync += loading.eq(0)
-        with m.Elif(flags[Flag.LOADING.bit_length() - 1] & ~machine.ready):
-            m.d.sync += loading.eq(loading + 1)
+            m.d.sync += load_cycles.eq(0)
+        with m.Elif(loading & ~machine.ready):
+            m.d.sync += load_cycles.eq(load_cycles + 1)
         m.d.comb += [
-            control.val.cores_done.eq(flags[0]), control.val.cores_blocked.eq(flags[1]), control.val.load_cycles.eq(loading),
+            control.val.cores_done.eq(done), control.val.cores_blocked.eq(blocked), control.val.load_cycles.eq(load_cycles),
             control.operations.eq(Mux(taken[Sink.OPERATIONS], a, 0)), control.bytes_read.eq(Mux(taken[Sink.READ], a, 0)),
             control.bytes_written.eq(Mux(taken[Sink.WRITTEN], a, 0))]
         counts = {count: machine.counts[count.bit_length() - 1] for count in Count}
         m.d.comb += [control.retired.eq(counts[Count.RETIRED]), control.inc.code_bytes.eq(Cat(Const(0, 2), counts[Count.CODE4])),
                      *(control.inc[name].eq(counts[Count[name.upper()]]) for name in ("scalar", "matrix", "vector", "transfer"))]
         self._debug(m)
-        self._parts = units, flags[Flag.LOADING.bit_length() - 1]
+        self._parts = units, loading
         return m
 
     def rows(self):
@@ -90,12 +91,12 @@ class SmallEngine(MicroEngine):
 
     def activity(self):
         """Rows of a timeline. LOAD uses the units, too, and keeps what it reads where an instruction's address is later."""
-        (units, load), machine = self._parts, self.machine
+        (units, loading), machine = self._parts, self.machine
         begins = machine.writes("IADDR") & machine.at("fetch", 2)
         return {
-            "LOAD": Activity(load & ~machine.ready),
+            "LOAD": Activity(loading & ~machine.ready),
             "program": Activity((begins, self.control.finish), takes=begins, number=machine.told.data),
-            "vectors and products": Activity((units.begin & ~load, units.finished), number="program")}
+            "vectors and products": Activity((units.begin & ~loading, units.finished), number="program")}
 
     def _debug(self, m):
         """core_pc and dbg_value, of core 0 alone: registers of the machine while it waits."""
