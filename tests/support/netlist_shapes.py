@@ -15,7 +15,7 @@ __all__ = ["shape_digest"]
 
 #: Without enables and resets that yosys finds, whose conditions it writes in the order of names.
 _OPT = "opt -full -nodffe -nosdff"
-_FLAT = (f"hierarchy -auto-top; proc; flatten; memory_collect; {_OPT}; simplemap t:$mux t:$*dff*; {_OPT}; opt_clean -purge; "
+_FLAT = (f"hierarchy -auto-top; proc; flatten; memory_collect; opt_clean -purge; {_OPT}; simplemap t:$mux t:$*dff*; {_OPT}; opt_clean -purge; "
          "select A:top; write_json -selected flat.json")
 #: Cells whose operands may change places.
 _COMMUTATIVE = ("$add", "$and", "$eq", "$logic_and", "$logic_or", "$mul", "$ne", "$or", "$xnor", "$xor")

@@ -21,7 +21,7 @@ from amaranth.utils import exact_log2
 
 from ....memory.halves import HalfBeats
 from ....shell.activity import Activity, Row
-from ....shell.engine import Engine, EngineControl, Stall
+from ....shell.engine import Engine, EngineControl, Stall, first_class
 from ..isa import ISA
 from .compute import ComputeUnit, N
 from .instructions import Command, Cond, External
@@ -202,21 +202,12 @@ class SmallEngine(Engine):
     def _count(self, m, s):
         """Counters, a cycle late: nothing is counted in the last cycles before the end."""
         control, micro, mover, compute, now = self.control, self._micro, self._mover, self._compute, s.now
-        writing = mover.active & mover.writing
         m.d.sync += [
             control.retired.eq(now), control.operations.eq(Mux(compute.work, N * N, 0)),
             control.bytes_read.eq(Mux(now, _WORD_BYTES, 0) + Mux(mover.rows.push | mover.rows.store & mover.rows.stored, N, 0)),
             control.bytes_written.eq(Mux(mover.sent, N, 0)),
-            control.stall.eq(Stall.OTHER),
+            control.stall.eq(first_class(
+                (compute.work, Stall.WORK), (compute.starved, Stall.OPERAND), (micro.cond == Cond.NO_WORD, Stall.FETCH),
+                ((micro.cond == Cond.TRANSFER) | (micro.cond == Cond.HOST) | (micro.cond == Cond.BUSY),
+                 first_class((mover.active & mover.writing, Stall.WRITE), (mover.active, Stall.OPERAND))))),
         ]
-        with m.If(compute.work):
-            m.d.sync += control.stall.eq(Stall.WORK)
-        with m.Elif(compute.starved):
-            m.d.sync += control.stall.eq(Stall.OPERAND)
-        with m.Elif(micro.cond == Cond.NO_WORD):
-            m.d.sync += control.stall.eq(Stall.FETCH)
-        with m.Elif((micro.cond == Cond.TRANSFER) | (micro.cond == Cond.HOST) | (micro.cond == Cond.BUSY)):
-            with m.If(writing):
-                m.d.sync += control.stall.eq(Stall.WRITE)
-            with m.Elif(mover.active):
-                m.d.sync += control.stall.eq(Stall.OPERAND)

@@ -16,7 +16,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 
 from ....shell.activity import Activity, Row
-from ....shell.engine import Engine, EngineControl, Stall
+from ....shell.engine import Engine, EngineControl, Stall, first_class
 from ..isa import ISA
 from ..params import cap_lanes
 from ..types import CHANNELS, type_set
@@ -240,15 +240,9 @@ class SmallEngine(Engine):
             control.retired.eq(command[Command.RETIRE]), control.operations.eq(Mux(compute.work, PI, 0)),
             control.bytes_read.eq(Mux(command[Command.RETIRE], _WORD_BYTES, Mux(s.answer & (s.to_line | s.to_bias), self.beat_bytes, 0))),
             control.bytes_written.eq(Mux(sent, Mux(port.w.payload.mask[-1], self.beat_bytes, 2), 0)),
-            control.stall.eq(Stall.OTHER), control.inc.dma_busy.eq(moving),
+            control.stall.eq(first_class(
+                (compute.work, Stall.WORK), (storing, Stall.WRITE), (moving, Stall.OPERAND), (~s.here & ~compute.convolving, Stall.FETCH))),
+            control.inc.dma_busy.eq(moving),
             control.inc.stall_ifm.eq(moving & ~storing & ~kernel), control.inc.stall_ker.eq(moving & ~storing & kernel | compute.copying),
             control.inc.stall_ofm.eq(storing),
         ]
-        with m.If(compute.work):
-            m.d.sync += control.stall.eq(Stall.WORK)
-        with m.Elif(storing):
-            m.d.sync += control.stall.eq(Stall.WRITE)
-        with m.Elif(moving):
-            m.d.sync += control.stall.eq(Stall.OPERAND)
-        with m.Elif(~s.here & ~compute.convolving):
-            m.d.sync += control.stall.eq(Stall.FETCH)
