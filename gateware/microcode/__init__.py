@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Assembler of microprograms, for the cores' small engines (docs/how/microcode.md); knows no core. Pure Python."""
+"""Micro machines of the cores' small engines, their assembler and golden model (docs/how/microcode.md); knows no core."""

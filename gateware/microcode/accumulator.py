@@ -108,7 +108,8 @@ def accumulator_machine(*, sources, sinks, counts, arrays, returns, variables, s
     # A product changes LOW while it reads the operand.
     factors = {"": (plain,), "$": (Choice("x", {name: number for name, number in given.items() if name != "LOW"}),)}
     operands = {
-        **dict.fromkeys((Op.LD, Op.ADD, Op.SUB, Op.AND, Op.ADC, Op.IDX), {"": (plain,), "$": (Choice("x", given),)}), Op.MUL: factors, Op.ST: {"": (Register("x", indexed=_INDEXED, written=True),)},
+        **dict.fromkeys((Op.LD, Op.ADD, Op.SUB, Op.AND, Op.ADC, Op.IDX), {"": (plain,), "$": (Choice("x", given),)}), Op.MUL: factors,
+        Op.ST: {"": (Register("x", indexed=_INDEXED, written=True),)},
         **dict.fromkeys((Op.SHL, Op.SHR), _SHIFT), Op.OUT: {"": (Choice("x", sinks),)}, Op.CNT: {"": (Choice("x", counts, several=True),)},
         Op.CLS: {"": (Choice("x", {name: number for name, number in vars(StallClass).items() if name.isupper()}),)},
         **dict.fromkeys(_JUMPS, {"": (Label("x"),)})}

@@ -3,12 +3,13 @@
 from types import SimpleNamespace
 
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import data, memory
 from amaranth.lib.wiring import In, Out
 
 from ..memory.port import MemoryPort
 from ..shell.engine import Stall
 from .accumulator import OPERAND_BITS, Mode, Op
+from .staged import RegisterMachine
 
 __all__ = ["MicroMachine"]
 
@@ -28,7 +29,7 @@ def _parts(words):
         first += size
 
 
-class MicroMachine(wiring.Component):
+class MicroMachine(RegisterMachine):
     """Runs a microprogram, a micro-instruction in two cycles (the operand is read; it is used), shifts a bit a cycle and multiplies by one in
     one or two. One word of main memory is under way at a time, and nothing is when an instruction has ended.
 
@@ -49,146 +50,142 @@ class MicroMachine(wiring.Component):
     counts : Out, the declared counts of this cycle; stall : Out, the class
     run : Out, level: the operation ``a`` is to be taken; ran : In, one cycle, it is taken; finished : In, one cycle, it is complete
     memory : Out(MemoryPort)
+
+    Attributes
+    ----------
+    format : the declaration
     """
     def __init__(self, *, machine, program, beat_bytes, address_bits):
-        self._machine, self._program, self._beat_bytes = machine, program, beat_bytes
+        self.format, self._beat_bytes = machine, beat_bytes
         self._used = {Op(word >> OPERAND_BITS) for word in program.words}
         place, entries = machine.arrays[machine.shown]
         self._shown = place
-        super().__init__({
+        super().__init__(program, {
             "start": In(1), "ready": Out(1), "abort": In(1), "show": In(range(entries)), "shown": Out(32),
             "sources": In(data.ArrayLayout(unsigned(32), len(machine.sources))), "a": Out(32), "p": Out(address_bits),
-            "sinks": Out(len(machine.sinks)), "counts": Out(max(machine.counts).bit_length()), "stall": Out(Stall, init=Stall.OTHER), "run": Out(1), "ran": In(1), "finished": In(1),
-            "memory": Out(MemoryPort(beat_bytes))})
+            "sinks": Out(len(machine.sinks)), "counts": Out(max(machine.counts).bit_length()), "stall": Out(Stall, init=Stall.OTHER),
+            "run": Out(1), "ran": In(1), "finished": In(1), "memory": Out(MemoryPort(beat_bytes))})
 
     def elaborate(self, platform):
         m = Module()
-        program, returns = self._program, self._machine.returns
-        # What is read in the cycle of its write is never used.
-        m.submodules.places_disjoint = places = memory.Memory(shape=32, depth=256, init=program.registers)
-        read, write = places.read_port(), places.write_port()
-        fetch, word, onward = Signal(range(len(program.words))), Signal(16), Signal()
-        op, x = word[OPERAND_BITS:], word[:OPERAND_BITS]
-        self._valid, self._second, self._done = Signal(), Signal(), Signal()
-        a, carry, index, depth = Signal(32, reset_less=True), Signal(), Signal(8), Signal(3)
-        self._a, self._carry = a, carry
-        here, following = Signal.like(fetch), Signal.like(fetch)
-        for k, (first, size) in enumerate(_parts(program.words)):
-            m.submodules[f"code_{k}"] = code = memory.Memory(shape=16, depth=size, init=program.words[first:first + size])
+        s = SimpleNamespace(     # signals that several steps use
+            valid=Signal(name="valid"), second=Signal(name="second"), done=Signal(name="done"), jumps=Signal(name="jumps"),
+            a=Signal(32, reset_less=True, name="a"), carry=Signal(name="carry"), index=Signal(8, name="index"),
+            low=Signal(32, reset_less=True, name="low"))        # low: a product's lower half, where that is read
+        self._fetch(m, s)
+
+        def at(*ops):
+            """The second cycle of one of these."""
+            return s.second & Cat(s.op == op for op in ops).any()
+        s.at = at
+        m.d.comb += [self.a.eq(s.a), self.ready.eq(at(Op.WAIT)), s.done.eq(1)]
+        self._operand(m, s)
+        self._accumulate(m, s)
+        self._word(m, s)
+        self._unit(m, s)
+        self._give(m, s)
+        self._jump(m, s)
+        return m
+
+    def at(self, label, behind=0):
+        """Whether the micro-instruction at hand is that of ``label``, or so many behind it, once elaborated."""
+        return self._here == self._program.labels[label] + behind
+
+    def _fetch(self, m, s):
+        """The program. A micro-instruction stands for two cycles and what it waits for; ``s.here`` is its address."""
+        words = self._program.words
+        fetch, word, onward = Signal(range(len(words)), name="fetch"), Signal(16), Signal()
+        self._here = s.here = here = Signal.like(fetch, name="here")
+        s.following, s.target = Signal.like(fetch, name="following"), Signal.like(fetch, name="target")
+        for k, (first, size) in enumerate(_parts(words)):
+            m.submodules[f"code_{k}"] = code = memory.Memory(shape=16, depth=size, init=words[first:first + size])
             port = code.read_port()
             m.d.comb += [port.addr.eq(fetch), port.en.eq(onward)]
             with m.If(here >> size.bit_length() - 1 == first // size):
                 m.d.comb += word.eq(port.data)
+        s.op, s.x = word[OPERAND_BITS:], word[:OPERAND_BITS]
+        m.d.comb += [s.following.eq(here + 1), onward.eq(~s.valid | (s.second & s.done)), fetch.eq(Mux(s.valid, Mux(s.jumps, s.target, s.following), 0))]
+        with m.If(onward):
+            m.d.sync += here.eq(fetch)
+        m.d.sync += [s.valid.eq(1), s.second.eq(s.valid & ~(s.second & s.done))]
 
-        def at(*ops):
-            """The second cycle of one of these."""
-            return self._second & Cat(op == o for o in ops).any()
-
-        m.d.comb += [self.a.eq(a), self.shown.eq(read.data), self.ready.eq(at(Op.WAIT)), following.eq(here + 1)]
-
-        # The operand
-        place, mode = Signal(8), x[9:]
-        m.d.comb += place.eq(x[:8] | (index & (mode == Mode.INDEXED).replicate(8)))
-        with m.Switch(op):
+    def _operand(self, m, s):
+        """Registers, the return addresses among them, and the operand."""
+        x, read, depth, returns = s.x, self._registers(m), Signal(3), Const(self.format.returns >> 3, 5)
+        place, mode, calls = Signal(8), x[9:], s.op == Op.CALL
+        m.d.comb += [place.eq(x[:8] | (s.index & (mode == Mode.INDEXED).replicate(8))), self.shown.eq(read.data)]
+        with m.Switch(s.op):
             with m.Case(Op.WAIT):
                 m.d.comb += read.addr.eq(self._shown | self.show)
             with m.Case(Op.RET):
-                m.d.comb += read.addr.eq(Cat((depth - 1)[:3], Const(returns >> 3, 5)))
+                m.d.comb += read.addr.eq(Cat((depth - 1)[:3], returns))
             with m.Default():
                 m.d.comb += read.addr.eq(place)
-        # The product's lower half, where that is read.
-        self._low = low = Signal(32, reset_less=True)
-        sources = Cat(low if source.name == "LOW" else self.sources[source] for source in self._machine.sources)
-        operand = Signal(32)
+        s.returned, s.operand = read.data, Signal(32, name="operand")
+        sources = Cat(s.low if source.name == "LOW" else self.sources[source] for source in self.format.sources)
         with m.Switch(mode):
             with m.Case(Mode.SOURCE):
-                m.d.comb += operand.eq(sources.word_select(x[:max(1, (len(self._machine.sources) - 1).bit_length())], 32))
+                m.d.comb += s.operand.eq(sources.word_select(x[:max(1, (len(self.format.sources) - 1).bit_length())], 32))
             with m.Case(Mode.NUMBER):
-                m.d.comb += operand.eq(x[:9])
+                m.d.comb += s.operand.eq(x[:9])
             with m.Default():
-                m.d.comb += operand.eq(read.data)
-        calls = op == Op.CALL
-        m.d.comb += [write.en.eq(at(Op.ST, Op.CALL)), write.addr.eq(Mux(calls, Cat(depth, Const(returns >> 3, 5)), place)),
-                     write.data.eq(Mux(calls, following, a))]
+                m.d.comb += s.operand.eq(read.data)
+        m.d.comb += [self.told.en.eq(s.at(Op.ST, Op.CALL)), self.told.addr.eq(Mux(calls, Cat(depth, returns), place)),
+                     self.told.data.eq(Mux(calls, s.following, s.a))]
+        with m.If(s.at(Op.CALL)):
+            m.d.sync += depth.eq(depth + 1)
+        with m.If(s.at(Op.RET)):
+            m.d.sync += depth.eq(depth - 1)
+        with m.If(s.op == Op.WAIT):
+            m.d.sync += depth.eq(0)
 
-        #: For who looks on: the port that writes registers, and the address of the micro-instruction at hand.
-        self.told = SimpleNamespace(write=write, here=here)
-        self._accumulate(m, at, op, x, index, operand)
-        self._word(m, at)
+    def _unit(self, m, s):
+        """RUN: a unit takes A, and finishes."""
         begun = Signal()
-        with m.If(at(Op.RUN)):
-            m.d.comb += [self.run.eq(~begun), self._done.eq(self.finished)]
+        with m.If(s.at(Op.RUN)):
+            m.d.comb += [self.run.eq(~begun), s.done.eq(self.finished)]
             m.d.sync += begun.eq((begun | self.ran) & ~self.finished)
 
-        # What leaves
-        m.d.comb += [self.sinks.eq((1 << x[:4]) & at(Op.OUT).replicate(len(self.sinks))),
-                     self.counts.eq(x & at(Op.CNT).replicate(len(self.counts)))]
+    def _give(self, m, s):
+        """What leaves, to the machine's own sinks as well."""
+        m.d.comb += [self.sinks.eq((1 << s.x[:4]) & s.at(Op.OUT).replicate(len(self.sinks))),
+                     self.counts.eq(s.x & s.at(Op.CNT).replicate(len(self.counts)))]
         with m.If(self.sinks[_X]):
-            m.d.sync += index.eq(a)
+            m.d.sync += s.index.eq(s.a)
         if Op.IDX in self._used:
-            with m.If(at(Op.IDX)):
-                m.d.sync += index.eq(operand)
+            with m.If(s.at(Op.IDX)):
+                m.d.sync += s.index.eq(s.operand)
         with m.If(self.sinks[_P]):
-            m.d.sync += self.p.eq(a)
-        with m.If(at(Op.CLS)):
-            m.d.sync += self.stall.eq(x[:3])
+            m.d.sync += self.p.eq(s.a)
+        with m.If(s.at(Op.CLS)):
+            m.d.sync += self.stall.eq(s.x[:3])
 
-        # On
-        jumps, target = Signal(), Signal.like(fetch)
-        zero = a == 0
-        with m.Switch(op):
-            with m.Case(Op.JZ):
-                m.d.comb += jumps.eq(zero)
-            with m.Case(Op.JNZ):
-                m.d.comb += jumps.eq(~zero)
-            with m.Case(Op.JC):
-                m.d.comb += jumps.eq(carry)
-            with m.Case(Op.JNC):
-                m.d.comb += jumps.eq(~carry)
-            for sign, jump in enumerate((Op.JPOS, Op.JNEG)):
-                if jump in self._used:
-                    with m.Case(jump):
-                        m.d.comb += jumps.eq(a[-1] == sign)
-            with m.Case(Op.JABORT):
-                m.d.comb += jumps.eq(self.abort)
-            with m.Case(Op.JMP, Op.CALL, Op.RET, Op.JTAB):
-                m.d.comb += jumps.eq(1)
+    def _jump(self, m, s):
+        """Jumps, and the start of a run."""
+        zero = s.a == 0
+        met = {(Op.JZ,): zero, (Op.JNZ,): ~zero, (Op.JC,): s.carry, (Op.JNC,): ~s.carry, (Op.JPOS,): s.a[-1] == 0, (Op.JNEG,): s.a[-1],
+               (Op.JABORT,): self.abort, (Op.JMP, Op.CALL, Op.RET, Op.JTAB): 1}
+        with m.Switch(s.op):
+            for ops, condition in met.items():
+                if self._used.intersection(ops):
+                    with m.Case(*ops):
+                        m.d.comb += s.jumps.eq(condition)
             with m.Case(Op.WAIT):
-                m.d.comb += self._done.eq(self.start)
-        m.d.comb += [target.eq(Mux(op == Op.RET, read.data, x | (a[:5] & (op == Op.JTAB).replicate(5)))),
-                     onward.eq(~self._valid | (self._second & self._done)),
-                     fetch.eq(Mux(self._valid, Mux(jumps, target, following), 0))]
-        with m.If(onward):
-            m.d.sync += here.eq(fetch)
-        m.d.sync += [self._valid.eq(1), self._second.eq(self._valid & ~(self._second & self._done))]
-        with m.If(at(Op.CALL)):
-            m.d.sync += depth.eq(depth + 1)
-        with m.If(at(Op.RET)):
-            m.d.sync += depth.eq(depth - 1)
-        with m.If(op == Op.WAIT):
-            m.d.sync += depth.eq(0)
-        return m
+                m.d.comb += s.done.eq(self.start)
+        m.d.comb += s.target.eq(Mux(s.op == Op.RET, s.returned, s.x | (s.a[:5] & (s.op == Op.JTAB).replicate(5))))
 
-    def writes(self, name):
-        """Whether register ``name`` is written in this cycle, once elaborated; the value is that of ``told.write``."""
-        return self.told.write.en & (self.told.write.addr == self._program.names[name])
-
-    def at(self, label, behind=0):
-        """Whether the micro-instruction at hand is that of ``label``, or so many behind it, once elaborated."""
-        return self.told.here == self._program.labels[label] + behind
-
-    def _accumulate(self, m, at, op, x, index, operand):
+    def _accumulate(self, m, s):
         """Accumulator: loads, sums, shifts, products."""
-        a, carry = self._a, self._carry
+        at, op, x, operand, a, carry = s.at, s.op, s.x, s.operand, s.a, s.carry
         total, minus, left = Signal(33), op == Op.SUB, Signal(5)
         more = minus | (carry & (op == Op.ADC)) if Op.ADC in self._used else minus
         m.d.comb += total.eq(a + (operand ^ minus.replicate(32)) + more)
         # A product: the multiplier, whose lowest bit says whether the operand is added, in a cycle of its own, before a bit leaves A.
-        multiplier, summed, adds = self._low, Signal(), Signal()
-        low = Const("LOW" in self._machine.sources.__members__)
+        multiplier, summed, adds = s.low, Signal(), Signal()
+        low = Const("LOW" in self.format.sources.__members__)
         right = Cat(a[1:], carry & summed, a[0])
         m.d.comb += adds.eq(multiplier[0] & ~summed)
-        with m.If(self._second):
+        with m.If(s.second):
             with m.Switch(op):
                 with m.Case(Op.LD):
                     m.d.sync += a.eq(operand)
@@ -207,18 +204,17 @@ class MicroMachine(wiring.Component):
                         with m.Else():
                             m.d.sync += [Cat(a, carry).eq(right), multiplier.eq(Cat(multiplier[1:], a[0] & low)), left.eq(left - 1)]
         with m.Else():
-            m.d.sync += left.eq(Mux(op == Op.MUL, 0, Mux(x[10], index, x)))
-            with m.If(self._valid & (op == Op.MUL)):
+            m.d.sync += left.eq(Mux(op == Op.MUL, 0, Mux(x[10], s.index, x)))
+            with m.If(s.valid & (op == Op.MUL)):
                 m.d.sync += [multiplier.eq(a), a.eq(0)]
-        m.d.comb += self._done.eq(1)
         with m.If(at(Op.MUL)):
-            m.d.comb += self._done.eq(~adds & (left == 1))
+            m.d.comb += s.done.eq(~adds & (left == 1))
         with m.If(at(Op.SHL, Op.SHR)):
-            m.d.comb += self._done.eq(left[1:] == 0)
+            m.d.comb += s.done.eq(left[1:] == 0)
 
-    def _word(self, m, at):
+    def _word(self, m, s):
         """READ, REQUEST and SEND: one word of main memory."""
-        a, carry, size, port = self._a, self._carry, self._beat_bytes, self.memory
+        at, a, carry, size, port = s.at, s.a, s.carry, self._beat_bytes, self.memory
         upper = Signal()                # wide beats: the word is a beat's upper half
         asked, beat = Signal(), Signal(2)
         request = port.req.payload
@@ -229,9 +225,9 @@ class MicroMachine(wiring.Component):
         with m.If(port.req.valid & port.req.ready):
             m.d.sync += [asked.eq(reads), upper.eq(a[2]), carry.eq(0)]
         with m.If(reads):
-            m.d.comb += self._done.eq(port.r.valid & port.r.ready & port.r.payload.last)
+            m.d.comb += s.done.eq(port.r.valid & port.r.ready & port.r.payload.last)
         with m.If(at(Op.REQUEST)):
-            m.d.comb += self._done.eq(port.req.ready)
+            m.d.comb += s.done.eq(port.req.ready)
         given = port.r.payload.data
         with m.If(port.r.valid & port.r.ready):
             if size == 8:
@@ -250,6 +246,6 @@ class MicroMachine(wiring.Component):
         with m.If(port.w.valid & port.w.ready):
             m.d.sync += [beat.eq(Mux(last, 0, beat + 1)), asked.eq(last)]
         with m.If(sends):
-            m.d.comb += self._done.eq(port.ack.valid & asked)
+            m.d.comb += s.done.eq(port.ack.valid & asked)
         with m.If(port.ack.valid & port.ack.ready):
             m.d.sync += [carry.eq(port.ack.payload.error), asked.eq(0)]

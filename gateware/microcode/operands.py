@@ -54,7 +54,10 @@ class Choice:
         names = getattr(self.names, "__members__", self.names)
         word, colon, argument = word.partition(":") if self.argument is not None else (word, "", "")
         found = {self.field: statement.number(argument, "argument") << self.argument} if colon else {}
-        for name in word.split(",") if self.several else [word]:
+        chosen = word.split(",") if self.several else [word]
+        for name in chosen:
+            if chosen.count(name) > 1:
+                raise statement.error(f"{name} stands twice in {statement}, expected each name once")
             if name not in names:
                 raise statement.error(f"Nothing is called {name!r} for {statement}, expected one of {', '.join(names)}")
             value = names[name]

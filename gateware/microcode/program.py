@@ -3,7 +3,12 @@
 from .registers import Registers
 from .statement import statements
 
-__all__ = ["Microprogram"]
+__all__ = ["Microprogram", "jump_table"]
+
+
+def jump_table(labels, numbers, other, jump="jmp"):
+    """Text of a table for a computed jump: for each of ``numbers`` a jump to its label of ``labels``, number -> label, or to ``other``."""
+    return "\n".join(f"        {jump} {labels.get(number, other)}" for number in numbers)
 
 
 class Microprogram:

@@ -9,7 +9,13 @@ __all__ = ["RegisterFile", "Registers"]
 class RegisterFile:
     """Registers: ``fixed``, name -> number that the gateware knows; ``arrays``, name -> (number, entries).
 
-    A variable gets a number of ``variables`` where it is first named, a constant one of ``constants`` (``None``: of ``variables`` as well).
+    A variable gets a number of ``variables`` where it is first named, a constant one of ``constants`` (``None``: of ``variables`` as well). An
+    index is OR'ed to an array's number, which is therefore a multiple of a power of two that its entries do not exceed.
+
+    Raises
+    ------
+    ValueError
+        An array's number is none.
     """
     size: int
     fixed: dict = field(default_factory=dict)
@@ -17,11 +23,17 @@ class RegisterFile:
     variables: tuple = ()
     constants: tuple | None = None
 
+    def __post_init__(self):
+        for name, (number, entries) in self.arrays.items():
+            multiple = 1 << (entries - 1).bit_length()
+            if number % multiple:
+                raise ValueError(f"Array {name} of {entries} entries has number {number}, expected a multiple of {multiple}")
+
 
 class Registers:
     """The registers of one microprogram; ``names``: name -> number, ``values``: what each register holds after configuration."""
     def __init__(self, file, constants, arrays):
-        self._file, self._read, self._written = file, {}, set()
+        self._file, self._read, self._written, self._fixed = file, {}, set(), set()
         self.names = file.fixed | {name: number for name, (number, _) in file.arrays.items()}
         self.values = [0] * file.size
         self._variables = list(file.variables)
@@ -44,6 +56,8 @@ class Registers:
             else:
                 self.names[name] = self._next(self._variables, name, statement)
         number = self.names[name]
+        if written and number in self._fixed:
+            raise statement.error(f"Nothing can be stored in {statement}: {name} is a constant, expected a register")
         if written:
             self._written.add(number)
         elif not name.startswith("#"):
@@ -75,6 +89,7 @@ class Registers:
     def _constant(self, name, value, statement):
         self.names[name] = self._next(self._constants, name, statement)
         self.values[self.names[name]] = value
+        self._fixed.add(self.names[name])
 
     def _next(self, free, name, statement):
         if not free:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Engine of an ISA, and its interface to the shell (docs/how/contracts.md, section 3)."""
-from amaranth import unsigned
+from amaranth import Mux, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,7 +8,7 @@ from ..arguments import check_beat_bytes, check_family, check_memory_size
 from ..isa.registers import StallClass
 from ..memory.port import MemoryPort
 
-__all__ = ["Engine", "EngineControl", "Stall"]
+__all__ = ["Engine", "EngineControl", "Stall", "first_class"]
 
 
 class Stall(enum.Enum, shape=3):
@@ -18,6 +18,14 @@ class Stall(enum.Enum, shape=3):
     OPERAND = StallClass.OPERAND
     WRITE = StallClass.WRITE
     OTHER = StallClass.OTHER
+
+
+def first_class(*classes):
+    """The :class:`Stall` of a cycle: of ``classes``, pairs of a condition and a class, that of the first condition that holds, else OTHER."""
+    found = Stall.OTHER
+    for condition, chosen in reversed(classes):
+        found = Mux(condition, chosen, found)
+    return found
 
 
 class EngineControl(wiring.Signature):

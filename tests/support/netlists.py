@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Digests of the RTLIL of every core preset and of whole SoCs, source attributes left out: what says that a commit is a refactoring.
 
-``python -m netlists -o before.json`` before a change, ``python -m netlists --against before.json`` after it; run in ``tests/support``
-or with it on ``PYTHONPATH``. Exit code 1 names the netlists that differ.
+``python -m tests.support.netlists -o before.json`` before a change, with ``--against before.json`` after it. Exit code 1 names the netlists
+that differ. Where names or modules change, both times with ``--shape``: digests of the flattened circuits, in which names do not count.
 """
 import argparse
 import hashlib
@@ -16,6 +16,7 @@ from amaranth.back import rtlil
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room, room_names
 from quintet.gateware.shell.core import CoreShell
+from tests.support.netlist_shapes import shape_digest
 
 __all__ = ["core_netlist", "digest_of", "netlists", "soc_netlist"]
 
@@ -64,11 +65,12 @@ def main(arguments=None):
     parser.add_argument("-o", "--out", type=Path, help="file that gets the digests")
     parser.add_argument("--against", type=Path, help="file of digests to compare with")
     parser.add_argument("--isa", action="append", default=[], help="this ISA only (may be repeated)")
+    parser.add_argument("--shape", action="store_true", help="digests of the circuit alone, whatever its parts are called")
     options = parser.parse_args(arguments)
     before = json.loads(options.against.read_text()) if options.against else {}
     found, differ = {}, []
     for name, text in netlists(options.isa):
-        found[name] = digest_of(text())
+        found[name] = (shape_digest if options.shape else digest_of)(text())
         same = before.get(name) in (None, found[name])
         differ += [] if same else [name]
         print(f"{name} {found[name][:12]}{'' if same else ' differs'}", flush=True)
@@ -80,5 +82,5 @@ def main(arguments=None):
 if __name__ == "__main__":
     if os.environ.get("PYTHONHASHSEED") != "0":
         # Amaranth walks sets of domains and names: with two clocks the order of its text is Python's hash seed's.
-        os.execve(sys.executable, [sys.executable, "-m", "netlists", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
+        os.execve(sys.executable, [sys.executable, "-m", "tests.support.netlists", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
     sys.exit(main())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quintet.gateware.microcode.layout import Layout
 from quintet.gateware.microcode.machine import MachineFormat, Operation
 from quintet.gateware.microcode.operands import Choice, Label, Number, Register
-from quintet.gateware.microcode.program import Microprogram
+from quintet.gateware.microcode.program import Microprogram, jump_table
 from quintet.gateware.microcode.registers import RegisterFile
 from quintet.gateware.microcode.statement import MicrocodeError
 
@@ -77,6 +77,12 @@ def test_places_of_variables_constants_and_aliases():
     assert program.words == [47, 0, 1, 1] and program.registers == [16] + [0] * 7
 
 
+def test_tables_of_jumps():
+    text = jump_table({1: "a", 9: "b"}, range(3), "other", "hold ?ALWAYS")
+    assert [line.split() for line in text.splitlines()] == [["hold", "?ALWAYS", label] for label in ("other", "a", "other")]
+    assert jump_table({4: "a"}, range(4, 5), "other").split() == ["jmp", "a"]
+
+
 def test_gaps_are_filled():
     program = assembled("hold\n.align 4\na: hold\n.align 1\nhold")
     assert program.labels == {"a": 4} and [fields(program, k).get("cond", 0) for k in range(6)] == [0, 3, 3, 3, 0, 0]
@@ -107,6 +113,7 @@ def test_a_layout_that_cannot_hold_its_enumeration():
     ("hold ?NEVER b", "Nothing is called 'NEVER' for 'hold ?NEVER b', expected one of ALWAYS, BUSY"),
     ("hold ?ALWAYS", "Operand '?ALWAYS' in 'hold ?ALWAYS' lacks its label"),
     ("count A,D", "Nothing is called 'D' for 'count A,D', expected one of A, B, C"),
+    ("count A,C,A", "A stands twice in 'count A,C,A', expected each name once"),
     ("count", "Operation 'count' has 0 operands, not 1"),
     ("wait 1", "Operation 'wait 1' has 1 operands, not 0"),
     ("hold $SKY", "No operand '$SKY' in 'hold $SKY', expected a name or >... or *... or ?... or !..."),
@@ -145,6 +152,18 @@ def test_bad_statements(text, message):
 def test_bad_programs(text, options, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         assembled(text, **options)
+
+
+@pytest.mark.parametrize("text", ["hold >LIMIT", ".also OTHER LIMIT; hold >OTHER"])
+def test_named_constants_stay_what_they_are(text):
+    with pytest.raises(MicrocodeError, match=r"Nothing can be stored in 'hold >\w+': \w+ is a constant, expected a register"):
+        assembled(text, constants={"LIMIT": 9})
+
+
+@pytest.mark.parametrize("number, entries, multiple", [(12, 8, 8), (8, 9, 16), (1, 2, 2)])
+def test_arrays_that_an_index_does_not_reach(number, entries, multiple):
+    with pytest.raises(ValueError, match=f"^Array TABLE of {entries} entries has number {number}, expected a multiple of {multiple}$"):
+        RegisterFile(32, arrays={"TABLE": (number, entries)})
 
 
 def test_registers_of_a_machine_without_variables():

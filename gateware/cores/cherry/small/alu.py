@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Vector ALU of the small engine: relu, gtz, max, copy and zero, element by element."""
 from amaranth import Const, Module, Mux, ResetInserter, Signal
-from amaranth.lib import enum, wiring
+from amaranth.lib import enum
 
 from ..engine.memory.tilefile import ACC, OUTPUT
 from ..engine.ops import AluKind, Unit, alu_op
-from ..engine.units.aluface import members, source, target
+from ..engine.units.aluface import source, target
 from ..engine.units.compare import LOWEST, from_key, larger, passed, sort, to_key
-from ..engine.units.contexts import ContextIterator
-from .elements import ElementReader, ElementWriter
+from .elements import ElementUnit
 
 __all__ = ["SerialAlu"]
 
@@ -20,44 +19,28 @@ class _Role(enum.Enum, shape=2):
     KEEP = 2            # it is the result
 
 
-class SerialAlu(wiring.Component):
-    """Vector ALU for one element at a time; a slot is fetched when it is finished.
+class SerialAlu(ElementUnit):
+    """Vector ALU for one element at a time.
 
     Parameters
     ----------
     params : dict, of a build with the small engine
-    family : as the primitives'
 
     Members
     -------
-    As :class:`~.alutile.AluTiles`'s; ``soon`` is not used, since ``tiles_write`` may wait, and ``writes`` says nothing.
+    As :class:`~.elements.ElementUnit`'s.
     """
-    #: No notice is needed.
-    LATENCY = 1
-
-    def __init__(self, *, params, family=None):
-        self.params = params
-        super().__init__(members(params))
+    def __init__(self, *, params):
+        super().__init__(params=params, layout=alu_op(), own=Unit.ALU, tag=_Role)
 
     def elaborate(self, platform):
         m = Module()
-        params, axes = self.params, bool(self.params["reduce_axes"])
-        m.submodules.walk = walk = ContextIterator(params=params, layout=alu_op(), own=Unit.ALU)
-        m.submodules.reader = reader = ElementReader(params=params, tag=_Role)
-        m.submodules.writer = writer = ElementWriter(params=params)
-        wiring.connect(m, wiring.flipped(self.op), walk.op)
-        wiring.connect(m, wiring.flipped(self.tiles_read), reader.tiles_read)
-        wiring.connect(m, wiring.flipped(self.tiles_write), writer.tiles_write)
+        walk, reader, writer = self._parts(m)
         held, ask = walk.held, reader.ask.payload
-        m.d.comb += [part.clear.eq(self.clear) for part in (walk, reader, writer)]
         place, step = Signal(4), Signal(5)
         y, x, last = place[2:], place[:2], step[4]
-        is_max = held.kind == AluKind.MAX
-        here = y == held.target
-        across = whole = Const(0)
-        if axes:
-            across, whole = held.axis == 1, held.axis == 2
-            here = Mux(held.axis == 0, here, Mux(across, x == held.target, here & (x == 0)))
+        is_max, here = held.kind == AluKind.MAX, self._reduced(held, place)
+        across, whole = (held.axis == 1, held.axis == 2) if self.params["reduce_axes"] else (Const(0), Const(0))
         taken = is_max & here
         # Steps 0 to 15: the elements of the operand; 16: the old one of ACC, or the only one.
         row, line = step[2:4], step[:2]
@@ -69,9 +52,7 @@ class SerialAlu(wiring.Component):
         with m.Else():
             m.d.comb += [needed.eq(Mux(whole, row, line) < held.count), ask.y.eq(Mux(whole, row, Mux(across, y, line))),
                          ask.x.eq(Mux(whole | across, line, x)), ask.reg.eq(OUTPUT), ask.tag.eq(_Role.COMPARE)]
-        m.d.comb += [walk.progress.eq(self.progress), ask.entry.eq(walk.entry[ask.reg]), writer.reg.eq(target(held)),
-                     writer.entry.eq(walk.target)]
-        m.d.comb += writer.value.eq(self._result(m, reader, held, taken))
+        m.d.comb += [writer.reg.eq(target(held)), writer.value.eq(self._result(m, reader, held, taken))]
 
         with m.FSM() as fsm:
             with m.State("IDLE"):

@@ -14,12 +14,12 @@ micro-instructions (:mod:`.program`, :mod:`.lists`, :mod:`.transfer`, :mod:`.spe
 products, comparisons and the elements of loads and stores have units.
 """
 from amaranth import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
 
 from ....microcode.engine import MicroMachine
+from ....microcode.shell import MicroEngine
 from ....primitives.bram import BlockRAM
 from ....shell.activity import Activity, Row
-from ....shell.engine import Engine, EngineControl, Stall
+from ....shell.engine import EngineControl, Stall
 from ..engine.memory.convert import from_fp32
 from ..isa import ISA
 from ..params import cap_feature, cap_size
@@ -33,7 +33,7 @@ from .program import ACCESS, ALU, COPIES, DST, KIND, UNIFORM, microprogram
 __all__ = ["SmallEngine"]
 
 
-class SmallEngine(Engine):
+class SmallEngine(MicroEngine):
     """Small engine, for builds of which :func:`~.params.microcoded` is true.
 
     Members
@@ -47,41 +47,30 @@ class SmallEngine(Engine):
 
     def elaborate(self, platform):
         m = Module()
-        params, family, control = self.params, self.family, self.control
-        m.submodules.machine = machine = self.machine
+        params, family, control, machine = self.params, self.family, self.control, self.machine
         m.submodules.table = table = BlockRAM(width=18, depth=tile_table(params) + TILE_WORDS, latency=1, family=family)
         m.submodules.mem = mem = BlockRAM(width=18, depth=1 << params["log_mem"], latency=1, family=family)
-        wiring.connect(m, machine.memory, wiring.flipped(self.memory[0]))
-        m.d.comb += [table.read_addr.eq(machine.p), table.write_addr.eq(machine.p), table.write_data.eq(machine.a), table.write_en.eq(machine.sinks[Sink.TABLE])]
         m.submodules.access = self._access = access = TileAccess(log_mem=params["log_mem"])
+        self._attach(m, {
+            Source.TABLE: table.read_data, Source.MEM: mem.read_data, Source.FLOAT: Cat(Const(0, 14), mem.read_data),
+            Source.PLACE: Cat(access.at, Const(0, 13), access.bad), Source.OPCODE: machine.a[13:18], Source.REGISTER: machine.a[6:8],
+            Source.UNIT: machine.a[8:13], Source.LOOP: machine.a[10:13], Source.UPPER: machine.a[16:]}, code_bits=5)
+        m.d.comb += [table.read_addr.eq(machine.p), table.write_addr.eq(machine.p), table.write_data.eq(machine.a), table.write_en.eq(machine.sinks[Sink.TABLE])]
         self._connect(m, table, mem)
-        given = {
-            Source.WINDOW_BASE: control.window_base, Source.WINDOW_LIMIT: control.window_limit, Source.PROGRAM_ADDRESS: control.program_address,
-            Source.PROGRAM_LENGTH: control.program_length, Source.DMA_IN_LIST: control.reg.dma_in_list,
-            Source.DMA_OUT_LIST: control.reg.dma_out_list, Source.TABLE: table.read_data, Source.MEM: mem.read_data,
-            Source.FLOAT: Cat(Const(0, 14), mem.read_data), Source.PLACE: Cat(access.at, Const(0, 13), access.bad),
-            Source.OPCODE: machine.a[13:18], Source.REGISTER: machine.a[6:8], Source.UNIT: machine.a[8:13], Source.LOOP: machine.a[10:13],
-            Source.UPPER: machine.a[16:]}
-        m.d.comb += [machine.sources[k].eq(value) for k, value in given.items()]
-        working = self._units(m, table)
+        with m.If(self._units(m, table)):
+            m.d.comb += control.stall.eq(Stall.WORK)
 
-        step, code, pc, where, nowhere = Signal(16), Signal(5), Signal(32), Signal(18, init=-1), Signal(init=1)
-        for sink, register, value in ((Sink.STEP, step, machine.a), (Sink.CODE, code, machine.a), (Sink.PC, pc, machine.a),
-                                      (Sink.CONTEXT, Cat(nowhere, where), Cat(machine.a[0], machine.a[14:]))):
-            with m.If(machine.sinks[sink]):
-                m.d.sync += register.eq(value)
+        step, where, nowhere = Signal(16), Signal(18, init=-1), Signal(init=1)
+        self._hold(m, Sink.STEP, step)
+        self._hold(m, Sink.CONTEXT, Cat(nowhere, where), Cat(machine.a[0], machine.a[14:]))
         counts = machine.counts
         m.d.comb += [
-            machine.start.eq(control.start), machine.abort.eq(control.abort), machine.show.eq(control.bus.address),
-            control.ready.eq(machine.ready), control.bus.read_data.eq(machine.shown),
-            control.finish.eq(machine.sinks[Sink.FINISH]), control.fault_code.eq(code), control.fault_pc.eq(pc),
-            control.fault_detail.eq(machine.a), control.interrupt.eq(0), control.val.step.eq(step),
+            machine.show.eq(control.bus.address), control.bus.read_data.eq(machine.shown), control.val.step.eq(step),
             control.val.fault_context.eq(Cat(nowhere.replicate(14), where)), control.val.cap_size.eq(cap_size(params)),
             control.val.cap_feature.eq(cap_feature(params, False)),
             control.retired.eq(counts[0]), control.operations.eq(Cat(Const(0, 4), counts[1:4])),
             control.bytes_read.eq(Cat(Const(0, 2), counts[4] | machine.sinks[Sink.CAME], Const(0, 2), counts[5])),
-            control.bytes_written.eq(Cat(Const(0, 2), counts[6] | machine.sinks[Sink.SENT])),
-            control.stall.eq(Mux(working, Stall.WORK, machine.stall))]
+            control.bytes_written.eq(Cat(Const(0, 2), counts[6] | machine.sinks[Sink.SENT]))]
         return m
 
     def rows(self):
@@ -90,7 +79,7 @@ class SmallEngine(Engine):
     def activity(self):
         """Rows of a timeline. An instruction's number is counted, and where the code lies was noted before."""
         machine = self.machine
-        written, begins = machine.told.write.data, machine.writes("INDEX")
+        written, begins = machine.told.data, machine.writes("INDEX")
         return {
             "program": Activity((begins, machine.at("over") | self.control.start), takes=begins, number=written << 2, base=(machine.writes("CODE0"), written)),
             **{name: Activity(unit.working, number="program") for name, unit in (("dot unit", self._dot), ("vector ALU", self._alu))}}
@@ -115,7 +104,7 @@ class SmallEngine(Engine):
         """Dot unit and vector ALU, of which one works at a time; returns whether one does."""
         params, machine = self.params, self.machine
         m.submodules.dot = self._dot = dot = SerialDot(params=params, multiplier=params["multiplier"], family=self.family)
-        m.submodules.alu = self._alu = alu = SerialAlu(params=params, family=self.family)
+        m.submodules.alu = self._alu = alu = SerialAlu(params=params)
         a = machine.a
         came, above = Signal(18), Const(tile_table(params) // TILE_WORDS)
         m.d.sync += came.eq(table.read_data)

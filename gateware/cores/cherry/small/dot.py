@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Dot unit of the small engine: matmul, mulacc, add, sub, mul and sum, element by element."""
 from amaranth import Const, Module, Mux, ResetInserter, Signal
-from amaranth.lib import enum, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import enum
 
 from ..engine.memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
-from ..engine.ops import DotKind, ProgressLayout, TileRead, TileWrite, Unit, dot_op
-from ..engine.units.contexts import ContextIterator
+from ..engine.ops import DotKind, Unit, dot_op
 from ..tables import ONE
-from .elements import ElementReader, ElementWriter
+from .elements import ElementUnit
 from .sum import SerialSum
 
 __all__ = ["SerialDot"]
@@ -24,11 +22,10 @@ class _Role(enum.Enum, shape=3):
     KEEP = 5            # the result itself
 
 
-class SerialDot(wiring.Component):
+class SerialDot(ElementUnit):
     """Sums of products with one multiplier; results are those of :class:`~.dotpath.DotPath`.
 
-    An element takes as many reads as it has operands, ten steps in between and about 20 cycles more; a slot is fetched when it is
-    finished.
+    An element takes as many reads as it has operands, ten steps in between and about 20 cycles more.
 
     Parameters
     ----------
@@ -38,27 +35,18 @@ class SerialDot(wiring.Component):
 
     Members
     -------
-    As :class:`~.dotpath.DotPath`'s; ``tiles_write`` may wait, and ``soon`` and ``writes`` say nothing.
+    As :class:`~.elements.ElementUnit`'s.
     """
     def __init__(self, *, params, multiplier="dsp", family=None):
-        self.params, self.family = params, family
         self._sum = SerialSum(multiplier=multiplier, family=family)
-        super().__init__({
-            "op": In(stream.Signature(dot_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-            "follows": Out(1), "soon": Out(2), "writes": Out(4), "working": Out(1), "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
+        super().__init__(params=params, layout=dot_op(), own=Unit.DOT, tag=_Role)
 
     def elaborate(self, platform):
         m = Module()
-        params, axes = self.params, bool(self.params["reduce_axes"])
-        m.submodules.walk = walk = ContextIterator(params=params, layout=dot_op(), own=Unit.DOT)
-        m.submodules.reader = reader = ElementReader(params=params, tag=_Role)
-        m.submodules.writer = writer = ElementWriter(params=params)
+        axes = bool(self.params["reduce_axes"])
+        walk, reader, writer = self._parts(m)
         m.submodules.sum = total = self._sum
-        wiring.connect(m, wiring.flipped(self.op), walk.op)
-        wiring.connect(m, wiring.flipped(self.tiles_read), reader.tiles_read)
-        wiring.connect(m, wiring.flipped(self.tiles_write), writer.tiles_write)
         held = walk.held
-        m.d.comb += [part.clear.eq(self.clear) for part in (walk, reader, writer)]
         place, step, factor = Signal(4), Signal(4), Signal(18, reset_less=True)
         result, column, second = Signal(18, reset_less=True), Signal(2), Signal()
         sums = [Signal(18, name=f"sum_{k}", reset_less=True) for k in range(4)]
@@ -66,12 +54,10 @@ class SerialDot(wiring.Component):
         both = is_sum & (held.axis == 2) if axes else Const(0)
         first = both & ~second
         plain = ~is_sum & (held.kind != DotKind.MATMUL)
-        taken = self._taken(held, place)
+        # Of a sum, not all elements are computed.
+        taken = (held.kind != DotKind.SUM) | self._reduced(held, place)
         to_output = (held.kind == DotKind.ADD) | (held.kind == DotKind.SUB) | (held.kind == DotKind.MUL)
-        m.d.comb += [
-            walk.progress.eq(self.progress), self.follows.eq(held.waits[Unit.LSU.value].fetched.valid), writer.reg.eq(Mux(to_output, OUTPUT, ACC)),
-            writer.entry.eq(walk.target), writer.value.eq(result),
-            reader.ask.payload.entry.eq(walk.entry[reader.ask.payload.reg])]
+        m.d.comb += [writer.reg.eq(Mux(to_output, OUTPUT, ACC)), writer.value.eq(result)]
         needed = self._steps(m, reader.ask.payload, held, place, step, taken, column, first, second)
         self._terms(m, reader, factor, held)
 
@@ -129,14 +115,6 @@ class SerialDot(wiring.Component):
         with m.If(reader.valid & (reader.tag == _Role.FACTOR)):
             m.d.sync += factor.eq(reader.value)
         return ResetInserter(self.clear)(m)
-
-    def _taken(self, held, place):
-        """Whether the element at ``place`` is computed; of a sum, not all are."""
-        y, x = place[2:], place[:2]
-        here = y == held.target
-        if self.params["reduce_axes"]:
-            here = Mux(held.axis == 0, here, Mux(held.axis == 1, x == held.target, here & (x == 0)))
-        return (held.kind != DotKind.SUM) | here
 
     def _steps(self, m, ask, held, place, step, taken, column, first, second):
         """What is read in a step: two for each product, then the addend. Returns whether anything is."""

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Element reader and writer of the small engine's units."""
-from amaranth import Cat, Const, Module, Signal
+"""What the small engine's units share, which work element by element: reader and writer of elements, and what is around them."""
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..engine.ops import TileRead, TileWrite, element_bits, entries
+from ..engine.ops import ProgressLayout, TileRead, TileWrite, element_bits, entries
+from ..engine.units.contexts import ContextIterator
 
-__all__ = ["AskLayout", "ElementReader", "ElementWriter"]
+__all__ = ["AskLayout", "ElementReader", "ElementUnit", "ElementWriter"]
 
 
 class AskLayout(data.StructLayout):
@@ -83,3 +84,46 @@ class ElementWriter(wiring.Component):
         with m.If(self.clear):
             m.d.sync += [full.eq(0), count.eq(0)]
         return m
+
+
+class ElementUnit(wiring.Component):
+    """Base of a unit that works element by element; a slot is fetched when it is finished.
+
+    Parameters
+    ----------
+    params : dict, of a build with the small engine
+    layout, own : as :class:`~.contexts.ContextIterator`'s
+    tag : shape of what comes back with an element read
+
+    Members
+    -------
+    op : In, stream of operations; progress : In, :class:`~.ops.ProgressLayout`
+    fetched, finished : Out, pulse: a slot is; working : Out, one is at work
+    clear : In, forgets all operations
+    tiles_read, tiles_write : Out, :class:`~.ops.TileRead`, :class:`~.ops.TileWrite`; both may wait
+    """
+    def __init__(self, *, params, layout, own, tag):
+        self.params, self._layout, self._own, self._tag = params, layout, own, tag
+        super().__init__({
+            "op": In(stream.Signature(layout)), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1), "working": Out(1),
+            "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
+
+    def _parts(self, m):
+        """Context iterator, :class:`ElementReader` and :class:`ElementWriter` of the slot at work; register and value of what is written are left open."""
+        m.submodules.walk = walk = ContextIterator(params=self.params, layout=self._layout, own=self._own)
+        m.submodules.reader = reader = ElementReader(params=self.params, tag=self._tag)
+        m.submodules.writer = writer = ElementWriter(params=self.params)
+        wiring.connect(m, wiring.flipped(self.op), walk.op)
+        wiring.connect(m, wiring.flipped(self.tiles_read), reader.tiles_read)
+        wiring.connect(m, wiring.flipped(self.tiles_write), writer.tiles_write)
+        ask = reader.ask.payload
+        m.d.comb += [
+            *(part.clear.eq(self.clear) for part in (walk, reader, writer)), walk.progress.eq(self.progress), ask.entry.eq(walk.entry[ask.reg]),
+            writer.entry.eq(walk.target)]
+        return walk, reader, writer
+
+    def _reduced(self, held, place):
+        """Whether the element at ``place`` is one that a reduction computes."""
+        y, x = place[2:], place[:2]
+        here = y == held.target
+        return Mux(held.axis == 0, here, Mux(held.axis == 1, x == held.target, here & (x == 0))) if self.params["reduce_axes"] else here

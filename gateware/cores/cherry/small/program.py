@@ -3,7 +3,7 @@
 
 An iteration of an independent loop is a group of its own. A tile of register r has two entries, the private one and the uniform one.
 """
-from ....microcode.program import Microprogram
+from ....microcode.program import Microprogram, jump_table
 from ..asm.structure import sources
 from ..engine.front.predecode import WORK
 from ..engine.ops import Unit
@@ -33,7 +33,7 @@ def _info():
         name = instruction.mnemonic
         if name == "nop":
             continue            # a copy
-        value = 0x1FFF & ~sum((1 << f.hi + 1) - (1 << f.lo) for f in instruction.fields)
+        value = ISA.zero_mask(instruction) & 0x1FFF
         if name in WORK:
             unit, kind = WORK[name]
             value |= kind.value << KIND | (unit is Unit.ALU) << ALU
@@ -45,8 +45,8 @@ def _info():
 
 
 def _handlers(params):
-    """Of each opcode the label that carries it out."""
-    labels = ["op_opcode"] * 32
+    """Opcode -> the label that carries it out."""
+    labels = {}
     for instruction in ISA.instructions:
         name = instruction.mnemonic
         if name == "nop":
@@ -70,7 +70,6 @@ def _handlers(params):
 def _code(params, codes):
     axis = "" if params["reduce_axes"] else "ld WORD; and #0xC00; jnz op_feature"
     tiles = tile_table(params)
-    table = "\n".join(f"        jmp {label}" for label in _handlers(params))
     return f"""
 program: cls FETCH
         ld #0; st INDEX; st DEPTH; st INDEP; st NP
@@ -90,7 +89,7 @@ fetch:  jabort stopped                                                  // A: IN
         ld OPCODE; jtab opcodes
 .align 32
 opcodes:
-{table}
+{jump_table(_handlers(params), range(32), "op_opcode")}
 
 op_matmul: call operate; cnt RETIRED,OPS64; jmp next
 op_reduce: ld WORD; and #0xC00; sub #0xC00; jz op_field                 // an axis
@@ -266,4 +265,5 @@ def microprogram(params, memory_size):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
     codes, functions = ISA.fault_codes, special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else ""
     parts = {"lists": lists(params, codes), "transfers": transfers(params, memory_size, codes), "program": _code(params, codes), "special": functions}
-    return Microprogram(MACHINE, parts, values={"INFO": _info(), "ITER": [ALL_ONES] * 8, "BITS": [1 << COPIES + r for r in range(4)], "LOOPBIT": [1 << k for k in range(LOOPS)]} | (TABLES if functions else {}))
+    values = {"INFO": _info(), "ITER": [ALL_ONES] * 8, "BITS": [1 << COPIES + r for r in range(4)], "LOOPBIT": [1 << k for k in range(LOOPS)]}
+    return Microprogram(MACHINE, parts, values=values | (TABLES if functions else {}))

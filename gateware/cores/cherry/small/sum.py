@@ -5,12 +5,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....primitives.dsp import MultiplierArray
+from ..engine.units.rounding import SUM, WINDOW, packed, rounds_up
 from ..tables import FRAC
 
 __all__ = ["SerialSum"]
 
-#: Terms, bits of a term in the window, of the sum of all without its sign.
-_TERMS, _WINDOW, _SUM = 5, 24, 27
+_TERMS = 5
 
 
 class SerialSum(wiring.Component):
@@ -103,23 +103,23 @@ class SerialSum(wiring.Component):
             m.d.sync += busy.eq(0)
         term = self._terms[-1]
         apart = (self._top - term.exponent)[:9]
-        shift, value, sign = Signal(5, reset_less=True), Signal(_WINDOW, reset_less=True), Signal(2, reset_less=True)
-        shifted = Signal(_WINDOW, reset_less=True)
+        shift, value, sign = Signal(5, reset_less=True), Signal(WINDOW, reset_less=True), Signal(2, reset_less=True)
+        shifted = Signal(WINDOW, reset_less=True)
         m.d.sync += [shift.eq(Mux(apart[5:].any(), 31, apart[:5])), value.eq(Cat(Const(0, 4), term.magnitude)), sign.eq(Cat(term.sign, sign))]
         lost, moved = Const(0, 1), value
         for bit in range(5):
-            width = min(1 << bit, _WINDOW)
+            width = min(1 << bit, WINDOW)
             lost = lost | (shift[bit] & moved[:width].any())
             moved = Mux(shift[bit], moved[width:], moved)
-        m.d.sync += shifted.eq(Cat(moved[0] | lost, moved[1:_WINDOW]))
-        total = Signal(signed(_SUM + 1), reset_less=True)
-        m.d.sync += total.eq(Mux(step == 3, 0, total + (Cat(shifted ^ sign[1].replicate(_WINDOW), sign[1]).as_signed() + sign[1])))
+        m.d.sync += shifted.eq(Cat(moved[0] | lost, moved[1:WINDOW]))
+        total = Signal(signed(SUM + 1), reset_less=True)
+        m.d.sync += total.eq(Mux(step == 3, 0, total + (Cat(shifted ^ sign[1].replicate(WINDOW), sign[1]).as_signed() + sign[1])))
         return total, complete
 
     # One rounding
 
     def _round(self, m, total, added):
-        value, exponent, negative = Signal(_SUM, reset_less=True), Signal(signed(11), reset_less=True), Signal(reset_less=True)
+        value, exponent, negative = Signal(SUM, reset_less=True), Signal(signed(11), reset_less=True), Signal(reset_less=True)
         rounded, sign = Signal(FRAC + 1, reset_less=True), Signal(reset_less=True)
         with m.FSM():
             with m.State("IDLE"):
@@ -127,8 +127,8 @@ class SerialSum(wiring.Component):
                     m.next = "SIGN"
             with m.State("SIGN"):
                 # The leading one stands for 2^(top - 254 - 22 + 26), biased once.
-                m.d.sync += [negative.eq(total[-1]), value.eq(Mux(total[-1], -total, total)[:_SUM]),
-                             exponent.eq(self._top - (149 - (_SUM - 1)))]
+                m.d.sync += [negative.eq(total[-1]), value.eq(Mux(total[-1], -total, total)[:SUM]),
+                             exponent.eq(self._top - (149 - (SUM - 1)))]
                 m.next = "NORMAL"
             with m.State("NORMAL"):
                 with m.If(value[-1] | (value == 0)):
@@ -138,7 +138,8 @@ class SerialSum(wiring.Component):
                 with m.Else():
                     m.d.sync += [value.eq(value << 1), exponent.eq(exponent - 1)]
             with m.State("ROUND"):
-                m.d.sync += [rounded.eq(self._rounded(value)), sign.eq(Mux(value[-1], negative, self._nothing & self._negative))]
+                # The leading one is left out: a carry into it leaves a fraction of 0.
+                m.d.sync += [rounded.eq(value[SUM - 1 - FRAC:SUM - 1] + rounds_up(value, FRAC)), sign.eq(Mux(value[-1], negative, self._nothing & self._negative))]
                 m.next = "CARRY"
             with m.State("CARRY"):
                 m.d.sync += exponent.eq(exponent + rounded[FRAC])
@@ -147,14 +148,7 @@ class SerialSum(wiring.Component):
                 m.d.comb += self.done.eq(1)
                 m.next = "IDLE"
         empty = ~value[-1]
-        special = self._plus | self._minus
-        infinite, zeroed = special | ((exponent > 254) & ~empty), empty | (exponent < 1)
-        invalid = self._nan | (self._plus & self._minus)
-        field = Mux(invalid | infinite, 0xFF, Mux(zeroed, 0, exponent[:8]))
-        fraction = Mux(invalid, 1 << FRAC - 1, Mux(infinite | zeroed, 0, rounded[:FRAC]))
-        m.d.comb += self.result.eq(Cat(fraction[:FRAC], field[:8], Mux(special, self._minus, sign) & ~invalid))
-
-    def _rounded(self, normal):
-        """Fraction with the carry out of it; the hidden one is left out: a carry into it leaves a fraction of 0."""
-        up = normal[_SUM - 2 - FRAC] & (normal[:_SUM - 2 - FRAC].any() | normal[_SUM - 1 - FRAC])
-        return normal[_SUM - 1 - FRAC:_SUM - 1] + up
+        sign = Mux(self._plus | self._minus, self._minus, sign)
+        m.d.comb += self.result.eq(packed(
+            rounded, exponent, sign, nan=self._nan, plus=self._plus, minus=self._minus, over=(exponent > 254) & ~empty, under=empty | (exponent < 1),
+            frac=FRAC))

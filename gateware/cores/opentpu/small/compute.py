@@ -8,6 +8,7 @@ from amaranth.utils import ceil_log2, exact_log2
 from ....primitives.bram import BlockRAM
 from ....primitives.held import HeldMultipliers
 from ..engine.activation import SIGMOID
+from .mover import RowPort
 
 __all__ = ["ComputeUnit"]
 
@@ -36,9 +37,7 @@ class ComputeUnit(wiring.Component):
     compat : In
     queued : Out: no place; busy : Out: anything under way; starved : Out: an MMC waits for its tile
     kill : In: drop everything; clear : In: forget all tiles; sweep : In, one cycle: write zeros everywhere, ``sweeping`` until done
-    push, data : In: a row of a tile; tile : In, one cycle: a tile is complete
-    store, store_row, data : In, stored : Out: write port of the unified buffer for RHM
-    load, load_row : In, loaded : Out: read port for WHM, which goes first
+    rows : In, :class:`~.mover.RowPort`: RHM, WHM, whose reading goes first, and RW; tile : In, one cycle: a tile is complete
     work : Out: a vector is taken in
     """
     def __init__(self, *, params, family):
@@ -48,8 +47,7 @@ class ComputeUnit(wiring.Component):
             "set_row": In(1), "issue": In(1), "value": In(32), "number": In(8), "activate": In(1), "switch": In(1),
             "overwrite": In(1), "func": In(2), "compat": In(1), "queued": Out(1), "busy": Out(1), "starved": Out(1),
             "kill": In(1), "clear": In(1), "sweep": In(1), "sweeping": Out(1, init=1),
-            "push": In(1), "tile": In(1), "data": In(32), "store": In(1), "store_row": In(ub), "stored": Out(1),
-            "load": In(1), "load_row": In(ub), "loaded": Out(32), "work": Out(1),
+            "rows": In(RowPort(ub)), "tile": In(1), "work": Out(1),
         })
         self._ub, self._acc = ub, acc
 
@@ -86,7 +84,7 @@ class ComputeUnit(wiring.Component):
         apart = Signal()                                # the MMC that waits begins with none of the rows that ACT still writes
         m.d.sync += apart.eq((next_row - act_row)[3:self._ub].any())
         m.d.comb += [
-            go.eq(running & (acting | ~self.load)), vector.eq(go & ~acting), self.work.eq(vector),
+            go.eq(running & (acting | ~self.rows.load)), vector.eq(go & ~acting), self.work.eq(vector),
             self.starved.eq(waiting & ~running & next_switch & (arrived == 0)),
             take.eq(waiting & ~running & ~self.kill & (next_act | (
                 (~next_switch | (arrived != 0) & ~loading[:N - 1].any())
@@ -127,10 +125,10 @@ class ComputeUnit(wiring.Component):
         activated = Signal(8 * N)
         own = Signal()
         m.d.comb += [
-            ub.read_addr.eq(Mux(self.load, self.load_row, row)), self.loaded.eq(ub.read_data),
-            own.eq(acted | self.sweeping), self.stored.eq(~acted),
-            ub.write_en.eq(own | self.store), ub.write_addr.eq(Mux(own, act_row, self.store_row)),
-            ub.write_data.eq(Mux(acted, activated, self.data) & ~self.sweeping.replicate(32)),
+            ub.read_addr.eq(Mux(self.rows.load, self.rows.row, row)), self.rows.loaded.eq(ub.read_data),
+            own.eq(acted | self.sweeping), self.rows.stored.eq(~acted),
+            ub.write_en.eq(own | self.rows.store), ub.write_addr.eq(Mux(own, act_row, self.rows.row)),
+            ub.write_data.eq(Mux(acted, activated, self.rows.data) & ~self.sweeping.replicate(32)),
         ]
 
         # Accumulators
@@ -159,11 +157,11 @@ class ComputeUnit(wiring.Component):
         m.submodules.queue = queue = BlockRAM(width=32, depth=N * self._tiles, latency=1, family=self.family)
         write, read = Signal(range(N * self._tiles)), Signal(range(N * self._tiles))
         m.d.comb += [
-            queue.write_en.eq(self.push), queue.write_addr.eq(write), queue.write_data.eq(self.data),
+            queue.write_en.eq(self.rows.push), queue.write_addr.eq(write), queue.write_data.eq(self.rows.data),
             queue.read_addr.eq(read),
         ]
         m.d.sync += [loading.eq(Cat(switch, loading)), arrived.eq(arrived + self.tile - switch)]
-        with m.If(self.push):
+        with m.If(self.rows.push):
             m.d.sync += write.eq(write + 1)
         with m.If(switch | loading[:N - 1].any()):
             m.d.sync += read.eq(read + 1)

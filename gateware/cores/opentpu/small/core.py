@@ -13,18 +13,20 @@ another one waiting, are under way at a time, so that nothing else can overtake.
 
 An instruction is retired when it and all older ones can no longer fail: those issued behind a transfer wait for its end.
 """
+from types import SimpleNamespace
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.utils import exact_log2
 
 from ....memory.halves import HalfBeats
 from ....shell.activity import Activity, Row
-from ....shell.engine import Engine, EngineControl, Stall
+from ....shell.engine import Engine, EngineControl, Stall, first_class
 from ..isa import ISA
 from .compute import ComputeUnit, N
 from .instructions import Command, Cond, External
-from .machine import MicroMachine
-from .mover import Mover
+from .machine import FIELD_REGISTERS, MicroMachine
+from .mover import Mover, WordLayout
 
 __all__ = ["SmallEngine", "small_fits"]
 
@@ -57,73 +59,90 @@ class SmallEngine(Engine):
 
     def elaborate(self, platform):
         m = Module()
-        p, control, regs = self.params, self.control, self.control.reg
-        m.submodules.micro = micro = MicroMachine(params=p)
-        m.submodules.mover = mover = Mover(row_bits=exact_log2(p["ub_rows"]))
-        m.submodules.compute = compute = ComputeUnit(params=p, family=self.family)
+        p = self.params
+        m.submodules.micro = self._micro = MicroMachine(params=p)
+        m.submodules.mover = self._mover = mover = Mover(row_bits=exact_log2(p["ub_rows"]))
+        m.submodules.compute = self._compute = ComputeUnit(params=p, family=self.family)
         memory = wiring.flipped(self.memory[0])
         if self.beat_bytes < N:
             m.submodules.halves = halves = HalfBeats(beat_bytes=N)
             wiring.connect(m, halves.memory, memory)
             memory = halves.port
         wiring.connect(m, mover.memory, memory)
-        command = {number: micro.commands[number] for number in Command}
 
-        # The word at work
-        opcode, flags = Signal(8), Signal(8)
-        length, high, low, ub, slot = Signal(), Signal(), Signal(), Signal(), Signal()
-        with m.If(command[Command.DISPATCH] & ~mover.skip):     # (a NOP that was skipped follows one)
-            m.d.sync += [
-                opcode.eq(mover.opcode), flags.eq(mover.flags), length.eq(mover.length), high.eq(mover.high),
-                low.eq(mover.low), ub.eq(mover.ub), slot.eq(~slot),
-            ]
-        allowed = Signal(8)
-        is_mmc, is_tile = Signal(), Signal()
+        s = SimpleNamespace(command={number: self._micro.commands[number] for number in Command})       # signals that several steps use
+        self._take(m, s)
+        self._queue(m, s)
+        self._retire(m, s)
+        self._decide(m, s)
+        self._connect(m, s)
+        self._run(m, s)
+        self._count(m, s)
+        return m
+
+    def rows(self):
+        return Row("program"), Row("loads and stores"), Row("MMC and ACT")
+
+    def activity(self):
+        """Rows of a timeline. A program is straight: what was taken last is at hand, and each NOP that was skipped was taken."""
+        micro, mover, compute, control = self._micro, self._mover, self._compute, self.control
+        taken = micro.commands[Command.DISPATCH]
+        return {
+            "program": Activity((taken, control.finish), takes=taken, each=_WORD_BYTES, base=control.program_address & ~0xF),
+            "loads and stores": Activity(mover.active, takes=mover.move, number="program"),
+            "MMC and ACT": Activity(compute.busy, takes=compute.issue, number="program")}
+
+    def _take(self, m, s):
+        """The word at work, and which kind it is."""
+        mover = self._mover
+        s.word, s.slot, s.is_mmc, s.is_tile, s.has_rows = Signal(WordLayout(), name="word"), Signal(), Signal(), Signal(), Signal()
+        with m.If(s.command[Command.DISPATCH] & ~mover.skip):   # (a NOP that was skipped follows one)
+            m.d.sync += [s.word.eq(mover.told), s.slot.eq(~s.slot)]
+        kind = s.word.opcode[:3]
         m.d.comb += [
-            is_mmc.eq(opcode[:3] == _MMC), is_tile.eq(opcode[:3] == _RW),
-            allowed.eq(Mux(is_mmc, 0x07, Mux(opcode[:3] == _ACT, 0x18, Mux(opcode[:3] == _SYNC, 0x01, 0)))),
+            s.is_mmc.eq(kind == _MMC), s.is_tile.eq(kind == _RW), s.has_rows.eq(s.is_mmc | (kind == _ACT) | (kind == _WHM) | (kind == _RHM)),
         ]
 
-        # Queue of weights, in program order
-        pending, switched = Signal(range(p["wfifo_tiles"] + 2)), Signal()
-        switch = is_mmc & flags[0]
-        refused = Signal()
-        m.d.comb += refused.eq(Mux(
-            is_tile, pending == p["wfifo_tiles"] + 1, is_mmc & Mux(flags[0], pending == 0, ~switched)))
+    def _queue(self, m, s):
+        """Queue of weights, in program order."""
+        p, command, switches = self.params, s.command, s.word.flags[0]
+        pending, switched, s.refused = Signal(range(p["wfifo_tiles"] + 2)), Signal(), Signal()
+        m.d.comb += s.refused.eq(Mux(
+            s.is_tile, pending == p["wfifo_tiles"] + 1, s.is_mmc & Mux(switches, pending == 0, ~switched)))
         with m.If(command[Command.BEGIN]):
             m.d.sync += [pending.eq(0), switched.eq(0)]
-        with m.Elif(command[Command.COMPUTE] & switch):
+        with m.Elif(command[Command.COMPUTE] & (s.is_mmc & switches)):
             m.d.sync += [pending.eq(pending - 1), switched.eq(1)]
-        with m.Elif(command[Command.MOVE] & is_tile):
+        with m.Elif(command[Command.MOVE] & s.is_tile):
             m.d.sync += pending.eq(pending + 1)
 
-        # Retiring. In one transfer at most a word a burst comes, and those that were there before.
-        issued = Signal(4)
-        now = Signal()
-        m.d.comb += now.eq((issued != 0) & ~mover.active & ~mover.trouble)
+    def _retire(self, m, s):
+        """Instructions that are not retired yet. In one transfer at most a word a burst comes, and those that were there before."""
+        mover, command = self._mover, s.command
+        s.issued, s.now = Signal(4), Signal()
+        m.d.comb += s.now.eq((s.issued != 0) & ~mover.active & ~mover.trouble)
         adds = command[Command.COMPUTE] | command[Command.MOVE] | command[Command.RETIRE] | command[Command.SYNC]
-        m.d.sync += issued.eq(issued + adds - now)
+        m.d.sync += s.issued.eq(s.issued + adds - s.now)
         with m.If(mover.trouble):
-            m.d.sync += issued.eq(0)
+            m.d.sync += s.issued.eq(0)
 
-        # Conditions
-        idle, started = Signal(init=1), Signal()
-        busy = Signal()
-        m.d.comb += busy.eq(mover.active | ~mover.idle | compute.busy | (issued != 0))
-        has_rows, bare, bad_flags, odd = Signal(), Signal(), Signal(), Signal()
+    def _decide(self, m, s):
+        """Conditions and values that the microprogram looks at."""
+        micro, mover, compute, control, regs, word = self._micro, self._mover, self._compute, self.control, self.control.reg, s.word
+        kind, allowed = word.opcode[:3], Signal(8)
+        bad_flags, odd, busy, transfer, host = Signal(), Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            has_rows.eq(is_mmc | (opcode[:3] == _ACT) | (opcode[:3] == _WHM) | (opcode[:3] == _RHM)),
-            bare.eq(~has_rows & ~is_tile), bad_flags.eq((flags & ~allowed).any()),
+            allowed.eq(Mux(s.is_mmc, 0x07, Mux(kind == _ACT, 0x18, Mux(kind == _SYNC, 0x01, 0)))), bad_flags.eq((word.flags & ~allowed).any()),
+            odd.eq(bad_flags | word.high | s.refused | ~s.has_rows & (word.length | word.ub) | ~s.has_rows & ~s.is_tile & word.low),
+            busy.eq(mover.active | ~mover.idle | compute.busy | (s.issued != 0)), transfer.eq(mover.active | (s.issued != 0)),
+            host.eq(mover.active & ~mover.tiling),
         ]
-        m.d.comb += odd.eq(bad_flags | high | refused | ~has_rows & (length | ub) | bare & low)
-        transfer, host = Signal(), Signal()
-        m.d.comb += [transfer.eq(mover.active | (issued != 0)), host.eq(mover.active & ~mover.tiling)]
         conditions = {
-            Cond.BAD_FLAGS: bad_flags, Cond.LENGTH: length, Cond.HIGH: high, Cond.LOW: low, Cond.UB: ub,
-            Cond.WEIGHTS: refused, Cond.NO_WORD: ~(mover.word | mover.skip), Cond.TRANSFER: transfer, Cond.UNFREE: transfer | mover.trouble,
+            Cond.BAD_FLAGS: bad_flags, Cond.LENGTH: word.length, Cond.HIGH: word.high, Cond.LOW: word.low, Cond.UB: word.ub,
+            Cond.WEIGHTS: s.refused, Cond.NO_WORD: ~(mover.word | mover.skip), Cond.TRANSFER: transfer, Cond.UNFREE: transfer | mover.trouble,
             Cond.TROUBLE: mover.trouble, Cond.HOST: host, Cond.BESET: host | mover.trouble,
             Cond.QUEUED: compute.queued, Cond.COMPUTING: compute.busy, Cond.SETTLED: ~compute.busy & ~mover.trouble, Cond.BUSY: busy,
-            Cond.SWITCH: flags[0], Cond.ABORT: control.abort,
+            Cond.SWITCH: word.flags[0], Cond.ABORT: control.abort,
             Cond.ODD_LENGTH: control.program_length[0], Cond.ODD_HOST: regs.hostmem_base[:4].any(),
             Cond.ODD_WEIGHTS: regs.weights_base[:4].any(), Cond.WHOLE_LIMIT: regs.hostmem_limit[:2] == 0,
             Cond.EVEN_FETCH: ~mover.odd, Cond.ODD: odd, Cond.AWRY: mover.trouble,
@@ -134,54 +153,37 @@ class SmallEngine(Engine):
             External.WINDOW_BASE: control.window_base[2:], External.WINDOW_LIMIT: control.window_limit[2:],
             External.HOST_BASE: regs.hostmem_base[2:], External.HOST_LIMIT: regs.hostmem_limit[2:],
             External.WEIGHTS_BASE: regs.weights_base[2:], External.WEIGHTS_LIMIT: regs.weights_limit[2:],
-            External.TRANSFER: mover.address, External.OPCODE: opcode,
+            External.TRANSFER: mover.address, External.OPCODE: word.opcode,
         }
         m.d.comb += [micro.external[number].eq(value) for number, value in values.items()]
 
-        self._connect(m, micro, mover, compute, command, opcode, flags, slot, is_mmc, is_tile, started)
-        self._run(m, micro, compute, command, flags, idle, started)
-        self._count(m, micro, mover, compute, now)
-        self._parts = micro, mover, compute
-        return m
-
-    def rows(self):
-        return Row("program"), Row("loads and stores"), Row("MMC and ACT")
-
-    def activity(self):
-        """Rows of a timeline. A program is straight: what was taken last is at hand, and each NOP that was skipped was taken."""
-        (micro, mover, compute), control = self._parts, self.control
-        taken = micro.commands[Command.DISPATCH]
-        return {
-            "program": Activity((taken, control.finish), takes=taken, each=_WORD_BYTES, base=control.program_address & ~0xF),
-            "loads and stores": Activity(mover.active, takes=mover.move, number="program"),
-            "MMC and ACT": Activity(compute.busy, takes=compute.issue, number="program")}
-
-    def _connect(self, m, micro, mover, compute, command, opcode, flags, slot, is_mmc, is_tile, started):
+    def _connect(self, m, s):
         """Between the parts."""
-        control, regs = self.control, self.control.reg
+        wiring.connect(m, self._mover.rows, self._compute.rows)
+        micro, mover, compute, control, regs = self._micro, self._mover, self._compute, self.control, self.control.reg
+        command, flags = s.command, s.word.flags
         m.d.comb += [
-            micro.start.eq(started), micro.entry.eq(Mux(mover.skip, 0, mover.opcode)), micro.known.eq(mover.skip | (mover.opcode[3:] == 0)),
-            micro.slot.eq(slot), micro.halt.eq(mover.error & ~mover.skip | mover.trouble | control.abort),
-            micro.write.eq(mover.field), micro.write_address.eq(mover.field_address), micro.write_data.eq(mover.field_data),
-            mover.field_ready.eq(micro.write_ready), mover.slot.eq(slot), mover.fetch.eq(command[Command.FETCH]),
+            micro.entry.eq(Mux(mover.skip, 0, mover.told.opcode)), micro.known.eq(mover.skip | (mover.told.opcode[3:] == 0)),
+            micro.slot.eq(s.slot), micro.halt.eq(mover.error & ~mover.skip | mover.trouble | control.abort),
+            micro.write.eq(mover.field), micro.write_address.eq(Cat(mover.field_address, Const(FIELD_REGISTERS, 4))), micro.write_data.eq(mover.field_data),
+            mover.field_ready.eq(micro.write_ready), mover.slot.eq(s.slot), mover.fetch.eq(command[Command.FETCH]),
             mover.next.eq(command[Command.DISPATCH]), mover.value.eq(micro.operand), mover.move.eq(command[Command.MOVE]),
-            mover.number.eq(micro.number), mover.write.eq(opcode[0]), mover.tile.eq(is_tile), mover.set_row.eq(micro.mover_row),
+            mover.number.eq(micro.number), mover.write.eq(s.word.opcode[0]), mover.tile.eq(s.is_tile), mover.set_row.eq(micro.mover_row),
             mover.clear.eq(command[Command.BEGIN]),
             compute.value.eq(micro.operand), compute.set_row.eq(micro.compute_row), compute.issue.eq(command[Command.COMPUTE]),
-            compute.number.eq(micro.number), compute.activate.eq(~is_mmc), compute.switch.eq(flags[0]),
+            compute.number.eq(micro.number), compute.activate.eq(~s.is_mmc), compute.switch.eq(flags[0]),
             compute.overwrite.eq(flags[2]), compute.func.eq(flags[3:5]), compute.compat.eq(regs.sigmoid_compat),
             compute.kill.eq(mover.trouble), compute.clear.eq(command[Command.BEGIN]), compute.sweep.eq(control.finish),
-            compute.push.eq(mover.push), compute.tile.eq(mover.done & mover.tiling), compute.data.eq(mover.data),
-            compute.store.eq(mover.store), compute.store_row.eq(mover.row), mover.stored.eq(compute.stored),
-            compute.load.eq(mover.load), compute.load_row.eq(mover.row), mover.loaded.eq(compute.loaded),
+            compute.tile.eq(mover.done & mover.tiling),
         ]
 
-    def _run(self, m, micro, compute, command, flags, idle, started):
+    def _run(self, m, s):
         """The run, from start to finish."""
-        p, control = self.params, self.control
+        p, control, micro, command = self.params, self.control, self._micro, s.command
+        idle, started = Signal(init=1), Signal()
         m.d.comb += [
-            control.ready.eq(idle & ~compute.sweeping), control.fault_pc.eq(micro.result), control.fault_detail.eq(micro.operand),
-            control.interrupt.eq(command[Command.SYNC] & flags[0]),
+            micro.start.eq(started), control.ready.eq(idle & ~self._compute.sweeping), control.fault_pc.eq(micro.result), control.fault_detail.eq(micro.operand),
+            control.interrupt.eq(command[Command.SYNC] & s.word.flags[0]),
         ]
         m.d.sync += control.finish.eq(command[Command.FINISH])
         with m.If(command[Command.FINISH]):
@@ -197,24 +199,15 @@ class SmallEngine(Engine):
             if p["ext_sync"]:
                 m.d.sync += control.val.sync_tag.eq(0)
 
-    def _count(self, m, micro, mover, compute, now):
+    def _count(self, m, s):
         """Counters, a cycle late: nothing is counted in the last cycles before the end."""
-        control = self.control
-        writing = mover.active & mover.writing
+        control, micro, mover, compute, now = self.control, self._micro, self._mover, self._compute, s.now
         m.d.sync += [
             control.retired.eq(now), control.operations.eq(Mux(compute.work, N * N, 0)),
-            control.bytes_read.eq(Mux(now, _WORD_BYTES, 0) + Mux(mover.push | mover.store & mover.stored, N, 0)),
+            control.bytes_read.eq(Mux(now, _WORD_BYTES, 0) + Mux(mover.rows.push | mover.rows.store & mover.rows.stored, N, 0)),
             control.bytes_written.eq(Mux(mover.sent, N, 0)),
-            control.stall.eq(Stall.OTHER),
+            control.stall.eq(first_class(
+                (compute.work, Stall.WORK), (compute.starved, Stall.OPERAND), (micro.cond == Cond.NO_WORD, Stall.FETCH),
+                ((micro.cond == Cond.TRANSFER) | (micro.cond == Cond.HOST) | (micro.cond == Cond.BUSY),
+                 first_class((mover.active & mover.writing, Stall.WRITE), (mover.active, Stall.OPERAND))))),
         ]
-        with m.If(compute.work):
-            m.d.sync += control.stall.eq(Stall.WORK)
-        with m.Elif(compute.starved):
-            m.d.sync += control.stall.eq(Stall.OPERAND)
-        with m.Elif(micro.cond == Cond.NO_WORD):
-            m.d.sync += control.stall.eq(Stall.FETCH)
-        with m.Elif((micro.cond == Cond.TRANSFER) | (micro.cond == Cond.HOST) | (micro.cond == Cond.BUSY)):
-            with m.If(writing):
-                m.d.sync += control.stall.eq(Stall.WRITE)
-            with m.Elif(mover.active):
-                m.d.sync += control.stall.eq(Stall.OPERAND)

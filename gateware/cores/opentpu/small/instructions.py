@@ -12,7 +12,7 @@ from ....microcode.machine import Hazard, MachineFormat, Operation
 from ....microcode.operands import Choice, Label, Register
 from ....microcode.registers import RegisterFile
 
-__all__ = ["LAYOUT", "MACHINE", "Act", "Alu", "Command", "Cond", "External"]
+__all__ = ["LAYOUT", "MACHINE", "NUMBER", "Act", "Alu", "Command", "Cond", "External"]
 
 
 class Alu(enum.IntEnum):
@@ -65,6 +65,8 @@ class External(enum.IntEnum):
     PROGRAM, LENGTH, WINDOW_BASE, WINDOW_LIMIT, HOST_BASE, HOST_LIMIT, WEIGHTS_BASE, WEIGHTS_LIMIT, TRANSFER, OPCODE = range(10)
 
 
+#: Register of the length of the word at work, which the hardware looks at.
+NUMBER = 24
 LAYOUT = Layout(rs=7, rd=5, act=(3, Act), alu=(3, Alu), cond=(5, Cond), target=8)
 
 _REGISTERS = {e.name: e.value for e in External} | {
@@ -75,7 +77,7 @@ _REGISTERS = {e.name: e.value for e in External} | {
     # Limits of host memory and, less three, of weight memory; 0 where these do not lie in the window as a whole.
     "HOST_TOP": 8, "WEIGHTS_TOP": 9,
     # Fields of the word at work.
-    "NUMBER": 24, "LOW": 26, "UB": 27,
+    "NUMBER": NUMBER, "LOW": 26, "UB": 27,
 }
 _WRITES = (Act.WRITE, Act.COPY, Act.COMPUTE_ROW, Act.MOVER_ROW)
 

@@ -1,17 +1,35 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's one memory port: fetch of the next word, and the transfers of RHM, WHM and RW, burst by burst."""
 from amaranth import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....memory.port import MemoryPort
 
-__all__ = ["Mover"]
+__all__ = ["Mover", "RowPort", "WordLayout"]
 
 _BURST_BITS = 6             # bursts of 64 vectors
 _WORD_BEATS = 4             # the beats in which a 14-byte word lies
 _RUN_BEATS = 14, 28         # four words, eight words that begin with a beat
 _RUN_BITS = 3               # of the number of words that a run may skip
+
+
+class WordLayout(data.StructLayout):
+    """What is told of a word beside its fields' registers; ``length``, ``high``, ``low`` (halves of addr), ``ub``: these fields are not zero."""
+    def __init__(self):
+        super().__init__({"opcode": 8, "flags": 8, "length": 1, "high": 1, "low": 1, "ub": 1})
+
+
+class RowPort(wiring.Signature):
+    """Rows between memory and the unified buffer or the weights, as seen by who moves them.
+
+    Members
+    -------
+    row : Out, of the unified buffer; store : Out, ``stored`` : In: ``data`` goes there; load : Out: read it, ``loaded`` has it a cycle later
+    push : Out: ``data`` is a row of a tile
+    """
+    def __init__(self, row_bits):
+        super().__init__({"row": Out(row_bits), "store": Out(1), "stored": In(1), "data": Out(32), "load": Out(1), "loaded": In(32), "push": Out(1)})
 
 
 class Mover(wiring.Component):
@@ -34,25 +52,22 @@ class Mover(wiring.Component):
     fetch : In, one cycle: begin the program at beat ``value``; ``next`` : In: the word is taken, want the one after it; while ``skip``:
         a NOP is taken, that lies before the word
     skip : Out, a NOP was counted and not yet taken
-    word : Out, the word is complete: ``opcode``, ``flags``; ``length``, ``high``, ``low``, ``ub``: these fields are not zero;
-        ``error``: the memory failed in its request; ``odd``: the word begins in the middle of a beat
+    word : Out, the word is complete; told : Out, :class:`WordLayout`; ``error``: the memory failed in its request; ``odd``: the word begins
+        in the middle of a beat
     field, field_address, field_data : Out, field_ready : In: fields of the word for the register file (number less one, -, low
         half of addr, ub)
     move : In, one cycle, not while ``active``: transfer ``number`` + 1 vectors at beat ``value``; ``write``, ``tile``: WHM, RW,
         else RHM; set_row : In: ``value`` is the first row
     active : Out; writing, tiling : Out: what the transfer is; trouble : Out: the transfer failed in the request at ``address``, until ``clear``
-    row : Out; store : Out, ``stored`` : In: ``data`` to the unified buffer; load : Out: read a row, ``loaded`` has it a cycle later
-    push : Out: ``data`` is a row of a tile; sent : Out: a row was written; done : Out: the transfer is over without error
+    rows : Out, :class:`RowPort`; sent : Out: a row was written; done : Out: the transfer is over without error
     idle : Out: no request, none wanted
     """
     def __init__(self, *, row_bits):
         super().__init__({
-            "fetch": In(1), "next": In(1), "value": In(32), "skip": Out(1), "word": Out(1), "opcode": Out(8), "flags": Out(8),
-            "length": Out(1), "high": Out(1), "low": Out(1), "ub": Out(1), "error": Out(1), "odd": Out(1),
+            "fetch": In(1), "next": In(1), "value": In(32), "skip": Out(1), "word": Out(1), "told": Out(WordLayout()), "error": Out(1), "odd": Out(1),
             "field": Out(1), "field_address": Out(3), "field_data": Out(32), "field_ready": In(1), "slot": In(1),
             "move": In(1), "number": In(8), "write": In(1), "tile": In(1), "set_row": In(1),
-            "active": Out(1), "writing": Out(1), "tiling": Out(1), "trouble": Out(1), "address": Out(30), "clear": In(1), "row": Out(row_bits),
-            "store": Out(1), "stored": In(1), "data": Out(32), "load": Out(1), "loaded": In(32), "push": Out(1),
+            "active": Out(1), "writing": Out(1), "tiling": Out(1), "trouble": Out(1), "address": Out(30), "clear": In(1), "rows": Out(RowPort(row_bits)),
             "done": Out(1), "sent": Out(1), "idle": Out(1), "memory": Out(MemoryPort(4)),
         })
 
@@ -79,7 +94,7 @@ class Mover(wiring.Component):
         m.d.comb += take.eq(self.next & ~self.skip)
         m.d.comb += [
             port.req.valid.eq(ask), port.req.payload.address.eq(Cat(Const(0, 2), asked)),
-            self.data.eq(port.r.payload.data), self.odd.eq(position[0]),
+            self.rows.data.eq(port.r.payload.data), self.odd.eq(position[0]),
             self.idle.eq(~(ask | wanted | word_out | burst_out | rest)),
         ]
 
@@ -120,8 +135,8 @@ class Mover(wiring.Component):
             m.d.sync += mine.eq(burst_out & ~ended & ~writes)
         m.d.comb += [
             last.eq(taken & port.r.payload.last),
-            self.store.eq(mine & port.r.valid & ~tile & ~rest), self.push.eq(mine & taken & tile),
-            port.r.ready.eq(~rest & Mux(mine, tile | self.stored, self.field_ready | drop)),
+            self.rows.store.eq(mine & port.r.valid & ~tile & ~rest), self.rows.push.eq(mine & taken & tile),
+            port.r.ready.eq(~rest & Mux(mine, tile | self.rows.stored, self.field_ready | drop)),
             taken.eq(port.r.valid & port.r.ready), port.ack.ready.eq(1),
             ended.eq(last & mine | port.ack.valid),
             failed.eq(bad | Mux(writes, port.ack.payload.error, port.r.payload.error)),
@@ -150,17 +165,17 @@ class Mover(wiring.Component):
         port, writes = self.memory, self.writing
         held, held_data, coming, kept = Signal(), Signal(32, reset_less=True), Signal(), Signal()
         m.d.comb += [
-            self.load.eq(burst_out & writes & ~coming & ~rows_over), port.w.valid.eq(held),
+            self.rows.load.eq(burst_out & writes & ~coming & ~rows_over), port.w.valid.eq(held),
             kept.eq(coming & ~held),
             port.w.payload.data.eq(held_data), port.w.payload.mask.eq(0xF), self.sent.eq(held & port.w.ready),
         ]
-        m.d.sync += coming.eq(self.load)
+        m.d.sync += coming.eq(self.rows.load)
         with m.If(kept):
-            m.d.sync += [held.eq(1), held_data.eq(self.loaded), beat.eq(beat - 1), rows_over.eq(beat == 0)]
+            m.d.sync += [held.eq(1), held_data.eq(self.rows.loaded), beat.eq(beat - 1), rows_over.eq(beat == 0)]
         with m.Elif(self.sent):
             m.d.sync += held.eq(0)
-        with m.If(kept | self.store & self.stored):
-            m.d.sync += self.row.eq(self.row + 1)
+        with m.If(kept | self.rows.store & self.rows.stored):
+            m.d.sync += self.rows.row.eq(self.rows.row + 1)
 
     def _advance(self, m, left, final, ended, failed):
         """Bursts of a transfer, one after the other, to its end or its trouble."""
@@ -183,7 +198,7 @@ class Mover(wiring.Component):
         with m.If(self.clear):
             m.d.sync += self.trouble.eq(0)
         with m.If(self.set_row):
-            m.d.sync += self.row.eq(self.value)
+            m.d.sync += self.rows.row.eq(self.value)
 
     def _words(self, m, position, taken, rest, take, run, long, word_out, lost):
         """Fields of a word from its four beats: opcode, flags, length | addr (two) | ub, most significant byte first. In a run the odd
@@ -235,13 +250,13 @@ class Mover(wiring.Component):
         with m.If(filled):
             with m.Switch(number):
                 with m.Case(0):
-                    m.d.sync += [self.flags.eq(value[8:16]), self.opcode.eq(value[16:24]), self.length.eq(value[:8].any())]
+                    m.d.sync += [self.told.flags.eq(value[8:16]), self.told.opcode.eq(value[16:24]), self.told.length.eq(value[:8].any())]
                 with m.Case(1):
-                    m.d.sync += self.high.eq(some)
+                    m.d.sync += self.told.high.eq(some)
                 with m.Case(2):
-                    m.d.sync += self.low.eq(some)
+                    m.d.sync += self.told.low.eq(some)
                 with m.Case(3):
-                    m.d.sync += [self.ub.eq(some), self.word.eq(~passed)]
+                    m.d.sync += [self.told.ub.eq(some), self.word.eq(~passed)]
         # A run begins where a word does.
         with m.If(self.fetch):
             m.d.sync += [run.eq(0), before.eq(0)]

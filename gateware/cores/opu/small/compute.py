@@ -11,7 +11,7 @@ from ..params import LINE
 from .buffer import Buffer
 from .dot import DotProduct
 from .post import PostUnit
-from .round import WIDTH, Rounder
+from .round import WIDTH, Rounder, TablePort
 
 __all__ = ["ComputeUnit", "KER_LINE"]
 
@@ -49,18 +49,18 @@ class ComputeUnit(wiring.Component):
     can_slice, can_convolve, can_run, can_zeros : Out
     convolving : Out, storing : Out: under way; copying : Out: a slice is; work : Out: sixteen products are begun
     store, data : In: two bytes to the pointer; step : In: the pointer goes on; place : Out, 6 bits of the pointer
-    table_u, table_b, table_address, table_data : In: the rounder's
+    tables : In, :class:`~.round.TablePort`
     valid, ready, beat, mask : Out, In, Out, Out: what stores write
     """
     def __init__(self, *, params, beat_bytes, family):
         self.params, self.beat_bytes, self.family = params, beat_bytes, family
         flags = ("line_step", "row_step", "columns", "rows", "channels", "chunks", "words", "shift", "mask", "post", "line",
-                 "slice", "convolve", "run", "zeros", "begin", "store", "step", "table_u", "table_b", "ready")
+                 "slice", "convolve", "run", "zeros", "begin", "store", "step", "ready")
         outs = ("can_slice", "can_convolve", "can_run", "can_zeros", "convolving", "storing", "copying", "work", "valid")
         super().__init__({
             **{name: In(1) for name in flags}, **{name: Out(1) for name in outs},
             "a": In(32), "operand": In(32), "argument": In(2), "data": In(16), "place": Out(6),
-            "table_address": In(8), "table_data": In(WIDTH), "beat": Out(8 * beat_bytes), "mask_out": Out(beat_bytes),
+            "tables": In(TablePort()), "beat": Out(8 * beat_bytes), "mask_out": Out(beat_bytes),
         })
 
     def elaborate(self, platform):
@@ -111,13 +111,11 @@ class ComputeUnit(wiring.Component):
             post.begin.eq(self.begin), post.last_channel.eq(s.channels), post.act.eq(posts[:2]), post.order.eq(posts[2:4]),
             post.residual.eq(posts[4]), post.ofm.eq(far.read_data), post.ifm.eq(near.read_data), post.ready_out.eq(self.ready),
             self.valid.eq(post.valid), self.beat.eq(post.data), self.mask_out.eq(post.mask), self.storing.eq(post.busy),
-            self.can_run.eq(post.ready), self.can_zeros.eq(post.ready_zeros),
+            self.can_run.eq(post.ready), self.can_zeros.eq(post.ready_zeros), rounder.pooling.eq(post.busy),
         ]
 
-        m.d.comb += [
-            rounder.pooling.eq(post.busy), rounder.pool_channel.eq(post.pool_channel), post.pool.eq(rounder.pool),
-            rounder.keep.eq(post.keep), rounder.keep_channel.eq(post.keep_channel), rounder.keep_data.eq(post.keep_data),
-        ]
+        wiring.connect(m, wiring.flipped(self.tables), rounder.tables)
+        wiring.connect(m, post.pool, rounder.pool)
 
         # ifm and ker
         reads = Signal()
@@ -240,8 +238,6 @@ class ComputeUnit(wiring.Component):
             rounder.step.eq(s.steps[1]), rounder.channel.eq(late[2]), rounder.first.eq(firsts[1]), rounder.last.eq(lasts[1]),
             rounder.total.eq(dot.total), rounder.biased.eq(s.biased), rounder.added.eq(s.added), rounder.double.eq(s.double),
             rounder.rotate.eq(s.shift), rounder.left.eq(s.shift[5]), rounder.mask.eq(s.mask),
-            rounder.table_u.eq(self.table_u), rounder.table_b.eq(self.table_b), rounder.table_address.eq(self.table_address),
-            rounder.table_data.eq(self.table_data),
         ]
 
     def _partial_sums(self, m, s, far, rounder, post):

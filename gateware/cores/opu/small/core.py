@@ -10,10 +10,13 @@
 A microprogram decodes, checks and carries out one instruction after the other; only the next instruction is decoded and checked
 while a convolution runs. Loads and stores never overlap with convolutions. Three requests are under way at a time.
 """
+from types import SimpleNamespace
+
 from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
 
 from ....shell.activity import Activity, Row
-from ....shell.engine import Engine, EngineControl, Stall
+from ....shell.engine import Engine, EngineControl, Stall, first_class
 from ..isa import ISA
 from ..params import cap_lanes
 from ..types import CHANNELS, type_set
@@ -26,7 +29,7 @@ __all__ = ["SmallEngine"]
 
 _WORD_BYTES = 4
 _OUTSTANDING = 3            # requests; the ring of their addresses has one entry more
-_REGION_TABLE = (0x100 // 4, 0x180 // 4)
+_REGION_TABLE = 0x100 // 4      # words
 
 
 class SmallEngine(Engine):
@@ -53,94 +56,16 @@ class SmallEngine(Engine):
 
     def elaborate(self, platform):
         m = Module()
-        control, port = self.control, self.memory[0]
-        m.submodules.micro = micro = MicroMachine(params=self.params, beat_bytes=self.beat_bytes)
-        m.submodules.compute = compute = ComputeUnit(params=self.params, beat_bytes=self.beat_bytes, family=self.family)
-        command = {number: micro.commands[number] for number in Command}
-        asking = {number: micro.asking[number] for number in Command}
-
-        # Requests. One waits in a register, so that nothing here depends on whether the memory takes it.
-        beats, outstanding, pending = Signal(range(CHANNELS * 2 // self.beat_bytes)), Signal(2), Signal()
-        issued, answered, failed, trouble = Signal(2), Signal(2), Signal(2), Signal()
-        made, address, ended, wrong = Signal(), Signal(30, reset_less=True), Signal(), Signal()
-        asked = Signal.like(port.req.payload.beats, reset_less=True)
-        writes = Signal(reset_less=True)
-        m.d.comb += [
-            made.eq(command[Command.FETCH] | command[Command.READ] | command[Command.WRITE]),
-            port.req.valid.eq(pending), port.req.payload.write.eq(writes), port.req.payload.beats.eq(asked),
-            port.req.payload.address.eq(Cat(Const(0, 2), address)),
-        ]
-        with m.If(made):
-            m.d.sync += [pending.eq(1), address.eq(micro.a[2:]), writes.eq(command[Command.WRITE]),
-                         asked.eq(Mux(command[Command.FETCH], _WORD_BYTES // self.beat_bytes - 1, beats))]
-        with m.Elif(port.req.ready):
-            m.d.sync += pending.eq(0)
-        with m.If(command[Command.BEATS]):
-            m.d.sync += beats.eq(micro.operand)
-        answer, acknowledged = Signal(), Signal()
-        m.d.comb += [
-            port.ack.ready.eq(1), acknowledged.eq(port.ack.valid), answer.eq(port.r.valid & port.r.ready),
-            ended.eq(answer & port.r.payload.last | acknowledged),
-            wrong.eq(answer & port.r.payload.error | acknowledged & port.ack.payload.error),
-        ]
-        m.d.sync += [outstanding.eq(outstanding + made - ended), issued.eq(issued + made), answered.eq(answered + ended)]
-        with m.If(wrong & ~trouble):
-            m.d.sync += [trouble.eq(1), failed.eq(answered)]
-        with m.If(control.start):
-            m.d.sync += [trouble.eq(0), issued.eq(0), answered.eq(0)]
-
-        # Answers, two bytes at a time: words and bias go to registers, all else to the compute unit.
-        to_line, to_bias, here, arrived = Signal(), Signal(), Signal(), Signal()
-        accepted, word = Signal(), Signal(32)
-        m.d.comb += [
-            accepted.eq(port.r.valid), compute.store.eq(accepted & to_line), compute.step.eq(accepted & (to_line | to_bias)),
-        ]
-        if self.beat_bytes == 4:
-            # What is addressed with a word is a register of its own, written with the beat's second half.
-            half = Signal()
-            m.d.comb += [port.r.ready.eq(half), compute.data.eq(port.r.payload.data.word_select(half, 16)), word.eq(port.r.payload.data),
-                         arrived.eq(answer)]
-            writes_word, writes_offset = ~half, half
-            with m.If(accepted):
-                m.d.sync += half.eq(~half)
-        else:
-            # A word's second beat stands for two cycles.
-            step, low = Signal(2), Signal(16, reset_less=True)
-            writes_word, writes_offset = step[0], step[1]
-            is_word = ~to_line & ~to_bias
-            m.d.comb += [port.r.ready.eq(~is_word | ~step[0]), compute.data.eq(port.r.payload.data), word.eq(Cat(low, port.r.payload.data)),
-                         arrived.eq(answer & step[1])]
-            with m.If(accepted & is_word):
-                m.d.sync += step.eq(Mux(step[1], 0, step + 1))
-                with m.If(step == 0):
-                    m.d.sync += low.eq(port.r.payload.data)
-        with m.If(command[Command.FETCH]):
-            m.d.sync += [to_line.eq(0), to_bias.eq(0), here.eq(0)]
-        with m.Elif(command[Command.SINK]):
-            m.d.sync += Cat(to_bias, to_line).eq(micro.argument)
-        with m.Elif(arrived):
-            m.d.sync += here.eq(1)
-
-        self._registers(m, micro, compute, accepted & (to_bias | ~to_line & (writes_word | writes_offset)), to_bias, writes_offset, word)
-        self._compute(m, micro, compute, command)
-        m.d.comb += micro.wait.eq((asking[Command.FETCH] | asking[Command.READ] | asking[Command.WRITE])
-                                  & (pending | (outstanding == _OUTSTANDING)) | asking[Command.SLICE] & ~compute.can_slice
-                                  | asking[Command.CONV] & ~compute.can_convolve | asking[Command.RUN] & ~compute.can_run
-                                  | asking[Command.ZEROS] & ~compute.can_zeros)
-
-        # Conditions
-        moving, dma = Signal(), Signal()
-        m.d.comb += [
-            dma.eq((outstanding != 0) | compute.storing),
-            micro.conditions[Cond.HALT].eq(trouble | control.abort), micro.conditions[Cond.TROUBLE].eq(trouble),
-            micro.conditions[Cond.NO_WORD].eq(~here), micro.conditions[Cond.DMA].eq(dma),
-            micro.conditions[Cond.CONV].eq(compute.convolving), micro.conditions[Cond.BUSY].eq(dma | compute.convolving),
-            micro.ring.eq(issued), micro.failed.eq(failed), micro.start.eq(control.start),
-        ]
-
-        self._run(m, micro, command)
-        self._count(m, command, compute, to_line, to_bias, moving, here)
-        self._parts = micro, compute
+        m.submodules.micro = self._micro = micro = MicroMachine(params=self.params, beat_bytes=self.beat_bytes)
+        m.submodules.compute = self._compute = ComputeUnit(params=self.params, beat_bytes=self.beat_bytes, family=self.family)
+        s = SimpleNamespace(command={number: micro.commands[number] for number in Command})     # signals that several steps use
+        self._request(m, s)
+        self._answer(m, s)
+        self._registers(m, s)
+        self._connect(m, s)
+        self._wait(m, s)
+        self._run(m, s)
+        self._count(m, s)
         return m
 
     def rows(self):
@@ -148,7 +73,7 @@ class SmallEngine(Engine):
 
     def activity(self):
         """Rows of a timeline. While a convolution runs the next instruction is at hand."""
-        (micro, compute), control = self._parts, self.control
+        micro, compute, control = self._micro, self._compute, self.control
         stores, begins = control.inc.stall_ofm, micro.writes("PC")
         return {
             "program": Activity((begins, control.finish), takes=begins, number=micro.told.data),
@@ -156,14 +81,82 @@ class SmallEngine(Engine):
                 ("loads", control.inc.dma_busy & ~stores, Command.SINK), ("convolutions", (micro.commands[Command.CONV], ~compute.convolving), Command.CONV),
                 ("stores", stores, Command.STORING))}}
 
-    def _registers(self, m, micro, compute, write, to_bias, offset, word):
+    def _request(self, m, s):
+        """Requests. One waits in a register, so that nothing here depends on whether the memory takes it."""
+        control, port, micro, command = self.control, self.memory[0], self._micro, s.command
+        beats, s.outstanding, s.pending = Signal(range(CHANNELS * 2 // self.beat_bytes)), Signal(2), Signal()
+        issued, answered, failed, s.trouble = Signal(2), Signal(2), Signal(2), Signal()
+        made, address, ended, wrong = Signal(), Signal(30, reset_less=True), Signal(), Signal()
+        asked = Signal.like(port.req.payload.beats, reset_less=True)
+        writes = Signal(reset_less=True)
+        m.d.comb += [
+            made.eq(command[Command.FETCH] | command[Command.READ] | command[Command.WRITE]),
+            port.req.valid.eq(s.pending), port.req.payload.write.eq(writes), port.req.payload.beats.eq(asked),
+            port.req.payload.address.eq(Cat(Const(0, 2), address)),
+        ]
+        with m.If(made):
+            m.d.sync += [s.pending.eq(1), address.eq(micro.a[2:]), writes.eq(command[Command.WRITE]),
+                         asked.eq(Mux(command[Command.FETCH], _WORD_BYTES // self.beat_bytes - 1, beats))]
+        with m.Elif(port.req.ready):
+            m.d.sync += s.pending.eq(0)
+        with m.If(command[Command.BEATS]):
+            m.d.sync += beats.eq(micro.operand)
+        s.answer, acknowledged = Signal(), Signal()
+        m.d.comb += [
+            port.ack.ready.eq(1), acknowledged.eq(port.ack.valid), s.answer.eq(port.r.valid & port.r.ready),
+            ended.eq(s.answer & port.r.payload.last | acknowledged),
+            wrong.eq(s.answer & port.r.payload.error | acknowledged & port.ack.payload.error),
+        ]
+        m.d.sync += [s.outstanding.eq(s.outstanding + made - ended), issued.eq(issued + made), answered.eq(answered + ended)]
+        with m.If(wrong & ~s.trouble):
+            m.d.sync += [s.trouble.eq(1), failed.eq(answered)]
+        with m.If(control.start):
+            m.d.sync += [s.trouble.eq(0), issued.eq(0), answered.eq(0)]
+        m.d.comb += [micro.ring.eq(issued), micro.failed.eq(failed)]
+
+    def _answer(self, m, s):
+        """Answers, two bytes at a time: words and bias go to registers, all else to the compute unit."""
+        port, micro, compute, command = self.memory[0], self._micro, self._compute, s.command
+        s.to_line, s.to_bias, s.here, arrived = Signal(), Signal(), Signal(), Signal()
+        accepted, s.word = Signal(), Signal(32)
+        m.d.comb += [
+            accepted.eq(port.r.valid), compute.store.eq(accepted & s.to_line), compute.step.eq(accepted & (s.to_line | s.to_bias)),
+        ]
+        if self.beat_bytes == 4:
+            # What is addressed with a word is a register of its own, written with the beat's second half.
+            half = Signal()
+            m.d.comb += [port.r.ready.eq(half), compute.data.eq(port.r.payload.data.word_select(half, 16)), s.word.eq(port.r.payload.data),
+                         arrived.eq(s.answer)]
+            writes_word, s.offset = ~half, half
+            with m.If(accepted):
+                m.d.sync += half.eq(~half)
+        else:
+            # A word's second beat stands for two cycles.
+            step, low = Signal(2), Signal(16, reset_less=True)
+            writes_word, s.offset = step[0], step[1]
+            is_word = ~s.to_line & ~s.to_bias
+            m.d.comb += [port.r.ready.eq(~is_word | ~step[0]), compute.data.eq(port.r.payload.data), s.word.eq(Cat(low, port.r.payload.data)),
+                         arrived.eq(s.answer & step[1])]
+            with m.If(accepted & is_word):
+                m.d.sync += step.eq(Mux(step[1], 0, step + 1))
+                with m.If(step == 0):
+                    m.d.sync += low.eq(port.r.payload.data)
+        s.write = accepted & (s.to_bias | ~s.to_line & (writes_word | s.offset))
+        with m.If(command[Command.FETCH]):
+            m.d.sync += [s.to_line.eq(0), s.to_bias.eq(0), s.here.eq(0)]
+        with m.Elif(command[Command.SINK]):
+            m.d.sync += Cat(s.to_bias, s.to_line).eq(micro.argument)
+        with m.Elif(arrived):
+            m.d.sync += s.here.eq(1)
+
+    def _registers(self, m, s):
         """Words (once more with the address field alone), bias, and the region table while idle."""
-        control = self.control
+        control, micro, compute = self.control, self._micro, self._compute
         bus = control.bus
         limit, closed = bus.address[4], Signal()
         hit = Signal()
         m.d.comb += [
-            hit.eq(bus.address[5:] == _REGION_TABLE[0] >> 5), closed.eq(limit & bus.write_data[28:].any()),
+            hit.eq(bus.address[5:] == _REGION_TABLE >> 5), closed.eq(limit & bus.write_data[28:].any()),
             bus.read_data.eq(micro.operand), micro.show.eq(hit), micro.show_entry.eq(bus.address),
         ]
         with m.If(micro.idle):
@@ -175,36 +168,50 @@ class SmallEngine(Engine):
             ]
         with m.Else():
             m.d.comb += [
-                micro.write.eq(write),
-                micro.write_address.eq(Mux(to_bias, Cat(compute.place, Const(FIXED["BIAS"] >> 6, 2)),
-                                           Mux(offset, FIXED["OFFSET"], FIXED["WORD"]))),
+                micro.write.eq(s.write),
+                micro.write_address.eq(Mux(s.to_bias, Cat(compute.place, Const(FIXED["BIAS"] >> 6, 2)),
+                                           Mux(s.offset, FIXED["OFFSET"], FIXED["WORD"]))),
                 micro.write_data.eq(Mux(
-                    to_bias, Cat(compute.data, compute.data[15].replicate(16)),
-                    word & ~(offset.replicate(32) & 0xF000_003F))),
+                    s.to_bias, Cat(compute.data, compute.data[15].replicate(16)),
+                    s.word & ~(s.offset.replicate(32) & 0xF000_003F))),
             ]
         with m.Switch(micro.source):
             for number, name in enumerate(("program_address", "program_length", "window_base", "window_limit")):
                 with m.Case(number):
                     m.d.comb += micro.sources.eq(getattr(control, name))
 
-    def _compute(self, m, micro, compute, command):
-        port = self.memory[0]
+    def _connect(self, m, s):
+        """Between micro machine, compute unit and the data that stores write."""
+        port, micro, compute, command = self.memory[0], self._micro, self._compute, s.command
+        wiring.connect(m, micro.tables, compute.tables)
         for name in ("line_step", "row_step", "columns", "rows", "channels", "chunks", "words", "shift", "mask", "post",
                      "line", "slice", "run", "zeros"):
             m.d.comb += getattr(compute, name).eq(command[Command[name.upper()]])
         m.d.comb += [
             compute.convolve.eq(command[Command.CONV]), compute.begin.eq(command[Command.WRITE]),
             compute.a.eq(micro.a), compute.operand.eq(micro.operand), compute.argument.eq(micro.argument),
-            compute.table_u.eq(micro.table_u), compute.table_b.eq(micro.table_b),
-            compute.table_address.eq(micro.table_address), compute.table_data.eq(micro.table_data),
             port.w.valid.eq(compute.valid), compute.ready.eq(port.w.ready),
             port.w.payload.data.eq(compute.beat), port.w.payload.mask.eq(compute.mask_out),
         ]
 
-    def _run(self, m, micro, command):
-        """The run, from start to finish, and what was built."""
-        control = self.control
+    def _wait(self, m, s):
+        """Commands that wait, and conditions that the microprogram looks at."""
+        micro, compute, asking, dma = self._micro, self._compute, {number: self._micro.asking[number] for number in Command}, Signal()
         m.d.comb += [
+            micro.wait.eq((asking[Command.FETCH] | asking[Command.READ] | asking[Command.WRITE]) & (s.pending | (s.outstanding == _OUTSTANDING))
+                          | asking[Command.SLICE] & ~compute.can_slice | asking[Command.CONV] & ~compute.can_convolve
+                          | asking[Command.RUN] & ~compute.can_run | asking[Command.ZEROS] & ~compute.can_zeros),
+            dma.eq((s.outstanding != 0) | compute.storing),
+            micro.conditions[Cond.HALT].eq(s.trouble | self.control.abort), micro.conditions[Cond.TROUBLE].eq(s.trouble),
+            micro.conditions[Cond.NO_WORD].eq(~s.here), micro.conditions[Cond.DMA].eq(dma),
+            micro.conditions[Cond.CONV].eq(compute.convolving), micro.conditions[Cond.BUSY].eq(dma | compute.convolving),
+        ]
+
+    def _run(self, m, s):
+        """The run, from start to finish, and what was built."""
+        control, micro, command = self.control, self._micro, s.command
+        m.d.comb += [
+            micro.start.eq(control.start),
             control.ready.eq(micro.idle & ~control.finish), control.fault_pc.eq(micro.a), control.fault_detail.eq(micro.operand),
             control.val.fault_insn.eq(micro.word),
         ]
@@ -218,31 +225,24 @@ class SmallEngine(Engine):
             *(control.val[f"cap_{name}"].eq(self.params[name]) for name in ("ifm_lines", "ofm_lines", "ker_rows")),
         ]
 
-    def _count(self, m, command, compute, to_line, to_bias, moving, here):
+    def _count(self, m, s):
         """Counters, a cycle late: nothing is counted in the last cycles before the end."""
-        control, port = self.control, self.memory[0]
-        storing, kernel = Signal(), Signal()
-        loading = to_line | to_bias
+        control, port, compute, command = self.control, self.memory[0], self._compute, s.command
+        moving, storing, kernel = Signal(), Signal(), Signal()
         with m.If(command[Command.SINK]):
             m.d.sync += [moving.eq(1), kernel.eq(compute.a[10])]
         with m.If(command[Command.STORING]):
             m.d.sync += [moving.eq(1), storing.eq(1)]
         with m.If(command[Command.MOVED] | command[Command.FINISH]):
             m.d.sync += [moving.eq(0), storing.eq(0)]
-        answer, sent = port.r.valid & port.r.ready, port.w.valid & port.w.ready
+        sent = port.w.valid & port.w.ready
         m.d.sync += [
             control.retired.eq(command[Command.RETIRE]), control.operations.eq(Mux(compute.work, PI, 0)),
-            control.bytes_read.eq(Mux(command[Command.RETIRE], _WORD_BYTES, Mux(answer & loading, self.beat_bytes, 0))),
+            control.bytes_read.eq(Mux(command[Command.RETIRE], _WORD_BYTES, Mux(s.answer & (s.to_line | s.to_bias), self.beat_bytes, 0))),
             control.bytes_written.eq(Mux(sent, Mux(port.w.payload.mask[-1], self.beat_bytes, 2), 0)),
-            control.stall.eq(Stall.OTHER), control.inc.dma_busy.eq(moving),
+            control.stall.eq(first_class(
+                (compute.work, Stall.WORK), (storing, Stall.WRITE), (moving, Stall.OPERAND), (~s.here & ~compute.convolving, Stall.FETCH))),
+            control.inc.dma_busy.eq(moving),
             control.inc.stall_ifm.eq(moving & ~storing & ~kernel), control.inc.stall_ker.eq(moving & ~storing & kernel | compute.copying),
             control.inc.stall_ofm.eq(storing),
         ]
-        with m.If(compute.work):
-            m.d.sync += control.stall.eq(Stall.WORK)
-        with m.Elif(storing):
-            m.d.sync += control.stall.eq(Stall.WRITE)
-        with m.Elif(moving):
-            m.d.sync += control.stall.eq(Stall.OPERAND)
-        with m.Elif(~here & ~compute.convolving):
-            m.d.sync += control.stall.eq(Stall.FETCH)

@@ -7,7 +7,19 @@ from amaranth.utils import ceil_log2
 
 from ..types import SLOT
 
-__all__ = ["PostUnit"]
+__all__ = ["PoolPort", "PostUnit"]
+
+
+class PoolPort(wiring.Signature):
+    """Pool, a value for each channel, as seen by who uses it.
+
+    Members
+    -------
+    channel : Out, 6 bits, is read; value : In, signed(8), in the next cycle
+    keep, keep_channel, keep_data : Out, a value is written
+    """
+    def __init__(self):
+        super().__init__({"channel": Out(6), "value": In(signed(8)), "keep": Out(1), "keep_channel": Out(6), "keep_data": Out(signed(8))})
 
 
 def _clamped(value):
@@ -27,8 +39,7 @@ class PostUnit(wiring.Component):
     last_channel : In, 6 bits; act : In, 2 bits; order : In, 2 bits; residual : In: of ``@post``
     read : Out: read the next element of ofm; read_pair : Out: and the next two of ifm; ofm, ifm : In, 16 bits, in the next cycle,
         and held until the next reading
-    pool_channel : Out, 6 bits: read the pool of a channel; pool : In, signed(8), in the next cycle
-    keep, keep_channel, keep_data : Out: write it
+    pool : Out, :class:`PoolPort`
     valid, ready_out, data, mask : Out, In, Out, Out: beats of ``beat_bytes`` bytes, 2 or 4
     """
     def __init__(self, *, beat_bytes):
@@ -37,8 +48,7 @@ class PostUnit(wiring.Component):
             "run": In(1), "write": In(1), "again": In(1), "zeros": In(1), "begin": In(1), "ready": Out(1), "ready_zeros": Out(1),
             "busy": Out(1), "last_channel": In(6), "act": In(2), "order": In(2), "residual": In(1),
             "read": Out(1), "read_pair": Out(1), "ofm": In(signed(16)), "ifm": In(16),
-            "pool_channel": Out(6), "pool": In(signed(8)), "keep": Out(1), "keep_channel": Out(6), "keep_data": Out(signed(8)),
-            "valid": Out(1), "ready_out": In(1), "data": Out(8 * beat_bytes), "mask": Out(beat_bytes),
+            "pool": Out(PoolPort()), "valid": Out(1), "ready_out": In(1), "data": Out(8 * beat_bytes), "mask": Out(beat_bytes),
         })
 
     def elaborate(self, platform):
@@ -76,7 +86,7 @@ class PostUnit(wiring.Component):
 
         # The pool: no entry is written in the cycle of its reading (runs are further apart). What was read is read again as long as
         # the stages stand still.
-        m.d.comb += self.pool_channel.eq(Mux(go, channel[0], channel[1]))
+        m.d.comb += self.pool.channel.eq(Mux(go, channel[0], channel[1]))
 
         # Stage 1: requantisation, activation, residual
         rounded, x, summed = Signal(signed(9)), Signal(signed(8)), Signal(signed(8), reset_less=True)
@@ -85,20 +95,20 @@ class PostUnit(wiring.Component):
         other = self.ifm.word_select(channel[1][0], 8)
         m.d.comb += [
             rounded.eq(self.ofm[8:].as_signed() + self.ofm[7]),
-            x.eq(Mux(again, self.pool, self._activate(m, "early", _clamped(rounded), self.order == 1))),
+            x.eq(Mux(again, self.pool.value, self._activate(m, "early", _clamped(rounded), self.order == 1))),
         ]
         added = Signal(signed(9))
         wanted = self.residual & ((self.order != 2) | again)
         m.d.comb += added.eq(x + (other & wanted.replicate(8)).as_signed())
         with m.If(go):
-            m.d.sync += [summed.eq(_clamped(added)), before.eq(self.pool)]
+            m.d.sync += [summed.eq(_clamped(added)), before.eq(self.pool.value)]
 
         # Stage 2: activation behind the residual, pool
         y, z = Signal(signed(8)), Signal(signed(8))
         m.d.comb += [
             y.eq(self._activate(m, "late", summed, self.order != 1)),
             z.eq(Mux(~flags[2]["firsts"] & (before > y), before, y)),
-            self.keep_channel.eq(channel[2]), self.keep_data.eq(z), self.keep.eq(stage[2] & go & ~flags[2]["writes"]),
+            self.pool.keep_channel.eq(channel[2]), self.pool.keep_data.eq(z), self.pool.keep.eq(stage[2] & go & ~flags[2]["writes"]),
         ]
 
         # Packing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's microprogram, put together, and where each opcode enters it. Pure Python."""
-from ....microcode.program import Microprogram
+from ....microcode.program import Microprogram, jump_table
 from ..isa import ISA, MAX_POSITIONS, MAX_TAPS, REGION_BITS, REGIONS
 from ..params import LINE
 from ..types import SLOT
@@ -22,11 +22,6 @@ _MOVE = {ISA.opcodes[name]: "move_" + name.rpartition(".")[2] for name in ("ld.i
 _DETAILS = {"bad": sorted({f.lo for i in ISA.instructions for f in i.fields if f.legal}), "range": range(1, 10), "capacity": (1, 2, 8)}
 
 
-def _jumps(labels, count):
-    """A dispatch table."""
-    return "\n".join(f"hold ?ALWAYS {labels.get(opcode, 'illegal')}" for opcode in range(count))
-
-
 def _entries(fault, details):
     """Entries that load a fault's detail; the last goes on below."""
     return f" ?ALWAYS {fault}\n".join(f"{fault}_{detail}: load #{detail}" for detail in details)
@@ -42,6 +37,7 @@ def microprogram(params, beat_bytes):
     numbers = {"regions": REGIONS, "region_bits": REGION_BITS, "region_size": 1 << REGION_BITS, **ISA.fault_codes}
     numbers |= {f"{fault}_details": _entries(fault, found) for fault, found in _DETAILS.items()}
     return Microprogram(MACHINE, {
-        "opcodes": _jumps(_DECODE, 32), "moves": _jumps(_MOVE, max(_MOVE) + 1), "run": RUN.format(**numbers),
+        **{part: jump_table(labels, numbers, "illegal", "hold ?ALWAYS")
+           for part, labels, numbers in (("opcodes", _DECODE, range(32)), ("moves", _MOVE, range(max(_MOVE) + 1)))}, "run": RUN.format(**numbers),
         "configuration": CONFIGURATION.format(**sizes), "loads": LOADS.format(**sizes, **beats), "store": STORE.format(**beats), "convolution": CONVOLUTION,
     }, entries=("reset", "start"))

@@ -5,11 +5,19 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ....primitives.bram import BlockRAM
+from .post import PoolPort
 
-__all__ = ["Rounder", "WIDTH"]
+__all__ = ["Rounder", "TablePort", "WIDTH"]
 
 #: Bits of sums and addends.
 WIDTH = 24
+
+
+class TablePort(wiring.Signature):
+    """Tables of the rounder, first values of sums (``u``) and addends (``b``), as seen by who writes them: ``data`` to entry ``address``, 64 + channel,
+    or, of ``u``, 128 for all sums."""
+    def __init__(self):
+        super().__init__({"u": Out(1), "b": Out(1), "address": Out(8), "data": Out(WIDTH)})
 
 
 class Rounder(wiring.Component):
@@ -36,10 +44,9 @@ class Rounder(wiring.Component):
         does not keep
     addend, addend_channel, addend_write : In: an old partial sum, 16 bits, ahead of its channel; or, ``shared``, in the cycle after
         wanted : Out
-    table_u, table_b, table_address, table_data : In: write an entry of a table: 64 + channel, or, of U, 128 for all sums
+    tables : In, :class:`TablePort`
     result : Out, 16 bits; valid : Out
-    pooling : In: no channel comes; the place of old partial sums is the pool of :class:`~.post.PostUnit`, whose ports
-        pool_channel, pool, keep, keep_channel, keep_data have the same names here
+    pooling : In: no channel comes; the place of old partial sums is the pool; pool : In, :class:`~.post.PoolPort`
     """
     def __init__(self, *, shared, family):
         self.shared, self.family = shared, family
@@ -47,9 +54,7 @@ class Rounder(wiring.Component):
             "step": In(1), "channel": In(6), "first": In(1), "last": In(1), "total": In(signed(20)), "biased": In(1),
             "added": In(1), "double": In(1), "rotate": In(5), "left": In(1), "mask": In(WIDTH),
             "addend": In(signed(16)), "addend_channel": In(6), "addend_write": In(1), "wanted": Out(1),
-            "table_u": In(1), "table_b": In(1), "table_address": In(8), "table_data": In(WIDTH),
-            "result": Out(16), "valid": Out(1), "pooling": In(1), "pool_channel": In(6), "pool": Out(signed(8)),
-            "keep": In(1), "keep_channel": In(6), "keep_data": In(signed(8)),
+            "tables": In(TablePort()), "result": Out(16), "valid": Out(1), "pooling": In(1), "pool": In(PoolPort()),
         })
 
     def elaborate(self, platform):
@@ -97,14 +102,14 @@ class Rounder(wiring.Component):
         m.submodules.sums = sums = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
         m.submodules.addends = addends = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
         m.d.comb += [
-            sums.read_addr.eq(self._beginning()), sums.write_en.eq(self.table_u | valid[1] & ~self.wanted),
-            sums.write_addr.eq(Mux(self.table_u, self.table_address, channel[2])),
-            sums.write_data.eq(Mux(self.table_u, self.table_data, value)),
-            addends.read_addr.eq(Mux(self.pooling, self.pool_channel, Cat(channel[2], self.biased))),
-            addends.write_en.eq(self.table_b | self.addend_write | self.keep),
-            addends.write_addr.eq(Mux(self.table_b, self.table_address, Mux(self.pooling, self.keep_channel, self.addend_channel))),
-            addends.write_data.eq(Mux(self.table_b, self.table_data.as_signed(), Mux(self.pooling, self.keep_data, self.addend))),
-            self.pool.eq(addends.read_data),
+            sums.read_addr.eq(self._beginning()), sums.write_en.eq(self.tables.u | valid[1] & ~self.wanted),
+            sums.write_addr.eq(Mux(self.tables.u, self.tables.address, channel[2])),
+            sums.write_data.eq(Mux(self.tables.u, self.tables.data, value)),
+            addends.read_addr.eq(Mux(self.pooling, self.pool.channel, Cat(channel[2], self.biased))),
+            addends.write_en.eq(self.tables.b | self.addend_write | self.pool.keep),
+            addends.write_addr.eq(Mux(self.tables.b, self.tables.address, Mux(self.pooling, self.pool.keep_channel, self.addend_channel))),
+            addends.write_data.eq(Mux(self.tables.b, self.tables.data.as_signed(), Mux(self.pooling, self.pool.keep_data, self.addend))),
+            self.pool.value.eq(addends.read_data),
         ]
         return sums.read_data, (addends.read_data & (self.biased | self.added).replicate(WIDTH)).as_signed()
 
@@ -112,13 +117,13 @@ class Rounder(wiring.Component):
         """The same of one table: sums or pool, first values, and from 192 on the addends of ``biased``, read in cycle 1."""
         m.submodules.table = table = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
         m.d.comb += [
-            table.read_addr.eq(Mux(self.pooling, self.pool_channel, Mux(self.biased & valid[0], Cat(channel[1], Const(3, 2)), self._beginning()))),
-            table.write_en.eq(self.table_u | self.table_b | self.keep | valid[1] & ~self.wanted),
-            table.write_addr.eq(Mux(self.pooling, self.keep_channel, channel[2])),
-            table.write_data.eq(Mux(self.pooling, self.keep_data, value)), self.pool.eq(table.read_data),
+            table.read_addr.eq(Mux(self.pooling, self.pool.channel, Mux(self.biased & valid[0], Cat(channel[1], Const(3, 2)), self._beginning()))),
+            table.write_en.eq(self.tables.u | self.tables.b | self.pool.keep | valid[1] & ~self.wanted),
+            table.write_addr.eq(Mux(self.pooling, self.pool.keep_channel, channel[2])),
+            table.write_data.eq(Mux(self.pooling, self.pool.keep_data, value)), self.pool.value.eq(table.read_data),
         ]
-        with m.If(self.table_u | self.table_b):
-            m.d.comb += [table.write_addr.eq(self.table_address | self.table_b << 7), table.write_data.eq(self.table_data)]
+        with m.If(self.tables.u | self.tables.b):
+            m.d.comb += [table.write_addr.eq(self.tables.address | self.tables.b << 7), table.write_data.eq(self.tables.data)]
         held = Signal(signed(WIDTH), reset_less=True)
         m.d.sync += held.eq(table.read_data)
         return table.read_data, Mux(self.biased, held, self.addend & self.added.replicate(16).as_signed())

@@ -15,11 +15,11 @@ It runs where block RAM and SPRAM are at hand and logic is not (iCE40): LOAD, de
 from dataclasses import replace
 
 from amaranth import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
 
 from ....microcode.engine import MicroMachine
+from ....microcode.shell import MicroEngine
 from ....shell.activity import Activity, Row
-from ....shell.engine import Engine, EngineControl
+from ....shell.engine import EngineControl
 from ..isa import COUNTERS, ISA, LENGTH_MOST
 from .instructions import MACHINE, REGION_BITS, Count, Flag, Sink, Source
 from .program import microprogram
@@ -33,7 +33,7 @@ _OFFSETS = {r.name: r.offset // 4 for r in ISA.registers}
 _MACS_BITS = 21
 
 
-class SmallEngine(Engine):
+class SmallEngine(MicroEngine):
     """Small engine, for builds with ``engine = "small"``.
 
     Members
@@ -57,39 +57,33 @@ class SmallEngine(Engine):
     def elaborate(self, platform):
         m = Module()
         control = self.control
-        m.submodules.machine = machine = self.machine
         # An UP5K's DSP; logic on the larger chips, which have none, and where the weights fit block RAM.
         dsp = self.family != "ice40" or self.spram_blocks(self.params)
         m.submodules.units = units = Units(params=self.params, multiplier="dsp" if dsp else "lut", family=self.family)
-        wiring.connect(m, machine.memory, wiring.flipped(self.memory[0]))
-        given = {Source.VALUE: units.value, Source.LOW: 0, Source.ACC_LOW: units.acc[:32], Source.ACC_HIGH: units.acc[32:].as_signed()}
-        m.d.comb += [machine.sources[source].eq(given[source] if source in given else getattr(
-            control if source.name.startswith(("WINDOW", "PROGRAM")) else control.reg, source.name.lower())) for source in Source]
+        self._attach(m, {Source.VALUE: units.value, Source.ACC_LOW: units.acc[:32], Source.ACC_HIGH: units.acc[32:].as_signed()}, code_bits=8)
+        machine = self.machine
         taken, a = machine.sinks, machine.a
         m.d.comb += [
             units.begin.eq(machine.run), machine.ran.eq(machine.run), units.operation.eq(a), machine.finished.eq(units.finished), units.place.eq(machine.p),
             units.a.eq(a), units.take_value.eq(taken[Sink.VALUE]), units.take_row.eq(taken[Sink.W]), units.take_mask.eq(taken[Sink.MASK]),
             units.take_acc.eq(taken[Sink.ACC])]
 
-        code, pc, flags, loading = Signal(8), Signal(32), Signal(len(Flag)), Signal(32)
-        for sink, register in ((Sink.CODE, code), (Sink.PC, pc), (Sink.FLAGS, flags)):
-            with m.If(taken[sink]):
-                m.d.sync += register.eq(a)
+        flags, load_cycles = Signal(len(Flag)), Signal(32)
+        done, blocked, loading = flags
+        self._hold(m, Sink.FLAGS, flags)
         with m.If(control.start):
-            m.d.sync += loading.eq(0)
-        with m.Elif(flags[Flag.LOADING.bit_length() - 1] & ~machine.ready):
-            m.d.sync += loading.eq(loading + 1)
+            m.d.sync += load_cycles.eq(0)
+        with m.Elif(loading & ~machine.ready):
+            m.d.sync += load_cycles.eq(load_cycles + 1)
         m.d.comb += [
-            machine.start.eq(control.start), machine.abort.eq(control.abort), control.ready.eq(machine.ready), control.finish.eq(taken[Sink.FINISH]),
-            control.fault_code.eq(code), control.fault_pc.eq(pc), control.fault_detail.eq(a), control.interrupt.eq(0), control.stall.eq(machine.stall),
-            control.val.fault_core.eq(0), control.val.cores_done.eq(flags[0]), control.val.cores_blocked.eq(flags[1]), control.val.load_cycles.eq(loading),
+            control.val.cores_done.eq(done), control.val.cores_blocked.eq(blocked), control.val.load_cycles.eq(load_cycles),
             control.operations.eq(Mux(taken[Sink.OPERATIONS], a, 0)), control.bytes_read.eq(Mux(taken[Sink.READ], a, 0)),
             control.bytes_written.eq(Mux(taken[Sink.WRITTEN], a, 0))]
         counts = {count: machine.counts[count.bit_length() - 1] for count in Count}
         m.d.comb += [control.retired.eq(counts[Count.RETIRED]), control.inc.code_bytes.eq(Cat(Const(0, 2), counts[Count.CODE4])),
                      *(control.inc[name].eq(counts[Count[name.upper()]]) for name in ("scalar", "matrix", "vector", "transfer"))]
         self._debug(m)
-        self._parts = units, flags[Flag.LOADING.bit_length() - 1]
+        self._parts = units, loading
         return m
 
     def rows(self):
@@ -97,12 +91,12 @@ class SmallEngine(Engine):
 
     def activity(self):
         """Rows of a timeline. LOAD uses the units, too, and keeps what it reads where an instruction's address is later."""
-        (units, load), machine = self._parts, self.machine
+        (units, loading), machine = self._parts, self.machine
         begins = machine.writes("IADDR") & machine.at("fetch", 2)
         return {
-            "LOAD": Activity(load & ~machine.ready),
-            "program": Activity((begins, self.control.finish), takes=begins, number=machine.told.write.data),
-            "vectors and products": Activity((units.begin & ~load, units.finished), number="program")}
+            "LOAD": Activity(loading & ~machine.ready),
+            "program": Activity((begins, self.control.finish), takes=begins, number=machine.told.data),
+            "vectors and products": Activity((units.begin & ~loading, units.finished), number="program")}
 
     def _debug(self, m):
         """core_pc and dbg_value, of core 0 alone: registers of the machine while it waits."""

@@ -4,7 +4,8 @@ import enum
 
 from ....microcode.accumulator import accumulator_machine
 
-__all__ = ["ARRAYS_AT", "BIAS_AT", "GROUPS_MOST", "MAC", "MACHINE", "REGION_BITS", "scratch_at", "SHIFT", "STORE", "TABLE_AT", "TWO", "Count", "Flag", "Sink", "Source"]
+__all__ = ["ARRAYS_AT", "BIAS_AT", "GROUPS_MOST", "MAC", "MACHINE", "REGION_BITS", "SHIFT", "STORE", "TABLE_AT", "TWO", "Count", "Flag", "Sink", "Source",
+           "scratch_at"]
 
 
 class Source(enum.IntEnum):
@@ -42,10 +43,10 @@ def scratch_at(params):
     return BIAS_AT + 4 * params["bias_words"]
 
 
-#: The debug registers show the first 66, in this order: registers, events, widths; then the index of the next instruction.
 #: Groups that the register file has room for.
 GROUPS_MOST = 16
 
+# The debug registers show the first 66, in this order: registers, events, widths; then the index of the next instruction.
 MACHINE = accumulator_machine(
     sources=Source, sinks=Sink, counts=Count, returns=0xF8, shown="REGS", variables=(*range(68, 96), *range(162, 0xF8)),
     fixed={"IBIW": 64, "OBIW": 65, "INDEX": 66},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Microprogram of the small engine: fetch, decoding, scalar instructions, events, faults (specification, sections 3, 4 and 6). Pure Python."""
-from ....microcode.program import Microprogram
+from ....microcode.program import Microprogram, jump_table
 from ..isa import EVENT_MOST, ISA
 from .activation import activations
 from .instructions import MACHINE, Flag
@@ -17,21 +17,17 @@ _UPPER = (0xFFFF_FFFF, 7, 4, 0)
 _FREE = 21
 
 
+#: Instructions by the number that stands for them in the tables.
+_NUMBERED = {_FREE if i.opcode == 32 else i.opcode: i for i in ISA.instructions}
+
+
 def _info():
     """Of each opcode: bits of the lower half that must be zero, and in place of the opcode which of ``_UPPER``."""
     entries = [0] * 32
-    for instruction in ISA.instructions:
+    for number, instruction in _NUMBERED.items():
         mask = ISA.zero_mask(instruction)
-        entries[_FREE if instruction.opcode == 32 else instruction.opcode] = mask & 0xFFFF_FFFF | _UPPER.index(mask >> 32)
+        entries[number] = mask & 0xFFFF_FFFF | _UPPER.index(mask >> 32)
     return entries
-
-
-def _table():
-    """A jump for each opcode."""
-    labels = ["op_illegal"] * 32
-    for instruction in ISA.instructions:
-        labels[_FREE if instruction.opcode == 32 else instruction.opcode] = f"op_{instruction.mnemonic}"
-    return "\n".join(f"        jmp {label}" for label in labels)
 
 
 def _tables():
@@ -48,7 +44,7 @@ both:   call one; st V                                                  // R[RS1
         idx RS2; ld REGS+X; ret
 op_send: op_recv: call other; jmp no_core
 opcodes:
-{_table()}
+{jump_table({number: f"op_{i.mnemonic}" for number, i in _NUMBERED.items()}, range(32), "op_illegal")}
 """
 
 
@@ -187,6 +183,6 @@ raise:  out CODE                                                        // A: co
 def microprogram(params, memory_size):
     """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
     codes = ISA.fault_codes
-    parts = {"tables": _tables(), "load": load(params, memory_size, codes), "program": _code(params, codes), "vectors": vectors(params, codes),
+    parts = {"tables": _tables(), "load": load(params, memory_size, codes), "program": _code(params, codes), "vectors": vectors(params),
              "activations": activations(params, codes), "matrix": matrix(params, codes), "transfers": transfers(params, memory_size, codes)}
     return Microprogram(MACHINE, parts, values={"INFO": _info()}, entries=("boot",))

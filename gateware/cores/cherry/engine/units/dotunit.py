@@ -8,6 +8,7 @@ from .....parts.delays import Stages
 from .....parts.leading import leading_zeros
 from .....primitives.dsp import MultiplierArray
 from ...tables import FRAC
+from .rounding import SUM, WINDOW, packed, rounds_up
 
 __all__ = ["ABSENT", "DotUnit", "LATENCIES"]
 
@@ -18,9 +19,6 @@ ABSENT = 0x20000, 0x0FE00
 _MERGED = (3, 10, 8, 13, 5, 15)
 #: Latencies that a unit can have.
 LATENCIES = range(16 - len(_MERGED), 17)
-
-#: Bits of a term in the window, and of the sum of five of them without its sign.
-_WINDOW, _SUM = 24, 27
 
 
 class DotUnit(wiring.Component):
@@ -135,39 +133,39 @@ class DotUnit(wiring.Component):
         coarse = shift[3:]
         lost = Mux(coarse == 1, value[:8].any(), Mux(coarse == 2, value[:16].any(), (coarse == 3) & value.any()))
         moved = Mux(coarse == 0, value, Mux(coarse == 1, value[8:], Mux(coarse == 2, value[16:], 0)))
-        value, lost, fine = stage(6, moved, _WINDOW, "coarse"), stage(6, lost, 1, "lost"), stage.carry(shift[:3], 5, 6)
+        value, lost, fine = stage(6, moved, WINDOW, "coarse"), stage(6, lost, 1, "lost"), stage.carry(shift[:3], 5, 6)
         below = (value & ((Const(1, 8) << fine) - 1)[:8]).any()
         moved = value >> fine
-        return stage(7, Cat(moved[0] | below | lost, moved[1:_WINDOW]), _WINDOW, "shifted")
+        return stage(7, Cat(moved[0] | below | lost, moved[1:WINDOW]), WINDOW, "shifted")
 
     # Stages 8 to 10: the sum
 
     def _sum(self, stage, terms, signs):
         signs = [stage.carry(s, 1, 7) for s in signs]
-        flipped = [Cat(term ^ sign.replicate(_WINDOW), sign).as_signed() for term, sign in zip(terms, signs, strict=True)]
+        flipped = [Cat(term ^ sign.replicate(WINDOW), sign).as_signed() for term, sign in zip(terms, signs, strict=True)]
         ones = [s + Const(0, 1) for s in signs]
-        pair_0 = stage(8, flipped[0] + flipped[1] + ones[0], signed(_WINDOW + 2), "pair_0")
-        pair_1 = stage(8, flipped[2] + flipped[3] + ones[2], signed(_WINDOW + 2), "pair_1")
-        last = stage(8, flipped[4] + (ones[1] + ones[3] + ones[4]), signed(_WINDOW + 2), "last")
-        products = stage(9, pair_0 + pair_1, signed(_WINDOW + 3), "products")
-        return stage(10, products + stage.carry(last, 8, 9), signed(_SUM + 1), "total")
+        pair_0 = stage(8, flipped[0] + flipped[1] + ones[0], signed(WINDOW + 2), "pair_0")
+        pair_1 = stage(8, flipped[2] + flipped[3] + ones[2], signed(WINDOW + 2), "pair_1")
+        last = stage(8, flipped[4] + (ones[1] + ones[3] + ones[4]), signed(WINDOW + 2), "last")
+        products = stage(9, pair_0 + pair_1, signed(WINDOW + 3), "products")
+        return stage(10, products + stage.carry(last, 8, 9), signed(SUM + 1), "total")
 
     # Stages 11 to 16: one rounding
 
     def _round(self, m, stage, total, top, zero, signs, special):
         frac = self.frac
         negative = total[-1]
-        magnitude = stage(11, Mux(negative, -total, total)[:_SUM], _SUM, "magnitude")
+        magnitude = stage(11, Mux(negative, -total, total)[:SUM], SUM, "magnitude")
         negative = stage(11, negative, 1, "negative")
         lzc = stage(12, leading_zeros(magnitude), 5, "leading")
         empty = stage.carry(stage(12, ~magnitude.any(), 1, "empty"), 12, 14)
         magnitude = stage.carry(magnitude, 11, 12)
         coarse = lzc[3:]
         moved = Mux(coarse == 0, magnitude, Mux(coarse == 1, magnitude << 8, Mux(coarse == 2, magnitude << 16, magnitude << 24)))
-        magnitude = stage(13, moved[:_SUM], _SUM, "normal_coarse")
-        normal = stage(14, (magnitude << stage.carry(lzc[:3], 12, 13))[:_SUM], _SUM, "normal")
+        magnitude = stage(13, moved[:SUM], SUM, "normal_coarse")
+        normal = stage(14, (magnitude << stage.carry(lzc[:3], 12, 13))[:SUM], SUM, "normal")
         # Biased once: the leading one stands for 2^(top - 254 - 22 + 26 - lzc).
-        exponent = stage(13, stage.carry(top, 5, 12) - (149 - (_SUM - 1)) - lzc, signed(11), "exponent")
+        exponent = stage(13, stage.carry(top, 5, 12) - (149 - (SUM - 1)) - lzc, signed(11), "exponent")
         exponent = stage.carry(exponent, 13, 14)
 
         rounded = stage(15, self._rounded(normal, stage.carry(self.narrow, 0, 14)), frac + 1, "rounded")
@@ -182,23 +180,16 @@ class DotUnit(wiring.Component):
         nothing = stage.carry(zero["all"], 2, 15)
         sign = Mux(empty, nothing & stage.carry(zero["sign"], 2, 15), stage.carry(negative, 11, 15))
         sign = Mux(plus | minus, minus & ~plus, sign)
-        infinite = plus | minus | (over & ~empty)
-        zeroed = empty | under
-        invalid = nan | (plus & minus)
-        field = Mux(invalid | infinite, 0xFF, Mux(zeroed, 0, chosen[:8]))
-        fraction = Mux(invalid, 1 << frac - 1, Mux(infinite | zeroed, 0, rounded[:frac]))
-        m.d.comb += self.result.eq(stage(16, Cat(fraction[:frac], field[:8], sign & ~invalid), frac + 9, "packed"))
+        element = packed(rounded, chosen, sign, nan=nan, plus=plus, minus=minus, over=over & ~empty, under=empty | under, frac=frac)
+        m.d.comb += self.result.eq(stage(16, element, frac + 9, "packed"))
 
     def _rounded(self, normal, narrow):
         """Fraction with the carry out of it; the hidden one is left out: a carry into it leaves a fraction of 0."""
-        def up(bits):
-            return normal[_SUM - 2 - bits] & (normal[:_SUM - 2 - bits].any() | normal[_SUM - 1 - bits])
-
-        frac, kept = self.frac, normal[_SUM - 1 - self.frac:_SUM - 1]
+        frac, kept = self.frac, normal[SUM - 1 - self.frac:SUM - 1]
         if frac == FRAC:
-            return kept + up(frac)
+            return kept + rounds_up(normal, frac)
         cut = frac - FRAC
         ones = narrow.replicate(cut)
         # The lower bits are ones where they are to go: a carry from below passes through them, and they are masked behind.
-        total = Cat(kept[:cut] | ones, kept[cut:]) + Mux(narrow, up(FRAC), up(frac))
+        total = Cat(kept[:cut] | ones, kept[cut:]) + Mux(narrow, rounds_up(normal, FRAC), rounds_up(normal, frac))
         return Cat(total[:cut] & ~ones, total[cut:frac + 1])
