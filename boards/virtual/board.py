@@ -13,10 +13,12 @@ from .simulation import Simulation
 from .sources import made_from
 from .top import VirtualTop
 
-__all__ = ["BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "describe_chip", "open_virtual"]
+__all__ = ["REGISTER_FUNCTIONS", "BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "describe_chip", "open_virtual"]
 
 #: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
 SILENCE = 64
+#: Cycles of the reset at power-up.
+_RESET_CYCLES = 4
 _CHIPS = Path(__file__).resolve().parents[2] / "gateware" / "memory" / "chips"
 _U32, _U64, _I64, _H = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_void_p
 _PARTS = ("data_bits", "bank_bits", "row_bits", "column_bits", "t_mrd")
@@ -30,7 +32,7 @@ class BoardConfig(ctypes.Structure):
                 *((name, _U64) for name in ("period_ps", "cl2_period_ps", "cl3_period_ps")),
                 *((f"{name}_ps", _U64) for name in _TIMES), ("powerup_ps", _U64), ("refresh_ps", _U64),
                 *((f"{name}_ps", _I64) for name in _PHASES), ("rises_ps", _I64 * 2), ("returns_ps", _I64 * 2),
-                ("address_bits", _U32), ("too_fast", _U32)]
+                ("address_bits", _U32), ("too_fast", _U32), ("reset_cycles", _U32)]
 
 
 def describe_chip(config, soc, part, path):
@@ -46,6 +48,14 @@ def describe_chip(config, soc, part, path):
     config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
     config.powerup_ps = int(soc.backing.powerup_ns * 1000)
     config.refresh_ps = int(part.t_refi * 1000)
+
+
+#: What a library that records registers exports (``register_exports.hpp``).
+REGISTER_FUNCTIONS = {
+    "registers_keep": (None, [_H]), "registers_sums": (_U64, [_H, _H]), "registers_expect": (None, [_H, _U64, _U64, _H]),
+    "registers_differ": (_U64, [_H]), "registers_copy": (None, [_H, _U64, _U64]), "registers_copies": (_U64, [_H, _H]),
+    "registers_levels": (None, [_H, _H]),
+}
 
 
 class BoardSimulation(Simulation):
@@ -68,6 +78,11 @@ class BoardSimulation(Simulation):
         "board_chip": (ctypes.c_void_p, [_H, ctypes.POINTER(_U64)]),
         "board_chip_counts": (None, [_H, ctypes.POINTER(_U64 * 5)]),
     }
+
+    def __init__(self, library):
+        if library.registers is not None:
+            self.FUNCTIONS = {**self.FUNCTIONS, **REGISTER_FUNCTIONS, "registers_watch": (None, [_H, _U64, _U64, _H, _H, _H])}
+        super().__init__(library)
 
 
 class VirtualPipe:
@@ -148,9 +163,10 @@ class VirtualBoard(SimulatedBoard):
 
     ``second_phase``: Fraction, from 0 to less than 1, of its own periods by which edges of the core's own clock come behind those of the main clock,
     of which it is a multiple; 0: at the same time. ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
+    ``before``: callable(BoardSimulation) called before power-up, which says how many cycles the reset shall last; then the library has its registers.
     """
     def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None,
-                 second_phase=Fraction(0)):
+                 second_phase=Fraction(0), before=None):
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
         baud = board.port_of("uart").baud if link == "wire" else None
@@ -158,7 +174,7 @@ class VirtualBoard(SimulatedBoard):
         top = VirtualTop(soc=soc, baud=baud)
         self.library = build_library(
             top, harness="board.cpp", include=[_CHIPS] if top.part else [], trace=trace is not None, cache=cache,
-            progress=progress, made_from=made_from, title=f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for {board.name}",
+            progress=progress, made_from=made_from, registers=before is not None, title=f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for {board.name}",
             defines={"BOARD_SDRAM": int(soc.backing.kind == "SDRAM"), "BOARD_WIRE": int(baud is not None),
                      "BOARD_SRAM": int(soc.backing.kind == "SRAM")})
         self.simulation = BoardSimulation(self.library)
@@ -174,7 +190,9 @@ class VirtualBoard(SimulatedBoard):
         elif top.part is not None:
             # Changes, or another path of the clock, make a chip that differs from what the controller was told (tests).
             describe_chip(config, soc, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
+        config.reset_cycles = _RESET_CYCLES if before is None else before(self.simulation)
         self.simulation.c.board_configure(self.simulation.handle, config)
+        self._released = self.simulation.cycle
         if second_phase and soc.domain.ratio.denominator == 1:
             self._delay_second(soc.domain.ratio.numerator, second_phase)
         name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"

@@ -76,6 +76,7 @@ class SimulatedBoard:
     soc : SoC
     clock_hz : int
     """
+    _released = 0
     #: Whether its lights are lit, where they can be seen.
     lit = None
 
@@ -94,6 +95,14 @@ class SimulatedBoard:
     @property
     def cycle(self):
         return self.simulation.cycle
+
+    @property
+    def age(self):
+        """Cycles since the reset at power-up ended."""
+        return self.cycle - self._released
+
+    def leave_reset(self):
+        """Let time pass until the reset at power-up has ended."""
 
     @property
     def waiting(self):

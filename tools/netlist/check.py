@@ -100,10 +100,10 @@ class Subject:
         settle(made)
         return made
 
-    def virtual(self, progress=None):
-        """Its virtual board, with wires to the host."""
+    def virtual(self, progress=None, before=None):
+        """Its virtual board, with wires to the host; ``before`` as of :class:`~quintet.boards.virtual.board.VirtualBoard`."""
         from ...boards.virtual.board import VirtualBoard
-        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress, second_phase=self._second_phase())
+        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress, second_phase=self._second_phase(), before=before)
 
     def _second_phase(self):
         """Phase of the core's own clock by the netlist's PLL, as a virtual board has it: by it depends what crosses in which cycle."""
@@ -114,9 +114,9 @@ class Subject:
         _, main_hz, _, _ = clocks[0]
         return next((Fraction(phase) % 1 for _, hz, phase, _ in clocks[1:] if hz == main_hz * soc.domain.ratio), Fraction(0))
 
-    def placed(self, netlist=None, seed=1, limit=None):
-        """The board around its netlist, or around another one."""
-        return NetlistBoard(self.board, self.soc("own"), netlist or self.netlist, seed, self._cache, limit)
+    def placed(self, netlist=None, seed=1, limit=None, before=None):
+        """The board around its netlist, or around another one; as of :class:`~.board.NetlistBoard`."""
+        return NetlistBoard(self.board, self.soc("own"), netlist or self.netlist, seed, self._cache, limit, before)
 
     @property
     def name(self):

@@ -112,7 +112,8 @@ def converse(board, name, every=False, expected=None):
     findings, began, ended, line = [], 0, None, _Listener(board, expected)
     try:
         start = getattr(board.soc.backing, "powerup_ns", 0) * 1e-9 + _LATER
-        board.pipe.sleep(start)
+        board.leave_reset()
+        board.advance(max(1, round(start * board.clock_hz) - board.age))
         _align(board)
         # The host's pauses, too, shall be the same to the cycle: they are rounded by the time of day.
         began = board.pipe.epoch = board.cycle

@@ -34,6 +34,7 @@ def read_ecp5(path):
             reader.netlist.pads[port][index] = _pad(reader, name, cell)
         else:
             handlers[cell["type"]](reader, name, cell)
+    reader.name_nets()
     return reader.netlist
 
 

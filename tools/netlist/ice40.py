@@ -54,6 +54,7 @@ def read_ice40(path):
         else:
             raise NetlistError(f"{name}: the simulation knows no cell {kind}")
     reader.plain_pads()
+    reader.name_nets()
     return reader.netlist
 
 

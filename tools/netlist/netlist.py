@@ -5,10 +5,12 @@ from fractions import Fraction
 
 from ..errors import QuintetError
 
-__all__ = ["ASYNCHRONOUS", "ENABLE_FIRST", "FALLING", "HIGH", "LOW", "RESET_TO_1", "STARTS_AT_1", "HardCell", "Netlist", "NetlistError", "Pad", "PLLCell"]
+__all__ = ["ASYNCHRONOUS", "COUNTER", "ENABLE_FIRST", "FALLING", "HIGH", "LOW", "RESET_TO_1", "STARTS_AT_1", "HardCell", "Netlist", "NetlistError", "Pad", "PLLCell"]
 
 #: Nets of the constants.
 LOW, HIGH = 0, 1
+#: Lowest bit of the SoC's counter of cycles, by name: it is 1 for the first time in the first cycle behind the reset.
+COUNTER = ("soc.registers.cycles", 0)
 #: Flags of flip-flops, as in ``engine.hpp``: the falling edge counts; its reset needs no clock; resets to 1; starts at 1; the enable has the say over the reset.
 FALLING, ASYNCHRONOUS, RESET_TO_1, STARTS_AT_1, ENABLE_FIRST = 1, 2, 4, 8, 16
 
@@ -59,6 +61,8 @@ class Netlist:
     plls : list of PLLCell
     pads : dict, name of a port -> list of Pad, the lowest bit first
     undefined : list of nets that nothing drives
+    names : dict, (name of a signal, bit) -> net
+    widths : dict, name of a signal -> bits that it has, where that is known
     """
     nets: int = 2
     luts: list = field(default_factory=list)
@@ -68,6 +72,8 @@ class Netlist:
     plls: list = field(default_factory=list)
     pads: dict = field(default_factory=dict)
     undefined: list = field(default_factory=list)
+    names: dict = field(default_factory=dict)
+    widths: dict = field(default_factory=dict)
     _inverted: dict = field(default_factory=dict)
 
     def net(self):

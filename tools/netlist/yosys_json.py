@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Netlists in yosys' JSON, which nextpnr writes, too."""
 import json
+import re
 from pathlib import Path
 
 from .netlist import HIGH, LOW, Netlist, NetlistError, Pad
 
 __all__ = ["Reader", "number", "parameter"]
+
+
+_BIT = re.compile(r"(.+)\[(\d+)\]")
 
 
 class Reader:
@@ -68,6 +72,19 @@ class Reader:
             self.netlist.pads[name] = [None] * len(port["bits"])
             found |= {bit: (name, index) for index, bit in enumerate(port["bits"])}
         return found
+
+    def name_nets(self):
+        """The netlist's nets get their names, once all cells are read: (signal, bit) -> net. What autoname made up is among them."""
+        for name, net in self.module["netnames"].items():
+            if net.get("hide_name"):
+                continue
+            part = _BIT.fullmatch(name) if len(net["bits"]) == 1 else None
+            if part:
+                # nextpnr has a name for each bit, and does not say of how many.
+                name, low = part[1], int(part[2])
+            else:
+                low, self.netlist.widths[name] = net.get("offset", 0), len(net["bits"])
+            self.netlist.names.update(((name, low + k), self._nets[bit]) for k, bit in enumerate(net["bits"]) if bit in self._nets)
 
     def plain_pads(self):
         """Pads of ports that have no I/O cells."""
