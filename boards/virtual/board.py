@@ -53,7 +53,7 @@ def describe_chip(config, soc, part, path):
 #: What a library that records registers exports (``register_exports.hpp``).
 REGISTER_FUNCTIONS = {
     "registers_keep": (None, [_H]), "registers_sums": (_U64, [_H, _H]), "registers_expect": (None, [_H, _U64, _U64, _H]),
-    "registers_differ": (_U64, [_H]), "registers_copy": (None, [_H, _U64, _U64]), "registers_copies": (_U64, [_H, _H]),
+    "registers_differ": (_U64, [_H]), "registers_copy": (None, [_H, _U64, _H]), "registers_copies": (_U64, [_H, _H]),
     "registers_levels": (None, [_H, _H]),
 }
 
@@ -163,7 +163,7 @@ class VirtualBoard(SimulatedBoard):
 
     ``second_phase``: Fraction, from 0 to less than 1, of its own periods by which edges of the core's own clock come behind those of the main clock,
     of which it is a multiple; 0: at the same time. ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
-    ``before``: callable(BoardSimulation) called before power-up, which says how many cycles the reset shall last; then the library has its registers.
+    ``before``: callable(BoardSimulation) called before power-up, which may say how many cycles the reset shall last; then the library has its registers.
     """
     def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None,
                  second_phase=Fraction(0), before=None):
@@ -190,7 +190,7 @@ class VirtualBoard(SimulatedBoard):
         elif top.part is not None:
             # Changes, or another path of the clock, make a chip that differs from what the controller was told (tests).
             describe_chip(config, soc, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
-        config.reset_cycles = _RESET_CYCLES if before is None else before(self.simulation)
+        config.reset_cycles = (before and before(self.simulation)) or _RESET_CYCLES
         self.simulation.c.board_configure(self.simulation.handle, config)
         self._released = self.simulation.cycle
         if second_phase and soc.domain.ratio.denominator == 1:

@@ -20,8 +20,8 @@ void registers_expect(HARNESS *h, uint64_t begin, uint64_t count, const uint64_t
 }
 uint64_t registers_differ(HARNESS *h) { return h->record.differs; }
 
-// Copies all bits at ages `from` to `to` - 1; how many bits were copied, one byte each, and the copies.
-void registers_copy(HARNESS *h, uint64_t from, uint64_t to) { h->record.copy_from = from, h->record.copy_to = to; }
+// Copies all bits at these ages, ascending, and where they first differ; how many bits were copied, one byte each, and the copies.
+void registers_copy(HARNESS *h, uint64_t count, const uint64_t *ages) { h->record.ages.assign(ages, ages + count); }
 uint64_t registers_copies(HARNESS *h, uint8_t *bits) {
 	if (bits) std::copy(h->record.copies.begin(), h->record.copies.end(), bits);
 	return h->record.copies.size();

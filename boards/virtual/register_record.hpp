@@ -16,8 +16,9 @@ struct RegisterRecord {
 	std::vector<uint64_t> expected;             // what they are held against, by age
 	uint64_t begin = 0;                         // the first age of which `expected` says something
 	uint64_t differs = NEVER;                   // the first age at which it was another
-	uint64_t copy_from = 0, copy_to = 0;        // ages at which bits are copied
-	std::vector<uint8_t> copies;                // of them, one byte a bit
+	std::vector<uint64_t> ages;                 // at which all bits are copied, ascending
+	uint64_t copied = 0;                        // how many of them
+	std::vector<uint8_t> copies;                // one byte a bit; where it first differs, there is one, too
 	bool keeps = false;
 
 	// At an age; `level` tells whether bit number i of `count` is 1.
@@ -26,9 +27,10 @@ struct RegisterRecord {
 			sums.resize(age);
 			sums.push_back(sum);
 		}
-		if (age >= begin && age < expected.size() && sum != expected[age] && differs == NEVER) differs = age;
-		if (age >= copy_from && age < copy_to)
-			for (uint64_t i = 0; i < count; i++) copies.push_back(level(i));
+		bool copy = copied < ages.size() && ages[copied] == age;
+		if (copy) copied++;
+		if (age >= begin && age < expected.size() && sum != expected[age] && differs == NEVER) differs = age, copy = true;
+		for (uint64_t i = 0; copy && i < count; i++) copies.push_back(level(i));
 	}
 };
 

@@ -2,7 +2,8 @@
 """Check a finished build: simulate the netlist that is placed, at its pins, against the virtual board.
 
 Both boards hold the same conversation with a host: identify, write, read, sums, a unit of the core, a fault, an interrupt. All answers, all
-counters and the cycles of the whole must be equal. What the chip does not define is random. Exit code 1 if anything differs.
+counters and the cycles of the whole must be equal, and all registers that the netlist has by name, in every cycle. What the chip does not define
+is random. Exit code 1 if anything differs.
 
 With --routed the bitstream itself is read back (an HX8K's, by Project IceStorm) instead of the netlist that was placed.
 With --faults N the netlist is then spoilt in N places, one at a time, to see what such a check finds.
@@ -48,6 +49,12 @@ def show(check, console):
         console.out(f"{ {True: 'ok  ', False: 'BAD ', None: '-   '}[finding.ok]} {finding.name}: {finding.found}")
     for line in check.wrong:
         console.out(f"DIFFERENT: {line}")
+    compared = check.registers["compared"]
+    if compared:
+        unnamed = check.registers["without a name"]
+        console.out(f"registers: {compared:,} of {compared + unnamed:,} bits compared in every cycle; the others have no name in the netlist")
+    else:
+        console.out("registers: none compared; the netlist has no names")
     cells = ", ".join(f"{count:,} {kind}" for kind, count in check.cells.items() if count)
     console.out(f"netlist of {cells}: " + (f"equal to the virtual board in {check.netlist.cycles:,} cycles" if check.ok else "NOT what was simulated")
                 + f"; {check.seconds:.0f} s")

@@ -35,8 +35,9 @@ struct Engine {
 
 	// What the chip does not define: bits, or, where it is calm, 0.
 	uint64_t undefined() { return calm ? 0 : random(); }
-	// By what bits are wrong that are read while another port writes them: the twins turn all of them over.
-	uint64_t collision() { return calm ? ~uint64_t(0) : random(); }
+	// By what bits are wrong that are read while another port writes them. The gateware's twins turn all of them over; in simulation a plain memory gives
+	// what stood there.
+	uint64_t collision(bool twin) { return !calm ? random() : twin ? ~uint64_t(0) : 0; }
 
 	bool get(Net net) const { return value[net]; }
 

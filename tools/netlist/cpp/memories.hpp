@@ -20,11 +20,12 @@ struct Dp16kd : Cell {
 	} ports[2];
 	uint64_t rows[512];
 
-	// Parameters: of each port width, output register, write mode, the chip selects it answers to. Contents: 1024 words of 18 bits.
+	// Parameters: of each port width, output register, write mode, the chip selects it answers to; whether it has a twin. Contents: 1024 words of 18 bits.
 	Dp16kd(const int64_t *parameters, const uint32_t *contents) {
 		for (int i = 0; i < 2; i++, parameters += 4)
 			ports[i] = {unsigned(parameters[0]), unsigned(parameters[1]), unsigned(parameters[2]), unsigned(parameters[3])};
 		for (int i = 0; i < 512; i++) rows[i] = uint64_t(contents[2 * i + 1]) << 18 | contents[2 * i];
+		twin = parameters[0];
 		read_first.assign(512, 0);
 	}
 
@@ -108,9 +109,9 @@ struct Dp16kd : Cell {
 			} else if (reset) port.latch = 0;
 			if (a.on && !(a.write && port.write_mode == NORMAL) && !(reset && !port.registered)) {
 				uint64_t word = a.write && port.write_mode == WRITE_THROUGH ? rows[a.row] : before[i];
-				if (other.write && other.row == a.row) word ^= e.collision() & other.mask & ~(a.write ? a.mask : 0);
+				if (other.write && other.row == a.row) word ^= e.collision(twin) & other.mask & ~(a.write ? a.mask : 0);
 				port.latch = (word & a.read) >> a.at;
-			} else if (e.calm && a.write && !(reset && !port.registered))
+			} else if (e.calm && twin && a.write && !(reset && !port.registered))
 				// The chip keeps what stood there; a twin turns over what was written over, so that nobody counts on either.
 				port.latch = ((before[i] ^ a.read) & a.read) >> a.at;
 			port.fired = false;
@@ -145,9 +146,10 @@ struct Ram40 : Cell {
 	// Picoseconds after configuration in which it cannot be read.
 	static constexpr double ASLEEP = 3e6;
 
-	// Parameters: read mode, write mode.
+	// Parameters: read mode, write mode, whether it has a twin.
 	Ram40(const int64_t *parameters, const uint32_t *contents) : read_mode(unsigned(parameters[0])), write_mode(unsigned(parameters[1])) {
 		std::copy(contents, contents + 256, rows);
+		twin = parameters[2];
 		read_first.assign(256, 0);
 	}
 
@@ -180,7 +182,7 @@ struct Ram40 : Cell {
 		if (reads) {
 			uint16_t row = rows[from & 255];
 			row_read(from & 255);
-			if (writes && (into & 255) == (from & 255)) row ^= uint16_t(e.collision()) & mask;
+			if (writes && (into & 255) == (from & 255)) row ^= uint16_t(e.collision(twin)) & mask;
 			if (e.now < ASLEEP && !e.calm) row = uint16_t(e.random()), awake = RESTLESS;
 			for (unsigned i = 0; i < 16; i++) {
 				bool level = false;

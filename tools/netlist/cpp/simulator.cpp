@@ -161,6 +161,7 @@ struct Board {
 			if (released != RegisterRecord::NEVER && !places.empty()) {
 				record.sum = e.watched;
 				record.step(cycle - released, places.size(), [this](uint64_t i) { return level(i); });
+				if (record.differs != RegisterRecord::NEVER) fail("registers are not what they are held against");
 			}
 		}
 		if (!e.error.empty()) fail(e.error), e.error.clear();

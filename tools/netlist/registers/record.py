@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What registers hold in a simulation, by cycles since the end of its reset: sums that are kept or held against others, and copies of all bits."""
-import ctypes
+"""What registers hold in a simulation, by its age, which is cycles since the end of the reset: sums, kept or held against others, and copies of all bits."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,15 +31,15 @@ def keep(simulation):
     simulation.c.registers_keep(simulation.handle)
 
 
-def sums(simulation, begin):
-    """The :class:`Sums` that were kept, of which the first is of age ``begin``."""
+def sums(simulation, begin, end):
+    """The :class:`Sums` that were kept of ages ``begin`` to ``end`` - 1."""
     values = np.zeros(simulation.c.registers_sums(simulation.handle, None), np.uint64)
     simulation.c.registers_sums(simulation.handle, values.ctypes.data)
-    return Sums(begin, values)
+    return Sums(begin, values[:end])
 
 
 def expect(simulation, expected):
-    """Hold a simulation that has not run yet against :class:`Sums`."""
+    """Hold a netlist's simulation against :class:`Sums`: it fails, and copies all bits, at the first age at which it differs."""
     simulation.c.registers_expect(simulation.handle, expected.begin, len(expected.values), expected.values.ctypes.data)
 
 
@@ -50,15 +49,16 @@ def differ(simulation):
     return None if age == _NEVER else age
 
 
-def copy(simulation, begin, end):
-    """Copy all bits at ages ``begin`` to ``end`` - 1, in a simulation that has not run yet."""
-    simulation.c.registers_copy(simulation.handle, begin, end)
+def copy(simulation, ages):
+    """Copy all bits at each of ``ages``, ascending."""
+    ages = np.array(ages, np.uint64)
+    simulation.c.registers_copy(simulation.handle, len(ages), ages.ctypes.data)
 
 
 def copied(simulation, matched):
-    """bool [ages, matched], what was copied."""
+    """bool [copies, matched], what was copied."""
     bits = np.zeros(simulation.c.registers_copies(simulation.handle, None), np.uint8)
-    simulation.c.registers_copies(simulation.handle, bits.ctypes.data_as(ctypes.c_void_p))
+    simulation.c.registers_copies(simulation.handle, bits.ctypes.data)
     return bits.reshape(-1, len(matched)).astype(bool)
 
 
