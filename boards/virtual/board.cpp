@@ -83,7 +83,6 @@ struct Board : Simulation {
 	RegisterRecord record;
 	std::vector<Watched> words;
 	std::vector<std::pair<const uint32_t *, uint8_t>> places;   // of each bit
-	uint64_t released = RegisterRecord::NEVER;                  // cycles when the reset ended
 
 	uint64_t watched() const { return places.size(); }
 	bool level(uint64_t i) const { return *places[i].first >> places[i].second & 1; }
@@ -94,7 +93,7 @@ struct Board : Simulation {
 				w.before ^= changed;
 				for (; changed; changed &= changed - 1) record.sum ^= w.weights[__builtin_ctz(changed)];
 			}
-		if (cycle > released) record.step(cycle - released, places.size(), [this](uint64_t i) { return level(i); });
+		record.step(cycle, places.size(), [this](uint64_t i) { return level(i); });
 	}
 #endif
 
@@ -132,7 +131,8 @@ struct Board : Simulation {
 			if (flag(top.p_rx____valid) && flag(top.p_rx____ready)) to_board.pop_front();
 			if (flag(top.p_tx____valid)) from_board.push_back(uint8_t(chunks(top.p_tx____payload)[0])), last_byte = cycle;
 #endif
-			if (flag(top.p_reset__request)) reset_left = 1024;
+			// Then the reset is high for 1,024 edges, as on the FPGA (MainClock of boards/top.py).
+			if (flag(top.p_reset__request)) reset_left = 1025;
 			if (timeline) timeline->at_main(cycle);
 		});
 #if !BOARD_WIRE
@@ -199,9 +199,6 @@ void board_configure(Board *h, const BoardConfig *c) {
 	h->reset(true);
 	for (uint32_t i = 0; i < c->reset_cycles; i++) h->cycle_once();
 	h->reset(false);
-#if QUINTET_REGISTERS
-	h->released = h->cycle;
-#endif
 }
 
 uint64_t board_run(Board *h, uint64_t cycles, uint64_t wanted, uint64_t silence) { return h->run(cycles, wanted, silence); }

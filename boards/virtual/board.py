@@ -17,8 +17,6 @@ __all__ = ["REGISTER_FUNCTIONS", "BoardConfig", "BoardSimulation", "VirtualBoard
 
 #: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
 SILENCE = 64
-#: Cycles of the reset at power-up.
-_RESET_CYCLES = 4
 _CHIPS = Path(__file__).resolve().parents[2] / "gateware" / "memory" / "chips"
 _U32, _U64, _I64, _H = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_void_p
 _PARTS = ("data_bits", "bank_bits", "row_bits", "column_bits", "t_mrd")
@@ -163,10 +161,10 @@ class VirtualBoard(SimulatedBoard):
 
     ``second_phase``: Fraction, from 0 to less than 1, of its own periods by which edges of the core's own clock come behind those of the main clock,
     of which it is a multiple; 0: at the same time. ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
-    ``before``: callable(BoardSimulation) called before power-up, which may say how many cycles the reset shall last; then the library has its registers.
+    ``reset_cycles``: int, that the reset at power-up lasts. ``before``: callable(BoardSimulation) called before it; then the library has its registers.
     """
     def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None,
-                 second_phase=Fraction(0), before=None):
+                 second_phase=Fraction(0), reset_cycles=4, before=None):
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
         baud = board.port_of("uart").baud if link == "wire" else None
@@ -190,9 +188,10 @@ class VirtualBoard(SimulatedBoard):
         elif top.part is not None:
             # Changes, or another path of the clock, make a chip that differs from what the controller was told (tests).
             describe_chip(config, soc, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
-        config.reset_cycles = (before and before(self.simulation)) or _RESET_CYCLES
+        config.reset_cycles = self.reset_cycles = reset_cycles
+        if before is not None:
+            before(self.simulation)
         self.simulation.c.board_configure(self.simulation.handle, config)
-        self._released = self.simulation.cycle
         if second_phase and soc.domain.ratio.denominator == 1:
             self._delay_second(soc.domain.ratio.numerator, second_phase)
         name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"

@@ -75,8 +75,8 @@ class SimulatedBoard:
     simulation : Native, whose library exports ``board_run`` and what else a board's harness does
     soc : SoC
     clock_hz : int
+    reset_cycles : int, that its reset at power-up lasts
     """
-    _released = 0
     #: Whether its lights are lit, where they can be seen.
     lit = None
 
@@ -95,14 +95,6 @@ class SimulatedBoard:
     @property
     def cycle(self):
         return self.simulation.cycle
-
-    @property
-    def age(self):
-        """Cycles since the reset at power-up ended."""
-        return self.cycle - self._released
-
-    def leave_reset(self):
-        """Let time pass until the reset at power-up has ended."""
 
     @property
     def waiting(self):

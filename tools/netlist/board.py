@@ -2,18 +2,17 @@
 """The board of a build, its netlist between models of the memory chip and of the host's serial line."""
 from math import ceil, lcm
 
+from ...boards.top import reset_cycles
 from ...boards.virtual.board import BoardConfig, VirtualPipe, describe_chip
 from ...boards.virtual.native import SimulatedBoard, SimulationError
-from .netlist import COUNTER, NetlistError
+from .netlist import NetlistError
 from .pins import connect_pins
 from .simulation import NetlistSimulation
 
-__all__ = ["NetlistBoard"]
+__all__ = ["NetlistBoard", "power_up"]
 
 #: Periods of the oscillator until a PLL is locked, and by how much its clock is too slow until then.
 _LOCK_PERIODS, _SLOW = 300, 1.37
-#: Cycles that a reset at power-up lasts at most, in how many it is looked for at a time, and what says that it has not ended.
-_LONGEST_RESET, _RESET_STEP, _NEVER = 1 << 17, 64, (1 << 64) - 1
 #: Largest difference between a frequency of the netlist and the one that the SoC was made for.
 _NEAR = 1e-6
 
@@ -22,11 +21,31 @@ def _early(clocks, hz, phase, locked):
     """Periods that a clock of the PLL has until it is ``locked`` (picoseconds): such that what counts them without a reset counts as on a virtual board, whose
     clocks have their phase from the first."""
     main_hz = clocks[0][1]
-    ratios = [hz / main_hz for _, hz, _, of_pll in clocks if of_pll]
-    whole = lcm(*(ratio.denominator for ratio in ratios))
-    main = int(locked * float(main_hz) / 1e12 / _SLOW) // whole * whole
-    ratio = hz / main_hz
+    whole = lcm(*((other / main_hz).denominator for _, other, _, of_pll in clocks if of_pll))
+    main, ratio = int(locked * float(main_hz) / 1e12 / _SLOW) // whole * whole, hz / main_hz
     return int((main - 1) * ratio) + ceil(phase) if phase % 1 else int(main * ratio) + int(phase)
+
+
+def power_up(board, netlist):
+    """What a PLL does at first.
+
+    Parameters
+    ----------
+    board : Board
+    netlist : Netlist
+
+    Returns
+    -------
+    clocks : as of :meth:`~.netlist.Netlist.clocks`
+    locks : list of nets
+    early : list of int, periods of each clock until the PLL is locked
+    locked : float, picoseconds until then
+    """
+    clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
+    if not clocks:
+        raise NetlistError("the netlist has no PLL")
+    locked = _LOCK_PERIODS * 1e12 / board.oscillator_hz
+    return clocks, locks, [_early(clocks, hz, phase, locked) if of_pll else 0 for _, hz, phase, of_pll in clocks], locked
 
 
 class NetlistBoard(SimulatedBoard):
@@ -54,19 +73,17 @@ class NetlistBoard(SimulatedBoard):
     """
     def __init__(self, board, soc, netlist, seed=1, cache=None, limit=None, before=None):
         self.soc, self.clock_hz, self._limit = soc, soc.clock_hz, limit
-        clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
-        if not clocks:
-            raise NetlistError("the netlist has no PLL")
+        clocks, locks, early, locked = power_up(board, netlist)
         self.main_hz = float(clocks[0][1])
         if abs(self.main_hz / soc.clocking.settings.output_hz - 1) > _NEAR:
             raise NetlistError(f"the netlist's PLL makes {self.main_hz / 1e6:g} MHz, and the SoC was made for {soc.clocking.settings.output_hz / 1e6:g}")
         self.simulation = NetlistSimulation(netlist, seed, cache)
         c, handle = self.simulation.c, self.simulation.handle
         connect_pins(self.simulation, board, soc)
-        locked = _LOCK_PERIODS * 1e12 / board.oscillator_hz
-        for net, hz, phase, of_pll in clocks:
+        self.reset_cycles = reset_cycles(early[0])
+        for (net, hz, phase, of_pll), periods in zip(clocks, early, strict=True):
             period = 1e12 / float(hz)
-            c.netlist_clock(handle, net, (1 + float(phase)) * period, period, locked if of_pll else 0, _SLOW, _early(clocks, hz, phase, locked) if of_pll else 0)
+            c.netlist_clock(handle, net, (1 + float(phase)) * period, period, locked if of_pll else 0, _SLOW, periods)
         for net in locks:
             c.netlist_lock(handle, net, locked)
         # The SoC's whole hertz, as the virtual board has them: a tie between an edge of the line and one of the clock falls alike on both.
@@ -77,9 +94,6 @@ class NetlistBoard(SimulatedBoard):
             c.netlist_sdram(handle, config)
         elif soc.backing.kind == "SRAM":
             c.netlist_sram(handle, soc.backing.part.address_bits, soc.clock_hz > soc.backing.part.max_hz)
-        if (counts := netlist.names.get(COUNTER)) is not None:
-            c.netlist_counts(handle, counts)
-        self._counts, self._released = counts, 0
         if before is not None:
             before(self.simulation)
         self.simulation.finish()
@@ -91,15 +105,6 @@ class NetlistBoard(SimulatedBoard):
         if self._limit is not None and self.cycle > self._limit:
             raise SimulationError(f"no end after {self._limit:,} cycles")
         super().advance(cycles, wanted, silence)
-
-    def leave_reset(self):
-        """Let time pass until the reset at power-up has ended. Where no register tells when, that is at power-up."""
-        c, handle = self.simulation.c, self.simulation.handle
-        while self._counts is not None and c.netlist_released(handle) == _NEVER:
-            if self.cycle > _LONGEST_RESET:
-                raise SimulationError(f"the reset at power-up does not end within {_LONGEST_RESET:,} cycles")
-            self.advance(_RESET_STEP)
-        self._released = c.netlist_released(handle) if self._counts is not None else 0
 
     def _lights(self):
         """Whether the LEDs (busy, fault) are lit: other than when they were first looked at, at rest."""

@@ -5,13 +5,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 
+from ...boards.top import reset_cycles
 from ...boards.virtual.sources import settle
 from ..build.logs import TOP
 from ..errors import InputError
-from .board import NetlistBoard
+from .board import NetlistBoard, power_up
 from .conversation import Outcome, compare, converse
 from .packing import read_build
 from .readback import read_back
@@ -108,7 +108,8 @@ class Subject:
     def virtual(self, progress=None, before=None):
         """Its virtual board, with wires to the host; ``before`` as of :class:`~quintet.boards.virtual.board.VirtualBoard`."""
         from ...boards.virtual.board import VirtualBoard
-        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress, second_phase=self._second_phase(), before=before)
+        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress, second_phase=self._second_phase(),
+                            reset_cycles=reset_cycles(power_up(self.board, self.netlist)[2][0]), before=before)
 
     def _second_phase(self):
         """Phase of the core's own clock by the netlist's PLL, as a virtual board has it: by it depends what crosses in which cycle."""
@@ -118,13 +119,6 @@ class Subject:
         clocks, _ = self.netlist.clocks(f"{self.board.oscillator}_0", self.board.oscillator_hz)
         _, main_hz, _, _ = clocks[0]
         return next((Fraction(phase) % 1 for _, hz, phase, _ in clocks[1:] if hz == main_hz * soc.domain.ratio), Fraction(0))
-
-    @cached_property
-    def reset_cycles(self):
-        """Cycles from power-up to the end of the netlist's reset."""
-        with self.placed(seed=None) as board:
-            board.leave_reset()
-            return board.cycle - board.age
 
     def placed(self, netlist=None, seed=1, limit=None, before=None):
         """The board around its netlist, or around another one; as of :class:`~.board.NetlistBoard`."""

@@ -3,7 +3,7 @@
 import random
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from ...boards import open_board
@@ -44,13 +44,11 @@ class Heard:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a conversation gave: ``findings``, ``cycles`` of the main clock that it took, ``failed``: what ended it before its end, ``heard``: all that came,
-    ``age``: cycles behind the reset at power-up until which boards that are alike do the same."""
+    """What a conversation gave: ``findings``, ``cycles`` of the main clock that it took, ``failed``: what ended it before its end, ``heard``: all that came."""
     findings: tuple
     cycles: int
     failed: str = ""
     heard: tuple = ()
-    age: int = field(default=0, compare=False)
 
     @property
     def ok(self):
@@ -59,7 +57,7 @@ class Outcome:
 
 class _Listener:
     """A board's pipe, and all that comes through it while it listens; it ends the conversation where something else comes than ``expected``, or once the
-    board's age is above ``until`` (``None``: never)."""
+    board's cycle is above ``until`` (``None``: never)."""
     def __init__(self, board, expected, until):
         self._board, self._pipe, self._expected, self._until, self.heard, self._on = board, board.pipe, expected, until, [], False
         known = open_board(board.soc.board_name)
@@ -67,8 +65,8 @@ class _Listener:
 
     def read(self, limit, timeout):
         data = self._pipe.read(limit, timeout)
-        if self._until is not None and self._board.age > self._until:
-            raise SimulationError(f"the end, {self._until:,} cycles behind the reset")
+        if self._until is not None and self._board.cycle > self._until:
+            raise SimulationError(f"the end, by cycle {self._until:,}")
         if self._on and data:
             self.heard.append(Heard(self._board.cycle - self._pipe.epoch, data, self._lights()))
             if self._expected is not None and self.heard[-1:] != list(self._expected[len(self.heard) - 1:len(self.heard)]):
@@ -106,7 +104,7 @@ def converse(board, name, every=False, expected=None, until=None):
     name : str, of the target
     every : bool, all units of the core rather than one
     expected : sequence of Heard, optional; where something else comes, the conversation has failed at once
-    until : int, optional; age of the board at which it ends, failed, too
+    until : int, optional; cycle of the board behind which it ends, failed, too
 
     Returns
     -------
@@ -115,11 +113,10 @@ def converse(board, name, every=False, expected=None, until=None):
     from ..link.client import LinkClient
     from ..targets.link import LinkTarget
     from ..targets.sim import SimTarget
-    findings, began, ended, age, line = [], 0, None, None, _Listener(board, expected, until)
+    findings, began, ended, line = [], 0, None, _Listener(board, expected, until)
     try:
         start = getattr(board.soc.backing, "powerup_ns", 0) * 1e-9 + _LATER
-        board.leave_reset()
-        board.advance(max(1, round(start * board.clock_hz) - board.age))
+        board.advance(max(1, board.reset_cycles + round(start * board.clock_hz) - board.cycle))
         _align(board)
         # The host's pauses, too, shall be the same to the cycle: they are rounded by the time of day.
         began = board.pipe.epoch = board.cycle
@@ -142,13 +139,12 @@ def converse(board, name, every=False, expected=None, until=None):
         ended = board.cycle - began
         findings.append(_counter(target, board))
         findings.append(_lights(target, board))
-        age = board.age
         if board.soc.backing.kind != "SDRAM":
             # The chip's model would miss its refreshes while the controller initialises it again.
             findings.append(_reset(target, board, start))
     except (LinkError, SimulationError) as error:
-        return Outcome(tuple(findings), (ended or board.cycle - began), str(error), tuple(line.heard), age or board.age)
-    return Outcome(tuple(findings), ended, "", tuple(line.heard), age)
+        return Outcome(tuple(findings), (ended or board.cycle - began), str(error), tuple(line.heard))
+    return Outcome(tuple(findings), ended, "", tuple(line.heard))
 
 
 def _memory(target):

@@ -5,12 +5,10 @@ from fractions import Fraction
 
 from ..errors import QuintetError
 
-__all__ = ["ASYNCHRONOUS", "COUNTER", "ENABLE_FIRST", "FALLING", "HIGH", "LOW", "RESET_TO_1", "STARTS_AT_1", "HardCell", "Netlist", "NetlistError", "Pad", "PLLCell"]
+__all__ = ["ASYNCHRONOUS", "ENABLE_FIRST", "FALLING", "HIGH", "LOW", "RESET_TO_1", "STARTS_AT_1", "HardCell", "Netlist", "NetlistError", "Pad", "PLLCell"]
 
 #: Nets of the constants.
 LOW, HIGH = 0, 1
-#: Lowest bit of the SoC's counter of cycles, by name: it is 1 for the first time in the first cycle behind the reset.
-COUNTER = ("soc.registers.cycles", 0)
 #: Flags of flip-flops, as in ``engine.hpp``: the falling edge counts; its reset needs no clock; resets to 1; starts at 1; the enable has the say over the reset.
 FALLING, ASYNCHRONOUS, RESET_TO_1, STARTS_AT_1, ENABLE_FIRST = 1, 2, 4, 8, 16
 

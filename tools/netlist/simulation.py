@@ -34,7 +34,7 @@ _FUNCTIONS = {
     "netlist_rises": (_DOUBLE, [_H]), "netlist_state": (_U64, [_H]), "netlist_keep_trail": (None, [_H]), "netlist_trail": (_U64, [_H, _H]),
     "netlist_follow": (None, [_H, _U64, _U64, _H]), "netlist_differences": (None, [_H, ctypes.POINTER(_U64 * 3)]),
     "netlist_copy_after": (None, [_H, _U64, _H]), "netlist_copy": (_INT, [_H, _U64, _H]),
-    **REGISTER_FUNCTIONS, "netlist_watch": (None, [_H, _U64, _H, _H]), "netlist_counts": (None, [_H, _U32]), "netlist_released": (_U64, [_H]),
+    **REGISTER_FUNCTIONS, "netlist_watch": (None, [_H, _U64, _H, _H]),
     "board_run": (_U64, [_H, _U64, _U64, _U64]), "board_write": (None, [_H, ctypes.c_char_p, _U64]), "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
     "board_available": (_U64, [_H]), "board_forget": (None, [_H]), "board_busy": (_INT, [_H]), "board_fault": (_INT, [_H]), "board_framing_errors": (_U64, [_H]),
     "board_refreshes": (_U64, [_H]), "board_waiting": (_U64, [_H]), "board_chip": (_H, [_H, ctypes.POINTER(_U64)]),

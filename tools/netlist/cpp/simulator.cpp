@@ -57,11 +57,8 @@ struct Board {
 	double changed_at = 0, rises = 1e18;   // of the SDRAM's lines; from there to its clock's edge, the shortest time
 	uint64_t lines = 0, looked_at = 0;
 	Trail trail;
-	// Registers that are recorded, the net that is 1 for the first time in the first cycle behind the reset, and cycles when that had ended.
 	RegisterRecord record;
-	std::vector<Net> places;
-	Net counts = LOW;
-	uint64_t released = RegisterRecord::NEVER;
+	std::vector<Net> places;        // of registers that are recorded
 
 	Board(uint32_t nets, uint64_t seed, bool calm) : e(nets, seed, calm) {}
 
@@ -156,11 +153,10 @@ struct Board {
 		}
 		if (main_edge && rises_now) {
 			if (trail.looks()) trail.step(cycle, {e.state, all_pins()}, [this] { return e.registers(); });
-			if (released == RegisterRecord::NEVER && e.get(counts)) released = cycle;
 			cycle++;
-			if (released != RegisterRecord::NEVER && !places.empty()) {
+			if (!places.empty()) {
 				record.sum = e.watched;
-				record.step(cycle - released, places.size(), [this](uint64_t i) { return level(i); });
+				record.step(cycle, places.size(), [this](uint64_t i) { return level(i); });
 				if (record.differs != RegisterRecord::NEVER) fail("registers are not what they are held against");
 			}
 		}
@@ -291,15 +287,11 @@ int netlist_copy(Board *h, uint64_t which, uint64_t *registers) {
 	return 1;
 }
 
-// Records nets, each with its weight, from the reset's end on. Before netlist_finish().
+// Records nets, each with its weight. Before netlist_finish().
 void netlist_watch(Board *h, uint64_t count, const uint32_t *nets, const uint64_t *weights) {
 	h->places.assign(nets, nets + count);
 	for (uint64_t i = 0; i < count; i++) h->e.weights[nets[i]] ^= weights[i];
 }
-// The net that is 1 for the first time in the first cycle behind the reset.
-void netlist_counts(Board *h, uint32_t net) { h->counts = net; }
-// Cycles when the reset had ended, all ones: not yet.
-uint64_t netlist_released(Board *h) { return h->released; }
 
 int netlist_get(Board *h, uint32_t net) { return h->e.get(net); }
 // Sets a net that nothing drives, and lets everything follow, long after configuration.

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..netlist import COUNTER
-
 __all__ = ["Matched", "match"]
 
 
@@ -42,10 +40,8 @@ def match(registers, netlist):
 
     Returns
     -------
-    Matched, or ``None`` where the netlist has not even the counter of cycles: its nets have lost their names
+    Matched
     """
-    if COUNTER not in netlist.names:
-        return None
     found, rows, unnamed = [], [], []
     for register in registers:
         for bit, aliases in enumerate(register.aliases):
@@ -59,6 +55,6 @@ def match(registers, netlist):
                 rows.append((register.number, bit, nets.pop()))
             else:
                 unnamed.append(name)
-    numbers, bits, nets = np.array(rows, np.uint32).T.copy()
+    numbers, bits, nets = np.array(rows, np.uint32).reshape(-1, 3).T.copy()
     weights = np.random.default_rng(1).integers(1, 1 << 64, len(rows), np.uint64)
     return Matched(found, numbers, bits, nets, weights, unnamed)

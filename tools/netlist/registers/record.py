@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What registers hold in a simulation, by its age, which is cycles since the end of the reset: sums, kept or held against others, and copies of all bits."""
+"""What registers hold in a simulation, cycle by cycle from power-up: sums, kept or held against others, and copies of all bits."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ _NEVER = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Sums:
-    """uint64 sums by age; those before ``begin`` say nothing."""
+    """uint64 sums by cycle; those before ``begin`` say nothing."""
     begin: int
     values: np.ndarray
 
@@ -31,28 +31,28 @@ def keep(simulation):
     simulation.c.registers_keep(simulation.handle)
 
 
-def sums(simulation, begin, end):
-    """The :class:`Sums` that were kept of ages ``begin`` to ``end`` - 1."""
+def sums(simulation, begin):
+    """The :class:`Sums` that were kept, from cycle ``begin`` on."""
     values = np.zeros(simulation.c.registers_sums(simulation.handle, None), np.uint64)
     simulation.c.registers_sums(simulation.handle, values.ctypes.data)
-    return Sums(begin, values[:end])
+    return Sums(begin, values)
 
 
 def expect(simulation, expected):
-    """Hold a netlist's simulation against :class:`Sums`: it fails, and copies all bits, at the first age at which it differs."""
+    """Hold a netlist's simulation against :class:`Sums`: it fails, and copies all bits, in the first cycle in which it differs."""
     simulation.c.registers_expect(simulation.handle, expected.begin, len(expected.values), expected.values.ctypes.data)
 
 
 def differ(simulation):
-    """The first age at which registers were other than expected, ``None``: never."""
-    age = simulation.c.registers_differ(simulation.handle)
-    return None if age == _NEVER else age
+    """The first cycle in which registers were other than expected, ``None``: never."""
+    cycle = simulation.c.registers_differ(simulation.handle)
+    return None if cycle == _NEVER else cycle
 
 
-def copy(simulation, ages):
-    """Copy all bits at each of ``ages``, ascending."""
-    ages = np.array(ages, np.uint64)
-    simulation.c.registers_copy(simulation.handle, len(ages), ages.ctypes.data)
+def copy(simulation, cycles):
+    """Copy all bits in each of ``cycles``, ascending."""
+    cycles = np.array(cycles, np.uint64)
+    simulation.c.registers_copy(simulation.handle, len(cycles), cycles.ctypes.data)
 
 
 def copied(simulation, matched):
