@@ -81,7 +81,7 @@ def test_what_registers_hold_tells_silent_from_masked(up5k):
 
 
 def test_a_netlist_that_is_wrong_to_begin_with(up5k, monkeypatch):
-    monkeypatch.setattr("quintet.tools.netlist.injection.converse", lambda *arguments: Outcome((), 0, "dead"))
+    monkeypatch.setattr("quintet.tools.netlist.injection.follow", lambda *arguments, look, **others: (Outcome((), 0, "dead"), None))
     with pytest.raises(NetlistError, match="the sound netlist is not: the netlist: dead"):
         inject(up5k, 1)
 
