@@ -14,6 +14,7 @@ from ..errors import InputError
 from .board import NetlistBoard, power_up
 from .conversation import Outcome, compare, converse
 from .packing import read_build
+from .pins import name_pads
 from .readback import read_back
 from .registers.reference import follow, make_reference, words
 
@@ -96,6 +97,7 @@ class Subject:
         self.board = open_board(self.report["board"])
         self._room = open_room(self.report["isa"]) if self.report["isa"] else None
         self.netlist = read_back(self.folder, self.board) if routed else read_build(self.folder, self.board.family)
+        name_pads(self.netlist, self.board, self.soc("own"))
 
     def soc(self, family):
         """The SoC again; ``family`` as of :meth:`~quintet.boards.board.Board.make_soc`. It is never elaborated."""

@@ -90,11 +90,11 @@ class Reader:
                 netlist.names.update(((name, low + k), self._nets[bit]) for k, bit in enumerate(bits) if bit in self._nets)
             return
         kept = {name: self._nets[net["bits"][0]] for name, net in nets.items() if net["bits"] and net["bits"][0] in self._nets}
-        signals, found = list(_signals(_top(source).get("netnames", {}))), {}
+        signals, found = list(_signals(_top(source).get("netnames", {}))), {"0": LOW, "1": HIGH}
         for name, low, bits in signals:
             netlist.widths[name] = len(bits)
             for k, bit in enumerate(bits):
-                if (net := kept.get(f"{name}[{low + k}]" if len(bits) > 1 else name)) is not None:
+                if bit not in found and (net := kept.get(f"{name}[{low + k}]" if len(bits) > 1 else name)) is not None:
                     found[bit] = net
         for name, low, bits in signals:
             netlist.names.update(((name, low + k), found[bit]) for k, bit in enumerate(bits) if bit in found)
