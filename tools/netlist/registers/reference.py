@@ -11,7 +11,9 @@ from .match import Matched, match
 
 __all__ = ["Difference", "Reference", "follow", "make_reference", "words"]
 
-#: Cycles behind the reset from which registers are compared where a second clock has a phase, which a virtual board has only then.
+#: Cycle from which registers are compared: an iCE40's I/O cells start at 0 whatever the gateware says, and what a memory chip answers to that has gone by then.
+_FIRST = 4
+#: The same, in cycles behind the reset, where a second clock has a phase, which a virtual board has only then.
 _SECOND = 64
 
 
@@ -59,7 +61,7 @@ def make_reference(subject, every=False, progress=None):
         levels = record.levels(simulation, matched)
     with subject.virtual(progress, before) as board:
         outcome = converse(board, f"sim:{subject.board.name}", every)
-        begin = 1 if board.soc.domain is None else board.reset_cycles + _SECOND
+        begin = _FIRST if board.soc.domain is None else board.reset_cycles + _SECOND
         return Reference(outcome, patience(board.cycle), matched, levels, record.sums(board.simulation, begin))
 
 
