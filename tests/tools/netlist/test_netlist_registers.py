@@ -11,7 +11,7 @@ from quintet.boards.virtual.registers import Register, register_table, unmangle
 from quintet.tools.netlist.board import power_up
 from quintet.tools.netlist.check import Subject, check_build
 from quintet.tools.netlist.faults import Fault
-from quintet.tools.netlist.netlist import HIGH, RESET_TO_1, STARTS_AT_1, Netlist
+from quintet.tools.netlist.netlist import HIGH, LOW, RESET_TO_1, STARTS_AT_1, Netlist
 from quintet.tools.netlist.packing import read_build
 from quintet.tools.netlist.registers import record
 from quintet.tools.netlist.registers.match import match
@@ -59,7 +59,7 @@ def test_nextpnr_has_a_name_for_each_bit(tmp_path):
     reader = Reader(packed)
     nets = [reader.bit(bit) for bit in (70, 71)]
     reader.name_nets(source)
-    assert reader.netlist.names == {("a", 0): nets[0], ("a", 1): nets[1], ("b", 0): nets[1]} and reader.netlist.widths["a"] == 2
+    assert reader.netlist.names == {("a", 0): nets[0], ("a", 1): nets[1], ("b", 0): nets[1], ("zero", 0): LOW} and reader.netlist.widths["a"] == 2
 
 
 def _register(subject, reference, name):

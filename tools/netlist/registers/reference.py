@@ -13,8 +13,7 @@ __all__ = ["Difference", "Reference", "follow", "make_reference", "words"]
 
 #: Cycle from which registers are compared: an iCE40's I/O cells start at 0 whatever the gateware says, and what a memory chip answers to that has gone by then.
 _FIRST = 4
-#: The same, in cycles behind the reset, where a second clock has a phase, which a virtual board has only then, and where pads hold an SRAM's output enable
-#: off during the reset, which a virtual board's do not.
+#: The same, in cycles behind the reset, where a second clock has a phase, which a virtual board has only then.
 _BEHIND = 64
 
 
@@ -62,8 +61,7 @@ def make_reference(subject, every=False, progress=None):
         levels = record.levels(simulation, matched)
     with subject.virtual(progress, before) as board:
         outcome = converse(board, f"sim:{subject.board.name}", every)
-        plain = board.soc.domain is None and board.soc.backing.kind != "SRAM"
-        begin = _FIRST if plain else board.reset_cycles + _BEHIND
+        begin = _FIRST if board.soc.domain is None else board.reset_cycles + _BEHIND
         return Reference(outcome, patience(board.cycle), matched, levels, record.sums(board.simulation, begin))
 
 
