@@ -26,12 +26,13 @@ def _early(clocks, hz, phase, locked):
     return int((main - 1) * ratio) + ceil(phase) if phase % 1 else int(main * ratio) + int(phase)
 
 
-def power_up(board, netlist):
+def power_up(board, soc, netlist):
     """What a PLL does at first.
 
     Parameters
     ----------
     board : Board
+    soc : SoC that the netlist was made of
     netlist : Netlist
 
     Returns
@@ -40,10 +41,18 @@ def power_up(board, netlist):
     locks : list of nets
     early : list of int, periods of each clock until the PLL is locked
     locked : float, picoseconds until then
+
+    Raises
+    ------
+    NetlistError
+        There is no PLL, or it makes another main clock than the SoC's.
     """
     clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
     if not clocks:
         raise NetlistError("the netlist has no PLL")
+    main_hz, wanted = float(clocks[0][1]), soc.clocking.settings.output_hz
+    if abs(main_hz / wanted - 1) > _NEAR:
+        raise NetlistError(f"the netlist's PLL makes {main_hz / 1e6:g} MHz, and the SoC was made for {wanted / 1e6:g}")
     locked = _LOCK_PERIODS * 1e12 / board.oscillator_hz
     return clocks, locks, [_early(clocks, hz, phase, locked) if of_pll else 0 for _, hz, phase, of_pll in clocks], locked
 
@@ -73,10 +82,8 @@ class NetlistBoard(SimulatedBoard):
     """
     def __init__(self, board, soc, netlist, seed=1, cache=None, limit=None, before=None):
         self.soc, self.clock_hz, self._limit = soc, soc.clock_hz, limit
-        clocks, locks, early, locked = power_up(board, netlist)
+        clocks, locks, early, locked = power_up(board, soc, netlist)
         self.main_hz = float(clocks[0][1])
-        if abs(self.main_hz / soc.clocking.settings.output_hz - 1) > _NEAR:
-            raise NetlistError(f"the netlist's PLL makes {self.main_hz / 1e6:g} MHz, and the SoC was made for {soc.clocking.settings.output_hz / 1e6:g}")
         self.simulation = NetlistSimulation(netlist, seed, cache)
         c, handle = self.simulation.c, self.simulation.handle
         connect_pins(self.simulation, board, soc)

@@ -110,8 +110,9 @@ class Subject:
     def virtual(self, progress=None, before=None):
         """Its virtual board, with wires to the host; ``before`` as of :class:`~quintet.boards.virtual.board.VirtualBoard`."""
         from ...boards.virtual.board import VirtualBoard
+        _, _, early, _ = power_up(self.board, self.soc("own"), self.netlist)
         return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress, second_phase=self._second_phase(),
-                            reset_cycles=reset_cycles(power_up(self.board, self.netlist)[2][0]), before=before)
+                            reset_cycles=reset_cycles(early[0]), before=before)
 
     def _second_phase(self):
         """Phase of the core's own clock by the netlist's PLL, as a virtual board has it: by it depends what crosses in which cycle."""

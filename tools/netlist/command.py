@@ -37,7 +37,7 @@ def run(args, console):
     if args.faults and check.ok:
         with console.progress() as progress:
             injected = inject(args.folder, args.faults, args.seed, args.every, tell=lambda one: progress(f"{one.kind}: {one.verdict}"))
-        _show_faults(injected, console)
+        show_faults(injected, console)
         found["faults"] = [one.as_dict() for one in injected]
     console.result(found)
     return Exit.OK if check.ok else Exit.NO
@@ -60,7 +60,8 @@ def show(check, console):
                 + f"; {check.seconds:.0f} s")
 
 
-def _show_faults(injected, console):
+def show_faults(injected, console):
+    """Print how many faults of each kind have which verdict, and those that were not found."""
     kinds = sorted({one.kind for one in injected})
     count = Counter((one.kind, one.verdict) for one in injected)
     console.table(("fault", *(f">{verdict}" for verdict in VERDICTS)), [(kind, *(str(count[kind, verdict]) for verdict in VERDICTS)) for kind in kinds])

@@ -119,7 +119,7 @@ def test_a_reset_that_is_too_short(sound):
     name, row = faulty.flops[place]
     faulty.flops[place] = name, (row[0], HIGH, HIGH, 0, row[4], row[5] | RESET_TO_1 | STARTS_AT_1)
     _, difference = follow(subject, reference, netlist=faulty)
-    unlocked = power_up(subject.board, subject.netlist)[2][0]
+    unlocked = power_up(subject.board, subject.soc("own"), subject.netlist)[2][0]
     assert unlocked < difference.cycle < reset_cycles(unlocked) - 500
 
 
