@@ -12,7 +12,10 @@ from ..gateware.primitives.pll import PLL
 from .clocking import USB_HZ
 from .usb_top import USB_TOLERANCE, USBClocks, USBPads
 
-__all__ = ["BoardTop", "HeldPins", "MainClock", "SerialLink"]
+__all__ = ["SETTLE", "BoardTop", "HeldPins", "MainClock", "SerialLink", "reset_cycles"]
+
+#: Cycles for which a reset lasts.
+SETTLE = 1024
 
 
 class SerialLink(wiring.Component):
@@ -50,7 +53,7 @@ class MainClock(Elaboratable):
 
     ``settle`` covers the first microseconds after configuration, in which an iCE40's block RAM cannot be read.
     """
-    def __init__(self, *, pll, input, settle=1024):
+    def __init__(self, *, pll, input, settle=SETTLE):
         self.pll, self.input, self.settle = pll, input, settle
         self.request = Signal()
         self.domain = ClockDomain("sync")
@@ -71,6 +74,11 @@ class MainClock(Elaboratable):
             m.d.boot += [count.eq(0), reset.eq(1)]
         m.d.comb += self.domain.rst.eq(reset)
         return m
+
+
+def reset_cycles(unlocked):
+    """Cycles from power-up to the end of the reset of a :class:`MainClock` whose PLL has been ``unlocked`` for so many cycles: two more until that is seen."""
+    return unlocked + SETTLE + 2
 
 
 class HeldPins(Elaboratable):

@@ -3,6 +3,10 @@
 #include "design.cc"
 #include "ports.hpp"
 #include "chip_config.hpp"
+#if QUINTET_REGISTERS
+#include "register_table.hpp"
+#include "register_record.hpp"
+#endif
 #include "timeline.hpp"
 #include "uart_line.hpp"
 #include <deque>
@@ -42,6 +46,15 @@ struct StuckCell {
 	uint32_t *word, mask, value;
 };
 
+#if QUINTET_REGISTERS
+// Registers of the design that are recorded: 32 bits of one each.
+struct Watched {
+	const uint32_t *at;
+	uint32_t mask = 0, before = 0;
+	uint64_t weights[32] = {};
+};
+#endif
+
 struct Board : Simulation {
 	Wires wires;
 	uint64_t columns = ~0ull;           // address lines that the chip looks at with a column, where wires are exchanged
@@ -64,6 +77,24 @@ struct Board : Simulation {
 	std::unique_ptr<SdrSdram> chip;
 #elif BOARD_SRAM
 	std::unique_ptr<AsyncSram> chip;
+#endif
+
+#if QUINTET_REGISTERS
+	RegisterRecord record;
+	std::vector<Watched> words;
+	std::vector<std::pair<const uint32_t *, uint8_t>> places;   // of each bit
+
+	uint64_t watched() const { return places.size(); }
+	bool level(uint64_t i) const { return *places[i].first >> places[i].second & 1; }
+
+	void record_registers() {
+		for (Watched &w : words)
+			if (uint32_t changed = (*w.at ^ w.before) & w.mask) {
+				w.before ^= changed;
+				for (; changed; changed &= changed - 1) record.sum ^= w.weights[__builtin_ctz(changed)];
+			}
+		record.step(cycle, places.size(), [this](uint64_t i) { return level(i); });
+	}
 #endif
 
 	void configure(const BoardConfig &c) {
@@ -100,13 +131,17 @@ struct Board : Simulation {
 			if (flag(top.p_rx____valid) && flag(top.p_rx____ready)) to_board.pop_front();
 			if (flag(top.p_tx____valid)) from_board.push_back(uint8_t(chunks(top.p_tx____payload)[0])), last_byte = cycle;
 #endif
-			if (flag(top.p_reset__request)) reset_left = 1024;
+			// Then the reset is high for 1,024 edges, as on the FPGA (MainClock of boards/top.py).
+			if (flag(top.p_reset__request)) reset_left = 1025;
 			if (timeline) timeline->at_main(cycle);
 		});
 #if !BOARD_WIRE
 		bool valid = !to_board.empty();
 		flag(top.p_rx____valid, valid);
 		if (valid) chunks(top.p_rx____payload)[0] = to_board.front();
+#endif
+#if QUINTET_REGISTERS
+		if (!words.empty()) record_registers();
 #endif
 		for (const StuckCell &cell : stuck) *cell.word = (*cell.word & ~cell.mask) | cell.value;
 		if (reset_left) {
@@ -131,8 +166,28 @@ struct Board : Simulation {
 
 #define HARNESS Board
 #include "exports.hpp"
+#if QUINTET_REGISTERS
+#include "register_exports.hpp"
+#endif
 
 extern "C" {
+
+#if QUINTET_REGISTERS
+// Records bits of registers from now on, of `registers` in all: numbers of registers, numbers of bits in them and their weights.
+void registers_watch(Board *h, uint64_t registers, uint64_t count, const uint32_t *numbers, const uint32_t *bits, const uint64_t *weights) {
+	std::vector<uint32_t *> at(registers);
+	quintet_places(h->top, at.data());
+	for (uint64_t i = 0; i < count; i++) {
+		const uint32_t *word = at[numbers[i]] + bits[i] / 32;
+		const unsigned bit = bits[i] % 32;
+		if (h->words.empty() || h->words.back().at != word) h->words.push_back({word});
+		Watched &w = h->words.back();
+		w.mask |= 1u << bit, w.weights[bit] = weights[i];
+		h->places.push_back({word, uint8_t(bit)});
+		if (*word >> bit & 1) w.before |= 1u << bit, h->record.sum ^= weights[i];
+	}
+}
+#endif
 
 void board_configure(Board *h, const BoardConfig *c) {
 	h->configure(*c);
@@ -142,7 +197,7 @@ void board_configure(Board *h, const BoardConfig *c) {
 	flag(h->top.p_rx__line, true);
 #endif
 	h->reset(true);
-	for (int i = 0; i < 4; i++) h->cycle_once();
+	for (uint32_t i = 0; i < c->reset_cycles; i++) h->cycle_once();
 	h->reset(false);
 }
 

@@ -12,7 +12,7 @@ from .simulation import Simulation
 from .sources import made_from
 from .top import VirtualTop
 
-__all__ = ["BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "describe_chip", "open_virtual"]
+__all__ = ["REGISTER_FUNCTIONS", "BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "describe_chip", "open_virtual"]
 
 #: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
 SILENCE = 64
@@ -29,7 +29,7 @@ class BoardConfig(ctypes.Structure):
                 *((name, _U64) for name in ("period_ps", "cl2_period_ps", "cl3_period_ps")),
                 *((f"{name}_ps", _U64) for name in _TIMES), ("powerup_ps", _U64), ("refresh_ps", _U64),
                 *((f"{name}_ps", _I64) for name in _PHASES), ("rises_ps", _I64 * 2), ("returns_ps", _I64 * 2),
-                ("address_bits", _U32), ("too_fast", _U32)]
+                ("address_bits", _U32), ("too_fast", _U32), ("reset_cycles", _U32)]
 
 
 def describe_chip(config, soc, part, path):
@@ -45,6 +45,14 @@ def describe_chip(config, soc, part, path):
     config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
     config.powerup_ps = int(soc.backing.powerup_ns * 1000)
     config.refresh_ps = int(part.t_refi * 1000)
+
+
+#: What a library that records registers exports (``register_exports.hpp``).
+REGISTER_FUNCTIONS = {
+    "registers_keep": (None, [_H]), "registers_sums": (_U64, [_H, _H]), "registers_expect": (None, [_H, _U64, _U64, _H]),
+    "registers_differ": (_U64, [_H]), "registers_copy": (None, [_H, _U64, _H]), "registers_copies": (_U64, [_H, _H]),
+    "registers_levels": (None, [_H, _H]),
+}
 
 
 class BoardSimulation(Simulation):
@@ -67,6 +75,11 @@ class BoardSimulation(Simulation):
         "board_chip": (ctypes.c_void_p, [_H, ctypes.POINTER(_U64)]),
         "board_chip_counts": (None, [_H, ctypes.POINTER(_U64 * 5)]),
     }
+
+    def __init__(self, library):
+        if library.registers is not None:
+            self.FUNCTIONS = {**self.FUNCTIONS, **REGISTER_FUNCTIONS, "registers_watch": (None, [_H, _U64, _U64, _H, _H, _H])}
+        super().__init__(library)
 
 
 class VirtualPipe:
@@ -145,9 +158,11 @@ class VirtualBoard(SimulatedBoard):
     simulation : :class:`BoardSimulation`
     library : :class:`~.compile.Library`
 
-    ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
+    ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows. ``reset_cycles``: int, that the reset at power-up lasts.
+    ``before``: callable(BoardSimulation) called before it; then the library has its registers.
     """
-    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None):
+    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None,
+                 reset_cycles=4, before=None):
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
         baud = board.port_of("uart").baud if link == "wire" else None
@@ -155,7 +170,7 @@ class VirtualBoard(SimulatedBoard):
         top = VirtualTop(soc=soc, baud=baud)
         self.library = build_library(
             top, harness="board.cpp", include=[_CHIPS] if top.part else [], trace=trace is not None, cache=cache,
-            progress=progress, made_from=made_from, title=f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for {board.name}",
+            progress=progress, made_from=made_from, registers=before is not None, title=f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for {board.name}",
             defines={"BOARD_SDRAM": int(soc.backing.kind == "SDRAM"), "BOARD_WIRE": int(baud is not None),
                      "BOARD_SRAM": int(soc.backing.kind == "SRAM")})
         self.simulation = BoardSimulation(self.library)
@@ -171,6 +186,9 @@ class VirtualBoard(SimulatedBoard):
         elif top.part is not None:
             # Changes, or another path of the clock, make a chip that differs from what the controller was told (tests).
             describe_chip(config, soc, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
+        config.reset_cycles = self.reset_cycles = reset_cycles
+        if before is not None:
+            before(self.simulation)
         self.simulation.c.board_configure(self.simulation.handle, config)
         name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)

@@ -10,7 +10,7 @@ struct BoardConfig {
 	uint64_t period_ps, cl2_period_ps, cl3_period_ps, t_rcd_ps, t_rp_ps, t_ras_ps, t_rc_ps, t_rfc_ps, t_wr_ps, t_rrd_ps;
 	uint64_t t_ras_max_ps, powerup_ps, refresh_ps;
 	int64_t t_is_ps, t_ih_ps, t_ac2_ps, t_ac3_ps, t_oh_ps, rises_ps[2], returns_ps[2];
-	uint32_t address_bits, too_fast;
+	uint32_t address_bits, too_fast, reset_cycles;
 };
 
 // `Chip`: SdrSdram.

@@ -14,6 +14,7 @@ from pathlib import Path
 from ...gateware.isa.parameters import elaborating
 from .cache import BuildCache
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
+from .registers import register_table, write_registers
 from .sources import settle
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 
@@ -24,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 # function's size; simulation is a tenth slower by it.
 _CUT_ABOVE, _CUT_SIZE = 1_500_000, 15_000
 # What a design's C++ depends on beside its RTLIL and yosys.
-_REWRITERS = ("compile.py", "quicken.py", "statements.py")
+_REWRITERS = ("compile.py", "quicken.py", "registers.py", "statements.py")
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"
 #: Of the runtime; the design's folder has its own.
@@ -53,12 +54,14 @@ class Library:
     memories : dict, C++ name (:func:`mangle`) -> (width, depth)
     one_pass : bool, one evaluation settles a cycle
     fresh : bool, it was compiled by this call rather than found in the cache
+    registers : Path of what :func:`~.registers.read_registers` reads; only where it was compiled with them
     """
     path: Path
     ports: dict
     memories: dict
     one_pass: bool
     fresh: bool
+    registers: Path = None
 
 
 def _run(command, folder, what):
@@ -119,6 +122,7 @@ def _write_ports(folder):
     defines += [f"#define REGISTERED_{name}" for name in ports if f" {mangle(name)};" in registered]
     (folder / "features.hpp").write_text("\n".join(["#pragma once", *defines]) + "\n")
     (folder / "ports.hpp").write_text("\n".join(lines) + "\n")
+    (folder / "register_table.hpp").write_text(register_table(header))
     (folder / "ports.json").write_text(json.dumps({"ports": ports, "memories": memories, "one_pass": one_pass}))
     return one_pass
 
@@ -148,6 +152,17 @@ def _generate(rtlil_text, trace, cache):
     return folder, yosys.runtime
 
 
+def _name_registers(rtlil_text, generated, cache):
+    """File of the names of a design's registers."""
+    yosys = find_yosys()
+
+    def build(folder):
+        write_registers(rtlil_text, (generated / "design.h").read_text(), folder,
+                        lambda script: _run([*yosys.command, "-q", "-p", script], folder, "yosys"))
+    folder, _ = cache.entry("names-" + digest(generated.name, yosys.identity, (HERE / "registers.py").read_bytes()), build)
+    return folder / "registers.json"
+
+
 def _sources(harness, include):
     """Every file the library is made of but the design: the harness and all headers beside it and in ``include``."""
     found = {harness.name: harness.read_bytes()}
@@ -157,14 +172,14 @@ def _sources(harness, include):
     return found
 
 
-def _read_library(folder, fresh):
+def _read_library(folder, fresh, registers=None):
     about = json.loads((folder / "ports.json").read_text())
     ports, memories = ({name: tuple(value) for name, value in about[kind].items()} for kind in ("ports", "memories"))
-    return Library(folder / "library.so", ports, memories, about["one_pass"], fresh)
+    return Library(folder / "library.so", ports, memories, about["one_pass"], fresh, registers)
 
 
 def build_library(top, *, harness="generic.cpp", ports=None, defines=None, include=(), trace=False, cache=None,
-                  progress=None, made_from=None, title="the design"):
+                  progress=None, made_from=None, title="the design", registers=False):
     """Compile ``top`` together with a harness.
 
     Parameters
@@ -180,6 +195,7 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
     made_from : callable giving a text that names all that ``top`` is made from, or ``None`` where that is not known
         (:func:`~.sources.made_from`). A design of the same text is not elaborated again
     title : str, what messages call it
+    registers : bool, the harness can look at all registers, and their names are kept; not together with ``made_from``
 
     Raises
     ------
@@ -191,7 +207,7 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
     say = progress or (lambda text: None)
     compiler = find_compiler()
     harness = Path(harness) if Path(harness).is_absolute() else HERE / harness
-    macros = {"QUINTET_TRACE": int(trace), **(defines or {})}
+    macros = {"QUINTET_TRACE": int(trace), **({"QUINTET_REGISTERS": 1} if registers else {}), **(defines or {})}
     flags = [*_FLAGS, *(f"-D{name}={value}" for name, value in sorted(macros.items()))]
     sources = _sources(harness, include)
     origin = made_from() if made_from is not None else None
@@ -217,7 +233,7 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
         say("compiling C++ to a library")
         for name, data in sources.items():
             (folder / name).write_bytes(data)
-        for name in ("design.h", "design.cc", "features.hpp", "ports.hpp"):
+        for name in ("design.h", "design.cc", "features.hpp", "ports.hpp", "register_table.hpp"):
             (folder / name).write_bytes((generated / name).read_bytes())
         _run([*compiler.command, *flags, "-I.", f"-I{generated}", f"-I{runtime}", harness.name, "-o", "library.so"], folder,
              compiler.command[0])
@@ -229,4 +245,4 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
     # Sources that changed while it was elaborated name nothing.
     if origin is not None and made_from() == origin:
         cache.name(named, folder)
-    return _read_library(folder, fresh)
+    return _read_library(folder, fresh, _name_registers(text, generated, cache) if registers else None)

@@ -75,6 +75,7 @@ class SimulatedBoard:
     simulation : Native, whose library exports ``board_run`` and what else a board's harness does
     soc : SoC
     clock_hz : int
+    reset_cycles : int, that its reset at power-up lasts
     """
     #: Whether its lights are lit, where they can be seen.
     lit = None

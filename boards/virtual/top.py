@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What stands around the SoC in a virtual board: the registers of the I/O cells, and UART wires where asked for."""
-from amaranth import Module
+from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -61,7 +61,13 @@ class VirtualTop(wiring.Component):
                 pad = pads
                 for name in path:
                     pad = getattr(pad, name)
-                m.d.sync += pad.eq(line) if member.flow is Out else line.eq(pad)
+                if member.flow is Out:
+                    m.d.sync += pad.eq(line)
+                else:
+                    # Those of inputs have no reset.
+                    seen = Signal(len(line), name="__".join((*path, "seen")), reset_less=True)
+                    m.d.sync += seen.eq(pad)
+                    m.d.comb += line.eq(seen)
             if not getattr(self.part, "masks", True):
                 m.d.sync += pads.dqm.eq(0)      # tied low on the board
         if self.baud is None:

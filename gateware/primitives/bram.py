@@ -84,14 +84,19 @@ class BlockRAM(wiring.Component):
         m = Module()
         m.submodules.memory = self.memory = mem = memory.Memory(shape=self.width, depth=self.depth, init=[])
         write, read = mem.write_port(), mem.read_port()
-        clash = Signal()
+        clash = Signal(reset_less=True)
         m.d.comb += [
             write.en.eq(self.write_en), write.addr.eq(self.write_addr), write.data.eq(self.write_data),
             read.addr.eq(self._sampled(m)), read.en.eq(1),
         ]
         m.d.sync += clash.eq(self.write_en & (self.write_addr == read.addr))
         data = read.data ^ clash.replicate(self.width)
-        m.d["comb" if self.latency == 1 else "sync"] += self.read_data.eq(data)
+        if self.latency > 1:
+            # As the blocks', it has no reset: what it holds then is not defined either.
+            held = Signal(self.width, reset_less=True)
+            m.d.sync += held.eq(data)
+            data = held
+        m.d.comb += self.read_data.eq(data)
         return m
 
     def _sampled(self, m, name="sampled"):

@@ -72,8 +72,10 @@ class DualPortRAM(wiring.Component):
                 put, get = mem.write_port(), mem.read_port()
                 spoilt = Signal(name=f"spoilt_{own}", reset_less=True)
                 m.d.comb += [put.addr.eq(addr), put.data.eq(data), put.en.eq(write), get.addr.eq(addr), get.en.eq(1)]
-                m.d.sync += [spoilt.eq(write | (getattr(self, f"{other}_write") & same)),
-                             out.eq(get.data ^ spoilt.replicate(self.width))]
+                # As the block's, its output register has no reset.
+                held = Signal(self.width, name=f"held_{own}", reset_less=True)
+                m.d.sync += [spoilt.eq(write | (getattr(self, f"{other}_write") & same)), held.eq(get.data ^ spoilt.replicate(self.width))]
+                m.d.comb += out.eq(held)
             return m
         pins = {}
         for port, addr, data, out in (("A", self.a_addr, self.a_write_data, self.a_data),

@@ -58,9 +58,11 @@ class HeldMultipliers(wiring.Component):
             else:
                 product = held * self.a
             if self.registered:
-                m.d.sync += self.p[lane].eq(product)
-            else:
-                m.d.comb += self.p[lane].eq(product)
+                # A DSP's register has no reset, nor has its twin's.
+                result = Signal(signed(16), name=f"result_{lane}", reset_less=self.kind == "dsp")
+                m.d.sync += result.eq(product)
+                product = result
+            m.d.comb += self.p[lane].eq(product)
         return m
 
     def _mac16(self, m, lane):

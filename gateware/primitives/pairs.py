@@ -56,7 +56,10 @@ class PairSums(wiring.Component):
                 m.d.sync += product.eq(
                     held * self.b[lane] if self.family != "ice40" else row_product(m, f"product_{lane}", held, self.b[lane]))
                 products.append(product)
-            m.d.sync += self.s[i].eq(products[0] + products[1])
+            # A DSP's register has no reset, nor has its twin's.
+            total = Signal(signed(17), name=f"total_{i}", reset_less=self.kind == "dsp")
+            m.d.sync += total.eq(products[0] + products[1])
+            m.d.comb += self.s[i].eq(total)
         return m
 
     def _mac16(self, m, i):

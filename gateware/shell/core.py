@@ -65,9 +65,9 @@ class CoreShell(wiring.Component):
             ident=isa.tag, version=isa.version, params_hash=params_hash(params), memory_size=memory_size,
             control=self.engine.control.signature, program_align=isa.program_align,
             absent=absent,
-            # The engine's longest paths end in its increments: a register stands behind them. An iCE40 is slow enough without, and
-            # its logic cells are few: registers hold main memory's addresses and the limit behind them.
-            sampled=family != "ice40", address_bits=memory_size.bit_length() if family == "ice40" else 32)
+            # The engine's longest paths end in its increments: where ports are pipelined, a register stands behind them. An iCE40 is slow enough
+            # without, and its logic cells are few: registers hold main memory's addresses and the limit behind them.
+            sampled=pipelined, address_bits=memory_size.bit_length() if family == "ice40" else 32)
         self.ports = len(self.engine.memory)
         self.beat_bytes, self.pipelined = beat_bytes, bool(pipelined)
         super().__init__({

@@ -1,17 +1,60 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The board of a build, its netlist between models of the memory chip and of the host's serial line."""
+from math import ceil, lcm
+
+from ...boards.top import reset_cycles
 from ...boards.virtual.board import BoardConfig, VirtualPipe, describe_chip
 from ...boards.virtual.native import SimulatedBoard, SimulationError
 from .netlist import NetlistError
 from .pins import connect_pins
 from .simulation import NetlistSimulation
 
-__all__ = ["NetlistBoard"]
+__all__ = ["NetlistBoard", "power_up"]
 
 #: Periods of the oscillator until a PLL is locked, and by how much its clock is too slow until then.
 _LOCK_PERIODS, _SLOW = 300, 1.37
 #: Largest difference between a frequency of the netlist and the one that the SoC was made for.
 _NEAR = 1e-6
+
+
+def _early(clocks, hz, phase, locked):
+    """Periods that a clock of the PLL has until it is ``locked`` (picoseconds): such that what counts them without a reset counts as on a virtual board, whose
+    clocks have their phase from the first."""
+    main_hz = clocks[0][1]
+    whole = lcm(*((other / main_hz).denominator for _, other, _, of_pll in clocks if of_pll))
+    main, ratio = int(locked * float(main_hz) / 1e12 / _SLOW) // whole * whole, hz / main_hz
+    return int((main - 1) * ratio) + ceil(phase) if phase % 1 else int(main * ratio) + int(phase)
+
+
+def power_up(board, soc, netlist):
+    """What a PLL does at first.
+
+    Parameters
+    ----------
+    board : Board
+    soc : SoC that the netlist was made of
+    netlist : Netlist
+
+    Returns
+    -------
+    clocks : as of :meth:`~.netlist.Netlist.clocks`
+    locks : list of nets
+    early : list of int, periods of each clock until the PLL is locked
+    locked : float, picoseconds until then
+
+    Raises
+    ------
+    NetlistError
+        There is no PLL, or it makes another main clock than the SoC's.
+    """
+    clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
+    if not clocks:
+        raise NetlistError("the netlist has no PLL")
+    main_hz, wanted = float(clocks[0][1]), soc.clocking.settings.output_hz
+    if abs(main_hz / wanted - 1) > _NEAR:
+        raise NetlistError(f"the netlist's PLL makes {main_hz / 1e6:g} MHz, and the SoC was made for {wanted / 1e6:g}")
+    locked = _LOCK_PERIODS * 1e12 / board.oscillator_hz
+    return clocks, locks, [_early(clocks, hz, phase, locked) if of_pll else 0 for _, hz, phase, of_pll in clocks], locked
 
 
 class NetlistBoard(SimulatedBoard):
@@ -25,6 +68,7 @@ class NetlistBoard(SimulatedBoard):
     seed : int, of what the chip does not define
     cache : as of :class:`~.simulation.NetlistSimulation`
     limit : int, cycles after which it counts as stuck; ``None``: never
+    before : callable(NetlistSimulation), called before all is computed once
 
     Attributes
     ----------
@@ -36,21 +80,17 @@ class NetlistBoard(SimulatedBoard):
     NetlistError
         It is no netlist of that SoC: a pin is missing, or its PLL makes another main clock.
     """
-    def __init__(self, board, soc, netlist, seed=1, cache=None, limit=None):
+    def __init__(self, board, soc, netlist, seed=1, cache=None, limit=None, before=None):
         self.soc, self.clock_hz, self._limit = soc, soc.clock_hz, limit
-        clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
-        if not clocks:
-            raise NetlistError("the netlist has no PLL")
+        clocks, locks, early, locked = power_up(board, soc, netlist)
         self.main_hz = float(clocks[0][1])
-        if abs(self.main_hz / soc.clocking.settings.output_hz - 1) > _NEAR:
-            raise NetlistError(f"the netlist's PLL makes {self.main_hz / 1e6:g} MHz, and the SoC was made for {soc.clocking.settings.output_hz / 1e6:g}")
         self.simulation = NetlistSimulation(netlist, seed, cache)
         c, handle = self.simulation.c, self.simulation.handle
         connect_pins(self.simulation, board, soc)
-        locked = _LOCK_PERIODS * 1e12 / board.oscillator_hz
-        for net, hz, phase, of_pll in clocks:
+        self.reset_cycles = reset_cycles(early[0])
+        for (net, hz, phase, of_pll), periods in zip(clocks, early, strict=True):
             period = 1e12 / float(hz)
-            c.netlist_clock(handle, net, (1 + float(phase)) * period, period, locked if of_pll else 0, _SLOW)
+            c.netlist_clock(handle, net, (1 + float(phase)) * period, period, locked if of_pll else 0, _SLOW, periods)
         for net in locks:
             c.netlist_lock(handle, net, locked)
         # The SoC's whole hertz, as the virtual board has them: a tie between an edge of the line and one of the clock falls alike on both.
@@ -61,6 +101,8 @@ class NetlistBoard(SimulatedBoard):
             c.netlist_sdram(handle, config)
         elif soc.backing.kind == "SRAM":
             c.netlist_sram(handle, soc.backing.part.address_bits, soc.clock_hz > soc.backing.part.max_hz)
+        if before is not None:
+            before(self.simulation)
         self.simulation.finish()
         self._dark, self._leds = None, (board.busy_led is not None, board.fault_led is not None)
         self.pipe = VirtualPipe(self, f"netlist:{board.name}", board.link.baud / 10)

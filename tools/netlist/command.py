@@ -2,7 +2,8 @@
 """Check a finished build: simulate the netlist that is placed, at its pins, against the virtual board.
 
 Both boards hold the same conversation with a host: identify, write, read, sums, a unit of the core, a fault, an interrupt. All answers, all
-counters and the cycles of the whole must be equal. What the chip does not define is random. Exit code 1 if anything differs.
+counters and the cycles of the whole must be equal, and all registers that the netlist has by name, in every cycle. What the chip does not define
+is random. Exit code 1 if anything differs.
 
 With --routed the bitstream itself is read back (an HX8K's, by Project IceStorm) instead of the netlist that was placed.
 With --faults N the netlist is then spoilt in N places, one at a time, to see what such a check finds.
@@ -36,7 +37,7 @@ def run(args, console):
     if args.faults and check.ok:
         with console.progress() as progress:
             injected = inject(args.folder, args.faults, args.seed, args.every, tell=lambda one: progress(f"{one.kind}: {one.verdict}"))
-        _show_faults(injected, console)
+        show_faults(injected, console)
         found["faults"] = [one.as_dict() for one in injected]
     console.result(found)
     return Exit.OK if check.ok else Exit.NO
@@ -48,12 +49,19 @@ def show(check, console):
         console.out(f"{ {True: 'ok  ', False: 'BAD ', None: '-   '}[finding.ok]} {finding.name}: {finding.found}")
     for line in check.wrong:
         console.out(f"DIFFERENT: {line}")
+    compared = check.registers["compared"]
+    if compared:
+        unnamed = check.registers["without a name"]
+        console.out(f"registers: {compared:,} of {compared + unnamed:,} bits compared in every cycle; the others have no name in the netlist")
+    else:
+        console.out("registers: none compared; the netlist has no names")
     cells = ", ".join(f"{count:,} {kind}" for kind, count in check.cells.items() if count)
     console.out(f"netlist of {cells}: " + (f"equal to the virtual board in {check.netlist.cycles:,} cycles" if check.ok else "NOT what was simulated")
                 + f"; {check.seconds:.0f} s")
 
 
-def _show_faults(injected, console):
+def show_faults(injected, console):
+    """Print how many faults of each kind have which verdict, and those that were not found."""
     kinds = sorted({one.kind for one in injected})
     count = Counter((one.kind, one.verdict) for one in injected)
     console.table(("fault", *(f">{verdict}" for verdict in VERDICTS)), [(kind, *(str(count[kind, verdict]) for verdict in VERDICTS)) for kind in kinds])

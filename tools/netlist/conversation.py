@@ -55,14 +55,17 @@ class Outcome:
 
 
 class _Listener:
-    """A board's pipe, and all that comes through it while it listens; with ``expected`` it ends the conversation where something else comes."""
-    def __init__(self, board, expected):
-        self._board, self._pipe, self._expected, self.heard, self._on = board, board.pipe, expected, [], False
+    """A board's pipe, and all that comes through it while it listens; it ends the conversation where something else comes than ``expected``, or once the
+    board's cycle is above ``until`` (``None``: never)."""
+    def __init__(self, board, expected, until):
+        self._board, self._pipe, self._expected, self._until, self.heard, self._on = board, board.pipe, expected, until, [], False
         known = open_board(board.soc.board_name)
         self._leds = known.busy_led is not None, known.fault_led is not None
 
     def read(self, limit, timeout):
         data = self._pipe.read(limit, timeout)
+        if self._until is not None and self._board.cycle > self._until:
+            raise SimulationError(f"the end, by cycle {self._until:,}")
         if self._on and data:
             self.heard.append(Heard(self._board.cycle - self._pipe.epoch, data, self._lights()))
             if self._expected is not None and self.heard[-1:] != list(self._expected[len(self.heard) - 1:len(self.heard)]):
@@ -91,7 +94,7 @@ def _align(board):
         board.advance(1)
 
 
-def converse(board, name, every=False, expected=None):
+def converse(board, name, every=False, expected=None, until=None):
     """What a host and a board say to each other: frames good and bad, write, read, sum up, the core's units, lights, a reset.
 
     Parameters
@@ -100,6 +103,7 @@ def converse(board, name, every=False, expected=None):
     name : str, of the target
     every : bool, all units of the core rather than one
     expected : sequence of Heard, optional; where something else comes, the conversation has failed at once
+    until : int, optional; cycle of the board behind which it ends, failed, too
 
     Returns
     -------
@@ -108,10 +112,10 @@ def converse(board, name, every=False, expected=None):
     from ..link.client import LinkClient
     from ..targets.link import LinkTarget
     from ..targets.sim import SimTarget
-    findings, began, ended, line = [], 0, None, _Listener(board, expected)
+    findings, began, ended, line = [], 0, None, _Listener(board, expected, until)
     try:
         start = getattr(board.soc.backing, "powerup_ns", 0) * 1e-9 + _LATER
-        board.pipe.sleep(start)
+        board.advance(max(1, board.reset_cycles + round(start * board.clock_hz) - board.cycle))
         _align(board)
         # The host's pauses, too, shall be the same to the cycle: they are rounded by the time of day.
         began = board.pipe.epoch = board.cycle

@@ -14,8 +14,8 @@ _CARRY = _MUX                            # of (generated, carry in, propagates)
 _OUTPUTS = ("CLKOP", "CLKOS", "CLKOS2", "CLKOS3")
 
 
-def read_ecp5(path):
-    """The netlist in nextpnr's JSON at ``path``.
+def read_ecp5(path, source=None):
+    """The netlist in nextpnr's JSON at ``path``, packed of yosys' JSON at ``source``, which has the names (``None``: nets have no names).
 
     Raises
     ------
@@ -34,6 +34,8 @@ def read_ecp5(path):
             reader.netlist.pads[port][index] = _pad(reader, name, cell)
         else:
             handlers[cell["type"]](reader, name, cell)
+    if source is not None:
+        reader.name_nets(source)
     return reader.netlist
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hard cells of an ECP5, from nextpnr's names of pins and parameters to those of the simulation."""
 from .netlist import HIGH, LOW, HardCell, NetlistError
-from .yosys_json import number, parameter
+from .yosys_json import has_twin, number, parameter
 
 __all__ = ["block_ram", "choice", "multiplier", "muxed"]
 
@@ -65,7 +65,7 @@ def block_ram(reader, name, cell):
         parameters += [width, int(register == "OUTREG"), _WRITE_MODES.index(mode), int(select, 2)]
     if parameter(cell, "RESETMODE", "SYNC") != "SYNC" and resets != [LOW, LOW]:
         raise NetlistError(f"{name}: the simulation knows block RAMs with RESETMODE SYNC, or without a reset, only")
-    reader.netlist.cells.append(HardCell("DP16KD", name, tuple(pins), tuple(parameters), _ram_contents(name, cell)))
+    reader.netlist.cells.append(HardCell("DP16KD", name, tuple(pins), (*parameters, has_twin(cell)), _ram_contents(name, cell)))
 
 
 def multiplier(reader, name, cell):

@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 from .netlist import ASYNCHRONOUS, ENABLE_FIRST, FALLING, HIGH, LOW, RESET_TO_1, HardCell, NetlistError, Pad, PLLCell
-from .yosys_json import Reader, number, parameter
+from .yosys_json import Reader, has_twin, number, parameter
 
 __all__ = ["read_ice40"]
 
@@ -54,6 +54,7 @@ def read_ice40(path):
         else:
             raise NetlistError(f"{name}: the simulation knows no cell {kind}")
     reader.plain_pads()
+    reader.name_nets()
     return reader.netlist
 
 
@@ -92,7 +93,7 @@ def _block_ram(reader, name, cell, kind):
     modes = number(cell, "READ_MODE"), number(cell, "WRITE_MODE")
     if not all(0 <= mode <= 3 for mode in modes):
         raise NetlistError(f"{name}: READ_MODE and WRITE_MODE are {modes}; expected 0 to 3")
-    reader.netlist.cells.append(HardCell("SB_RAM40_4K", name, tuple(pins), modes, words))
+    reader.netlist.cells.append(HardCell("SB_RAM40_4K", name, tuple(pins), (*modes, has_twin(cell)), words))
 
 
 def _spram(reader, name, cell):

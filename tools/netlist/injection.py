@@ -6,9 +6,10 @@ import numpy as np
 
 from . import trail as trails
 from .check import Subject
-from .conversation import compare, converse, patience
+from .conversation import compare, converse
 from .faults import draw_faults
 from .netlist import NetlistError
+from .registers.reference import follow, make_reference, words
 
 __all__ = ["VERDICTS", "Injected", "inject"]
 
@@ -68,27 +69,37 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
     """
     subject = Subject(folder, cache)
     faults, results, silent = draw_faults(subject.netlist, count, seed), [], []
-    with subject.placed() as board:
-        trail = trails.keep(board.simulation)
-        good = converse(board, subject.name, every)
-        if (wrong := next(compare(good, good), None)) is not None:
-            raise NetlistError(f"the sound netlist is not: {wrong}")
-        used, limit, trail = [fault.used(board.simulation) for fault in faults], patience(board.cycle), trail()
-    for fault, occurs in zip(faults, used, strict=True):
-        verdict, found = "unused", ""
+    reference, sound = make_reference(subject, every), {}
+
+    def prepare(simulation):
+        sound["keep"] = trails.keep(simulation)
+
+    def look(simulation):
+        sound["used"], sound["trail"] = [fault.used(simulation) for fault in faults], sound["keep"]()
+    good, difference = follow(subject, reference, every, prepare=prepare, look=look)
+    wrong = words(subject, reference, [difference], every) if difference is not None else compare(good, reference.outcome)
+    if (first := next(iter(wrong), None)) is not None:
+        raise NetlistError(f"the sound netlist is not: {first}")
+    registers = []
+    for fault, occurs in zip(faults, sound["used"], strict=True):
+        verdict, found, seen = "unused", "", {}
         # What no input ever reaches cannot change anything: no need to run it.
         if occurs is not False:
-            with subject.placed(fault.applied(subject.netlist), limit=limit) as board:
-                trails.follow(board.simulation, trail)
-                outcome = converse(board, subject.name, every, good.heard)
-                differ, registers = trails.differences(board.simulation), trails.copied(board.simulation)
+            def look(simulation, seen=seen):
+                seen["differ"], seen["registers"] = trails.differences(simulation), trails.copied(simulation)
+            outcome, difference = follow(subject, reference, every, fault.applied(subject.netlist),
+                                         prepare=lambda simulation: trails.follow(simulation, sound["trail"]), look=look)
+            if difference is not None:
+                registers.append((len(results), difference))
             found = next(compare(outcome, good), "")
-            verdict = "found" if found else "masked" if differ.none else "silent"
+            verdict = "found" if found else "masked" if seen["differ"].none else "silent"
             if verdict == "silent":
-                silent.append(_Silent(len(results), differ, registers))
+                silent.append(_Silent(len(results), seen["differ"], seen["registers"]))
         results.append(Injected(fault.kind, fault.cell, fault.what, verdict, found))
         tell(results[-1])
-    for place, found in _explained(subject, silent, every):
+    named = words(subject, reference, [difference for _, difference in registers], every)
+    explained = [*zip([place for place, _ in registers], named, strict=True), *_explained(subject, silent, every)]
+    for place, found in explained:
         results[place] = replace(results[place], found=found)
     return results
 
@@ -98,7 +109,7 @@ def _explained(subject, silent, every):
     cycles = sorted({one.differences.first for one in silent} - {None})
     sound = {}
     if cycles:
-        with subject.placed() as board:
+        with subject.placed(seed=None) as board:
             trails.copy_after(board.simulation, cycles)
             converse(board, subject.name, every)
             sound = {cycle: trails.copied(board.simulation, which) for which, cycle in enumerate(cycles)}

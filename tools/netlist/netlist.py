@@ -59,6 +59,8 @@ class Netlist:
     plls : list of PLLCell
     pads : dict, name of a port -> list of Pad, the lowest bit first
     undefined : list of nets that nothing drives
+    names : dict, (name of a signal, bit) -> net
+    widths : dict, name of a signal -> bits that it has, where that is known
     """
     nets: int = 2
     luts: list = field(default_factory=list)
@@ -68,6 +70,8 @@ class Netlist:
     plls: list = field(default_factory=list)
     pads: dict = field(default_factory=dict)
     undefined: list = field(default_factory=list)
+    names: dict = field(default_factory=dict)
+    widths: dict = field(default_factory=dict)
     _inverted: dict = field(default_factory=dict)
 
     def net(self):

@@ -49,4 +49,4 @@ def read_build(folder, family):
     folder = Path(folder)
     if not (folder / f"{TOP}.json").is_file():
         raise InputError(f"{folder}: no {TOP}.json; expected the folder of a build (quintet build -o)")
-    return read_ecp5(_packed(folder)) if family == "ecp5" else read_ice40(folder / f"{TOP}.json")
+    return read_ecp5(_packed(folder), folder / f"{TOP}.json") if family == "ecp5" else read_ice40(folder / f"{TOP}.json")

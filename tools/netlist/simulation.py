@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...boards.virtual.board import BoardConfig
+from ...boards.virtual.board import REGISTER_FUNCTIONS, BoardConfig
 from ...boards.virtual.cache import BuildCache
 from ...boards.virtual.compile import CompileError
 from ...boards.virtual.native import Native
@@ -18,22 +18,23 @@ __all__ = ["NetlistSimulation"]
 _HERE = Path(__file__).resolve().parent / "cpp"
 _ROOT = _HERE.parents[2]
 _INCLUDE = (_ROOT / "gateware" / "memory" / "chips", _ROOT / "boards" / "virtual")
-_HEADERS = ("async_sram.hpp", "chip_config.hpp", "sdr_sdram.hpp", "uart_line.hpp")
+_HEADERS = ("async_sram.hpp", "chip_config.hpp", "register_exports.hpp", "register_record.hpp", "sdr_sdram.hpp", "uart_line.hpp")
 _FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-w")
 #: Kinds of hard cells, in the order of ``simulator.cpp``.
 _KINDS = ("DP16KD", "SB_RAM40_4K", "SB_SPRAM256KA", "MULT18X18D", "SB_MAC16")
 _U32, _U64, _DOUBLE, _H, _INT = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int
 _FUNCTIONS = {
-    "netlist_new": (_H, [_U32, _U64]), "netlist_delete": (None, [_H]), "netlist_error": (ctypes.c_char_p, [_H]), "netlist_cycle": (_U64, [_H]),
+    "netlist_new": (_H, [_U32, _U64, _INT]), "netlist_delete": (None, [_H]), "netlist_error": (ctypes.c_char_p, [_H]), "netlist_cycle": (_U64, [_H]),
     "netlist_luts": (None, [_H, _U32, _H, _H]), "netlist_flops": (None, [_H, _U32, _H]), "netlist_writers": (None, [_H, _U32, _H]),
     "netlist_cell": (None, [_H, _INT, _U32, _H, _H, _H]), "netlist_level": (None, [_H, _U32, _INT]),
-    "netlist_clock": (None, [_H, _U32, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE]), "netlist_lock": (None, [_H, _U32, _DOUBLE]),
+    "netlist_clock": (None, [_H, _U32, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE, _U64]), "netlist_lock": (None, [_H, _U32, _DOUBLE]),
     "netlist_pads": (None, [_H, _INT, _U32, _H, _H, _H]), "netlist_line": (None, [_H, _DOUBLE]),
     "netlist_sram": (None, [_H, _U32, _INT]), "netlist_sdram": (None, [_H, ctypes.POINTER(BoardConfig)]), "netlist_finish": (_INT, [_H]),
     "netlist_seen": (None, [_H, _H]), "netlist_rows": (_U32, [_H, _U32, _H]), "netlist_get": (_INT, [_H, _U32]), "netlist_set": (None, [_H, _U32, _INT]),
     "netlist_rises": (_DOUBLE, [_H]), "netlist_state": (_U64, [_H]), "netlist_keep_trail": (None, [_H]), "netlist_trail": (_U64, [_H, _H]),
     "netlist_follow": (None, [_H, _U64, _U64, _H]), "netlist_differences": (None, [_H, ctypes.POINTER(_U64 * 3)]),
     "netlist_copy_after": (None, [_H, _U64, _H]), "netlist_copy": (_INT, [_H, _U64, _H]),
+    **REGISTER_FUNCTIONS, "netlist_watch": (None, [_H, _U64, _H, _H]),
     "board_run": (_U64, [_H, _U64, _U64, _U64]), "board_write": (None, [_H, ctypes.c_char_p, _U64]), "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
     "board_available": (_U64, [_H]), "board_forget": (None, [_H]), "board_busy": (_INT, [_H]), "board_fault": (_INT, [_H]), "board_framing_errors": (_U64, [_H]),
     "board_refreshes": (_U64, [_H]), "board_waiting": (_U64, [_H]), "board_chip": (_H, [_H, ctypes.POINTER(_U64)]),
@@ -68,7 +69,8 @@ class NetlistSimulation(Native):
     Parameters
     ----------
     netlist : Netlist
-    seed : int, of everything that a chip does not define: contents of memories, floating nets, reads that meet a write
+    seed : int, of everything that a chip does not define: contents of memories, floating nets, reads that meet a write; ``None``: all this is as a
+        virtual board has it, zeros and data that are turned over
     cache : BuildCache or folder
 
     Raises
@@ -83,8 +85,8 @@ class NetlistSimulation(Native):
     def __init__(self, netlist, seed=1, cache=None):
         super().__init__(_library(cache), _FUNCTIONS)
         self.netlist = netlist
-        self._handle = self.c.netlist_new(netlist.nets, seed)
-        self._random = random.Random(seed)
+        self._handle = self.c.netlist_new(netlist.nets, seed or 0, seed is None)
+        self._random = random.Random(seed) if seed is not None else None
         self._fill(netlist)
 
     def _fill(self, netlist):
@@ -102,10 +104,10 @@ class NetlistSimulation(Native):
             contents = _array([self._word(word) for word in cell.contents] or (0,))
             self.c.netlist_cell(self._handle, _KINDS.index(cell.kind), len(pins), pins.ctypes.data, parameters.ctypes.data, contents.ctypes.data)
         for net in netlist.undefined:
-            self.c.netlist_level(self._handle, net, self._random.getrandbits(1))
+            self.c.netlist_level(self._handle, net, self._random.getrandbits(1) if self._random else 0)
 
     def _word(self, bits):
-        return int("".join(self._random.choice("01") if bit == "x" else bit for bit in bits), 2)
+        return int("".join((self._random.choice("01") if self._random else "0") if bit == "x" else bit for bit in bits), 2)
 
     def finish(self):
         """Everything is in it: compute all once."""

@@ -5,7 +5,22 @@ from pathlib import Path
 
 from .netlist import HIGH, LOW, Netlist, NetlistError, Pad
 
-__all__ = ["Reader", "number", "parameter"]
+__all__ = ["Reader", "has_twin", "number", "parameter"]
+
+
+def _top(path):
+    """The module named top of the JSON at ``path``."""
+    try:
+        return json.loads(Path(path).read_text())["modules"]["top"]
+    except OSError as error:
+        raise NetlistError(f"cannot read the netlist {path}: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError):
+        raise NetlistError(f"{path} is no netlist of yosys' JSON with a module named top") from None
+
+
+def _signals(nets):
+    """(name, number of the lowest bit, bits) of named signals of the JSON."""
+    return ((name, net.get("offset", 0), net["bits"]) for name, net in nets.items() if not net.get("hide_name"))
 
 
 class Reader:
@@ -26,13 +41,7 @@ class Reader:
         It cannot be read, or is no netlist.
     """
     def __init__(self, path):
-        try:
-            modules = json.loads(Path(path).read_text())["modules"]
-            self.module = modules["top"]
-        except OSError as error:
-            raise NetlistError(f"cannot read the netlist {path}: {error.strerror or error}") from None
-        except (ValueError, KeyError, TypeError):
-            raise NetlistError(f"{path} is no netlist of yosys' JSON with a module named top") from None
+        self.module = _top(path)
         self.netlist = Netlist()
         self._nets = {"0": LOW, "1": HIGH}
 
@@ -69,6 +78,27 @@ class Reader:
             found |= {bit: (name, index) for index, bit in enumerate(port["bits"])}
         return found
 
+    def name_nets(self, source=None):
+        """The netlist's nets get their names, once all cells are read: (signal, bit) -> net. What autoname made up is among them.
+
+        ``source``: path of the netlist that nextpnr has read. It keeps one name of each net, for each bit; there all of them are.
+        """
+        netlist, nets = self.netlist, self.module.get("netnames", {})
+        if source is None:
+            for name, low, bits in _signals(nets):
+                netlist.widths[name] = len(bits)
+                netlist.names.update(((name, low + k), self._nets[bit]) for k, bit in enumerate(bits) if bit in self._nets)
+            return
+        kept = {name: self._nets[net["bits"][0]] for name, net in nets.items() if net["bits"] and net["bits"][0] in self._nets}
+        signals, found = list(_signals(_top(source).get("netnames", {}))), {"0": LOW, "1": HIGH}
+        for name, low, bits in signals:
+            netlist.widths[name] = len(bits)
+            for k, bit in enumerate(bits):
+                if bit not in found and (net := kept.get(f"{name}[{low + k}]" if len(bits) > 1 else name)) is not None:
+                    found[bit] = net
+        for name, low, bits in signals:
+            netlist.names.update(((name, low + k), found[bit]) for k, bit in enumerate(bits) if bit in found)
+
     def plain_pads(self):
         """Pads of ports that have no I/O cells."""
         for name, port in self.module["ports"].items():
@@ -77,6 +107,11 @@ class Reader:
                 if pads[index] is None:
                     net = self.bit(bit)
                     pads[index] = Pad(sees=net) if port["direction"] == "input" else Pad(net, HIGH)
+
+
+def has_twin(cell):
+    """1 for a block RAM that the gateware has by name, 0 for one that synthesis made of a plain memory: reads that meet a write differ in simulation."""
+    return int("hdlname" in cell.get("attributes", ()))
 
 
 def parameter(cell, name, default=""):

@@ -23,6 +23,7 @@ def test_ecp5(ecp5, monkeypatch, capsys):
     assert main(["check", ".", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["ok"] and not found["wrong"] and found["cycles"] > 100_000
+    assert found["registers"]["compared"] > 900 and found["registers"]["without a name"] < 250
     assert found["cells"]["DP16KD"] == 2 and found["cells"]["table memories"] > 0 and found["cells"]["tables"] > 2000
     # The clock's phase is that of the report.
     assert found["sdram_rises_ns"] == pytest.approx(json.loads((ecp5 / "report.json").read_text())["sdram"]["phase_degrees"] / 360 * 12.5, abs=0.02)

@@ -29,6 +29,7 @@ struct Cell {
 	static constexpr uint8_t RESTLESS = 5;
 	uint8_t awake = RESTLESS;
 	bool sleeps = true, fired = false;
+	bool twin = false;          // of a memory: the gateware has it by name, with a twin that a virtual board simulates
 	// What it holds, as a sum that is kept up to date: of a row (or a register, by a number) that was `before` and is `now`.
 	uint64_t contents = 0;
 	uint32_t number = 0;

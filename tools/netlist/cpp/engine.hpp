@@ -26,9 +26,18 @@ struct Engine {
 	double now = 0;             // picoseconds
 	uint64_t changes = 0;       // of nets, so far
 	uint64_t state = 0;         // sum of what all registers and memories hold, kept up to date
+	std::vector<uint64_t> weights;      // of nets that are watched, 0 of all others
+	uint64_t watched = 0;       // sum of those that are 1, kept up to date
+	const bool calm;            // what the chip does not define is as a virtual board has it, rather than random
 	std::string error;
 
-	explicit Engine(uint32_t nets, uint64_t seed) : value(nets, 0), random(seed) { value[HIGH] = 1; }
+	Engine(uint32_t nets, uint64_t seed, bool calm) : value(nets, 0), random(seed), weights(nets, 0), calm(calm) { value[HIGH] = 1; }
+
+	// What the chip does not define: bits, or, where it is calm, 0.
+	uint64_t undefined() { return calm ? 0 : random(); }
+	// By what bits are wrong that are read while another port writes them. The gateware's twins turn all of them over; in simulation a plain memory gives
+	// what stood there.
+	uint64_t collision(bool twin) { return !calm ? random() : twin ? ~uint64_t(0) : 0; }
 
 	bool get(Net net) const { return value[net]; }
 
@@ -137,6 +146,7 @@ private:
 
 	void touched(Net net) {
 		changes++;
+		watched ^= weights[net];
 		for (uint32_t i = fanout_start[net]; i < fanout_start[net + 1]; i++) queue(fanout[i]);
 		for (uint32_t i = wakes_start[net]; i < wakes_start[net + 1]; i++) wake(wakes[i]);
 		if (group_of[net] >= 0) edges.push_back(net);
@@ -309,7 +319,11 @@ inline bool Engine::finish() {
 	run();
 	edges.clear();
 	for (auto &lut : luts) lut.seen = uint16_t(1u << index(lut));
-	for (Net net = HIGH + 1; net < nets; net++) if (keeps[net] && value[net]) state ^= mix(net);
+	for (Net net = HIGH; net < nets; net++)
+		if (value[net]) {
+			watched ^= weights[net];
+			if (keeps[net]) state ^= mix(net);
+		}
 	return true;
 }
 

@@ -20,11 +20,12 @@ struct Dp16kd : Cell {
 	} ports[2];
 	uint64_t rows[512];
 
-	// Parameters: of each port width, output register, write mode, the chip selects it answers to. Contents: 1024 words of 18 bits.
+	// Parameters: of each port width, output register, write mode, the chip selects it answers to; whether it has a twin. Contents: 1024 words of 18 bits.
 	Dp16kd(const int64_t *parameters, const uint32_t *contents) {
 		for (int i = 0; i < 2; i++, parameters += 4)
 			ports[i] = {unsigned(parameters[0]), unsigned(parameters[1]), unsigned(parameters[2]), unsigned(parameters[3])};
 		for (int i = 0; i < 512; i++) rows[i] = uint64_t(contents[2 * i + 1]) << 18 | contents[2 * i];
+		twin = parameters[0];
 		read_first.assign(512, 0);
 	}
 
@@ -40,7 +41,7 @@ struct Dp16kd : Cell {
 	}
 	void start(Engine &e) override {
 		for (int i = 0; i < 2; i++) {
-			ports[i].latch = e.random(), ports[i].out = e.random();
+			ports[i].latch = e.undefined(), ports[i].out = e.undefined();
 			if (ports[i].registered) stored(e, LATCHES + i, 0, ports[i].latch);
 			show(e, i, false);
 		}
@@ -108,9 +109,11 @@ struct Dp16kd : Cell {
 			} else if (reset) port.latch = 0;
 			if (a.on && !(a.write && port.write_mode == NORMAL) && !(reset && !port.registered)) {
 				uint64_t word = a.write && port.write_mode == WRITE_THROUGH ? rows[a.row] : before[i];
-				if (other.write && other.row == a.row) word ^= e.random() & other.mask & ~(a.write ? a.mask : 0);
+				if (other.write && other.row == a.row) word ^= e.collision(twin) & other.mask & ~(a.write ? a.mask : 0);
 				port.latch = (word & a.read) >> a.at;
-			}
+			} else if (e.calm && twin && a.write && !(reset && !port.registered))
+				// The chip keeps what stood there; a twin turns over what was written over, so that nobody counts on either.
+				port.latch = ((before[i] ^ a.read) & a.read) >> a.at;
 			port.fired = false;
 			if (port.registered) stored(e, LATCHES + i, latch, port.latch);
 			show(e, i, true);
@@ -143,9 +146,10 @@ struct Ram40 : Cell {
 	// Picoseconds after configuration in which it cannot be read.
 	static constexpr double ASLEEP = 3e6;
 
-	// Parameters: read mode, write mode.
+	// Parameters: read mode, write mode, whether it has a twin.
 	Ram40(const int64_t *parameters, const uint32_t *contents) : read_mode(unsigned(parameters[0])), write_mode(unsigned(parameters[1])) {
 		std::copy(contents, contents + 256, rows);
+		twin = parameters[2];
 		read_first.assign(256, 0);
 	}
 
@@ -155,7 +159,7 @@ struct Ram40 : Cell {
 	}
 	std::vector<Net> outputs() const override { return {&pins[OUT], &pins[OUT] + 16}; }
 	void start(Engine &e) override {
-		for (unsigned i = 0; i < 16; i++) if (pins[OUT + i] > HIGH) e.value[pins[OUT + i]] = e.random() & 1;
+		for (unsigned i = 0; i < 16; i++) if (pins[OUT + i] > HIGH) e.value[pins[OUT + i]] = e.undefined() & 1;
 		for (uint32_t i = 0; i < 256; i++) stored(e, i, 0, rows[i]);
 	}
 	void edge(Engine &e, Net net) override {
@@ -178,8 +182,8 @@ struct Ram40 : Cell {
 		if (reads) {
 			uint16_t row = rows[from & 255];
 			row_read(from & 255);
-			if (writes && (into & 255) == (from & 255)) row ^= uint16_t(e.random()) & mask;
-			if (e.now < ASLEEP) row = uint16_t(e.random()), awake = RESTLESS;
+			if (writes && (into & 255) == (from & 255)) row ^= uint16_t(e.collision(twin)) & mask;
+			if (e.now < ASLEEP && !e.calm) row = uint16_t(e.random()), awake = RESTLESS;
 			for (unsigned i = 0; i < 16; i++) {
 				bool level = false;
 				for (unsigned group = 0; group < 16u >> read_mode; group++)
@@ -205,8 +209,8 @@ struct Spram : Cell {
 	std::vector<Net> clocks() const override { return {pins[CLOCK]}; }
 	std::vector<Net> outputs() const override { return {&pins[OUT], &pins[OUT] + 16}; }
 	void start(Engine &e) override {
-		for (uint32_t i = 0; i < words.size(); i++) stored(e, i, 0, words[i] = uint16_t(e.random()));
-		for (unsigned i = 0; i < 16; i++) if (pins[OUT + i] > HIGH) e.value[pins[OUT + i]] = e.random() & 1;
+		for (uint32_t i = 0; i < words.size(); i++) stored(e, i, 0, words[i] = uint16_t(e.undefined()));
+		for (unsigned i = 0; i < 16; i++) if (pins[OUT + i] > HIGH) e.value[pins[OUT + i]] = e.undefined() & 1;
 	}
 	void edge(Engine &e, Net) override {
 		if (e.get(pins[STANDBY]) || e.get(pins[SLEEP]) || !e.get(pins[POWER])) {
@@ -225,7 +229,7 @@ struct Spram : Cell {
 		const uint16_t before = word;
 		word = uint16_t((word & ~mask) | (e.number(&pins[IN], 16) & mask));
 		stored(e, at, before, word);
-		e.later(&pins[OUT], 16, e.random());
+		if (!e.calm) e.later(&pins[OUT], 16, e.random());
 	}
 };
 

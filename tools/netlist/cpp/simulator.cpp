@@ -5,6 +5,7 @@
 #include "trail.hpp"
 #include "async_sram.hpp"
 #include "chip_config.hpp"
+#include "register_record.hpp"
 #include "sdr_sdram.hpp"
 #include "uart_line.hpp"
 #include <cmath>
@@ -56,8 +57,13 @@ struct Board {
 	double changed_at = 0, rises = 1e18;   // of the SDRAM's lines; from there to its clock's edge, the shortest time
 	uint64_t lines = 0, looked_at = 0;
 	Trail trail;
+	RegisterRecord record;
+	std::vector<Net> places;        // of registers that are recorded
 
-	Board(uint32_t nets, uint64_t seed) : e(nets, seed) {}
+	Board(uint32_t nets, uint64_t seed, bool calm) : e(nets, seed, calm) {}
+
+	uint64_t watched() const { return places.size(); }
+	bool level(uint64_t i) const { return e.get(places[i]); }
 
 	void fail(const std::string &what) {
 		if (error.empty()) error = "cycle " + std::to_string(cycle) + ": " + what;
@@ -148,6 +154,11 @@ struct Board {
 		if (main_edge && rises_now) {
 			if (trail.looks()) trail.step(cycle, {e.state, all_pins()}, [this] { return e.registers(); });
 			cycle++;
+			if (!places.empty()) {
+				record.sum = e.watched;
+				record.step(cycle, places.size(), [this](uint64_t i) { return level(i); });
+				if (record.differs != RegisterRecord::NEVER) fail("registers are not what they are held against");
+			}
 		}
 		if (!e.error.empty()) fail(e.error), e.error.clear();
 	}
@@ -167,9 +178,12 @@ struct Board {
 
 enum Kind { DP16KD, RAM40, SPRAM, MULT18, MAC16 };
 
+#define HARNESS Board
+#include "register_exports.hpp"
+
 extern "C" {
 
-Board *netlist_new(uint32_t nets, uint64_t seed) { return new Board(nets, seed); }
+Board *netlist_new(uint32_t nets, uint64_t seed, int calm) { return new Board(nets, seed, calm); }
 void netlist_delete(Board *h) { delete h; }
 const char *netlist_error(Board *h) { return h->error.c_str(); }
 uint64_t netlist_cycle(Board *h) { return h->cycle; }
@@ -207,11 +221,9 @@ void netlist_cell(Board *h, int kind, uint32_t count, const uint32_t *pins, cons
 // Level of a net that nothing drives.
 void netlist_level(Board *h, uint32_t net, int level) { h->e.value[net] = uint8_t(level); }
 
-// A clock of the pads, or of a PLL that is locked at `locked` (0: none) and slower by the factor `slow` until then.
-void netlist_clock(Board *h, uint32_t net, double first, double period, double locked, double slow) {
-	Clock clock{net, locked + first, period};
-	if (locked > 0) clock.early_period = slow * period, clock.early = 2 * uint64_t(locked / clock.early_period);
-	h->clocks.push_back(clock);
+// A clock of the pads, or of a PLL that is locked at `locked` (0: none); it has `early` periods until then, slower by the factor `slow`.
+void netlist_clock(Board *h, uint32_t net, double first, double period, double locked, double slow, uint64_t early) {
+	h->clocks.push_back({net, locked + first, period, slow * period, 2 * early});
 }
 void netlist_lock(Board *h, uint32_t net, double at) { h->lock = net, h->locked_at = at; }
 
@@ -224,6 +236,7 @@ void netlist_sram(Board *h, uint32_t address_bits, int too_fast) { h->sram.reset
 
 void netlist_sdram(Board *h, const BoardConfig *c) {
 	h->sdram.reset(new SdrSdram(sdram_config<SdrSdram>(*c)));
+	if (h->e.calm) return;
 	std::mt19937_64 random(h->e.random());
 	uint8_t *data = h->sdram->data();
 	for (size_t i = 0; i < h->sdram->size(); i += 8) {
@@ -272,6 +285,12 @@ int netlist_copy(Board *h, uint64_t which, uint64_t *registers) {
 	if (which >= h->trail.copies.size()) return 0;
 	std::copy(h->trail.copies[which].begin(), h->trail.copies[which].end(), registers);
 	return 1;
+}
+
+// Records nets, each with its weight. Before netlist_finish().
+void netlist_watch(Board *h, uint64_t count, const uint32_t *nets, const uint64_t *weights) {
+	h->places.assign(nets, nets + count);
+	for (uint64_t i = 0; i < count; i++) h->e.weights[nets[i]] ^= weights[i];
 }
 
 int netlist_get(Board *h, uint32_t net) { return h->e.get(net); }

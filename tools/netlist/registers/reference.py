@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a virtual board does in a conversation, its registers included, and a netlist that is held against it."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....boards.virtual.registers import read_registers
+from ..conversation import Outcome, converse, patience
+from . import record
+from .match import Matched, match
+
+__all__ = ["Difference", "Reference", "follow", "make_reference", "words"]
+
+#: Cycle from which registers are compared: an iCE40's I/O cells start at 0 whatever the gateware says, and what a memory chip answers to that has gone by then.
+_FIRST = 4
+#: The same, in cycles behind the reset, where a second clock has a phase, which a virtual board has only then.
+_BEHIND = 64
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What :func:`make_reference` finds.
+
+    Attributes
+    ----------
+    outcome : Outcome of the virtual board
+    limit : int, cycles after which a netlist counts as stuck
+    matched : Matched
+    levels : bool [matched], what registers hold at power-up
+    sums : Sums, of registers, by cycle
+    """
+    outcome: Outcome
+    limit: int
+    matched: Matched
+    levels: np.ndarray
+    sums: record.Sums
+
+    @property
+    def count(self):
+        """How many bits of the gateware's registers are compared, and how many are not."""
+        return {"compared": len(self.matched), "without a name": len(self.matched.unnamed)}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Registers of a netlist that are not those of the virtual board: ``levels`` bool [matched], what they are behind ``cycle``; 0: at power-up."""
+    cycle: int
+    levels: np.ndarray
+
+
+def make_reference(subject, every=False, progress=None):
+    """Hold the conversation with the virtual board of a :class:`~quintet.tools.netlist.check.Subject`; ``every``: with all units of the core."""
+    matched = levels = None
+
+    def before(simulation):
+        nonlocal matched, levels
+        registers = read_registers(simulation.library.registers)
+        matched = match(registers, subject.netlist)
+        record.watch_virtual(simulation, matched, len(registers))
+        record.keep(simulation)
+        levels = record.levels(simulation, matched)
+    with subject.virtual(progress, before) as board:
+        outcome = converse(board, f"sim:{subject.board.name}", every)
+        begin = _FIRST if board.soc.domain is None else board.reset_cycles + _BEHIND
+        return Reference(outcome, patience(board.cycle), matched, levels, record.sums(board.simulation, begin))
+
+
+def follow(subject, reference, every=False, netlist=None, prepare=lambda simulation: None, look=lambda simulation: None):
+    """Hold the same conversation with the netlist, or another one, in which what the chip does not define is as on a virtual board.
+
+    ``prepare(simulation)`` is called before it runs, ``look(simulation)`` afterwards. It ends where a register is another one.
+
+    Returns
+    -------
+    Outcome
+    Difference, or ``None`` where registers are always equal
+    """
+    matched = reference.matched
+    with subject.placed(netlist, seed=None, limit=reference.limit, before=lambda simulation: record.watch_netlist(simulation, matched)) as board:
+        prepare(board.simulation)
+        levels = record.levels(board.simulation, matched)
+        if (levels != reference.levels).any():
+            return Outcome((), 0, "registers start otherwise"), Difference(0, levels)
+        record.expect(board.simulation, reference.sums)
+        outcome = converse(board, subject.name, every, reference.outcome.heard)
+        look(board.simulation)
+        cycle = record.differ(board.simulation)
+        return outcome, None if cycle is None else Difference(cycle, record.copied(board.simulation, matched)[0])
+
+
+def words(subject, reference, differences, every=False):
+    """Each of ``differences`` in words: the first register, by its name, and how many there are; by one more run of the virtual board."""
+    cycles = sorted({one.cycle for one in differences} - {0})
+    found = {0: reference.levels}
+    if cycles:
+        def before(simulation):
+            record.watch_virtual(simulation, reference.matched, len(read_registers(simulation.library.registers)))
+            record.copy(simulation, cycles)
+        with subject.virtual(before=before) as board:
+            converse(board, f"sim:{subject.board.name}", every, until=cycles[-1])
+            found |= dict(zip(cycles, record.copied(board.simulation, reference.matched), strict=True))
+    for one in differences:
+        places = np.flatnonzero(one.levels != found[one.cycle])
+        first = places[0]
+        yield (f"register {reference.matched.names[first]} is {int(one.levels[first])} in the netlist and {int(found[one.cycle][first])} in the simulation, "
+               + (f"cycle {one.cycle:,}" if one.cycle else "at power-up") + (f"; {len(places) - 1:,} more differ" if len(places) > 1 else ""))
