@@ -13,7 +13,7 @@ __all__ = ["Difference", "Reference", "follow", "make_reference", "words"]
 
 #: Cycle from which registers are compared: an iCE40's I/O cells start at 0 whatever the gateware says, and what a memory chip answers to that has gone by then.
 _FIRST = 4
-#: The same, in cycles behind the reset, where a second clock has a phase, which a virtual board has only then.
+#: The same, in cycles behind the reset, where there is a second clock, which before the PLL is locked is not in step with the main one.
 _BEHIND = 64
 
 
