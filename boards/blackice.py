@@ -18,5 +18,5 @@ BOARDS = (
         name="blackice-mx", title="myStorm BlackIce Mx", fpga="hx8k", part="iCE40HX4K-TQ144",
         platform="quintet.boards.platforms.blackice_mx:BlackIceMXPlatform", oscillator="clk25", oscillator_hz=25_000_000,
         clock_mhz=32, memory=SDRAM(part="W9816G6"), link=_LINK, bridges=_BRIDGES, programmers=("STM32",), busy_led=("led", 0),
-        fault_led=("led", 1), no_room={("opentpu", "hx8k-4x4"): "8,139 of 7,680 logic cells"}),
+        fault_led=("led", 1), no_room={("opentpu", "hx8k-4x4"): "8,139 of 7,680 logic cells", ("imagine", "hx8k"): "7,818 of 7,680 logic cells"}),
 )
