@@ -174,6 +174,8 @@ def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: N
     elif not wrong:
         wrong += compare(calm, reference.outcome)
     check = Check(ours, reference.outcome, subject.netlist.count(), rises, reference.count, wrong, time.monotonic() - began)
+    if not routed and not check.registers["compared"]:
+        check.wrong.append("the netlist has none of the names of the gateware's registers; expected most of them")
     if late := subject.own_clock_late_ns():
         check.wrong.append(f"the core's own clock rises {late:.2f} ns after the main clock; 0 expected, as on the virtual board")
     if rises is not None:

@@ -147,6 +147,17 @@ def test_the_check_names_a_register(up5k, sound, monkeypatch):
     assert check.as_dict()["registers"] == reference.count
 
 
+def test_a_netlist_without_names_is_not_equal(up5k, sound, monkeypatch):
+    """Else a tool that drops names would make the check a weaker one, and nobody would know. What is read back from a bitstream has none."""
+    subject, _ = sound
+    nameless = subject.netlist.copy()
+    nameless.names = {}
+    monkeypatch.setattr("quintet.tools.netlist.check.read_build", lambda *arguments: nameless)
+    monkeypatch.setattr("quintet.tools.netlist.check.read_back", lambda *arguments: nameless)
+    assert check_build(up5k).wrong == ["the netlist has none of the names of the gateware's registers; expected most of them"]
+    assert check_build(up5k, routed=True).ok
+
+
 def test_ecp5_has_names_too(ecp5):
     """nextpnr keeps one name of each net; the others are those of what it has read."""
     netlist = read_build(ecp5, "ecp5")
