@@ -57,16 +57,17 @@ def test_core(target, one=False):
 
 
 def _plan(target, graph):
-    """The plan of a network for this build, or ``None`` where the core has no such operation or no room for it."""
+    """The plan of a network for this build, or ``None`` where the core has no such operation, or no room for it in one program."""
     info = target.info
     build = TargetBuild(info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, target.name)
     backend = backend_class(info.isa)(params=info.params, memory_size=info.memory_size)
     if not all(backend.verdict(graph, node).runs for node in graph.nodes):
         return None
     try:
-        return compile_graph(graph, build, random_calibration(graph))
+        plan = compile_graph(graph, build, random_calibration(graph))
     except (PartitionError, InputError):
         return None
+    return plan if len(plan.machine_steps) == 1 else None
 
 
 def _cycles(plan):

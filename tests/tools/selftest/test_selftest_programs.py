@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Built-in programs of the self-test: they fit into main memory, or there are none."""
+from types import SimpleNamespace
+
+from quintet.boards import open_board
 from quintet.gateware.cores import open_room
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.planning import compile_graph, random_calibration
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.target_build import TargetBuild
+from quintet.tools.selftest.core import _plan
 from quintet.tools.selftest.networks import CONVOLUTION, networks
 from quintet.tools.selftest.programs import plain_program
-from quintet.tools.targets import open_target
+from quintet.tools.targets import TargetInfo, open_target
 
 
 def test_a_plain_program_lies_in_main_memory():
@@ -37,3 +41,13 @@ def test_every_network_takes_its_own_inputs():
             assert len(session.run(inputs)["y"]) == 2
         ran.append(what)
     assert CONVOLUTION in ran and len(ran) == 2
+
+
+def test_a_network_of_several_programs_is_left_out():
+    """A unit's finding is that of one program. PIM of an HX8K takes a convolution's layer in several."""
+    board = open_board("blackice-ii")
+    soc = board.make_soc(room=open_room("pim"), family=None)
+    info = TargetInfo(kind="board", isa="pim", preset=soc.preset, params=soc.params, memory_size=1 << 19, board="blackice-ii", clock_hz=soc.clock_hz)
+    plans = {what: _plan(SimpleNamespace(name="board", info=info), graph) for what, graph in networks()}
+    assert plans[CONVOLUTION] is None and plans["sigmoid"] is not None
+    assert all(len(plan.machine_steps) == 1 for plan in plans.values() if plan is not None)
