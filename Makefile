@@ -9,12 +9,20 @@ WORKERS ?= 2
 
 .PHONY: demo test test-long lint docs pictures clean
 
-$(VENV)/stamp: pyproject.toml setup.py
+# What running, building and the demo need: the package itself with the FPGA tools.
+$(VENV)/base: pyproject.toml setup.py
+	@echo "Installing quintet and its FPGA tools into $(VENV): 150 MB to download, 650 MB on the disk."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
-	touch $@
+	$(BIN)/pip install --disable-pip-version-check -e .
+	@touch $@
 
-demo: $(VENV)/stamp
+# What the tests, the linter and the documents need besides.
+$(VENV)/stamp: $(VENV)/base
+	@echo "Installing what the tests need into $(VENV): 200 MB to download, 750 MB on the disk."
+	$(BIN)/pip install --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+demo: $(VENV)/base
 	$(BIN)/quintet demo
 
 test: $(VENV)/stamp

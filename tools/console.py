@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+import threading
 import time
 from contextlib import contextmanager
 
@@ -33,10 +34,35 @@ class Console:
     def __init__(self, as_json=False):
         self.as_json = as_json
         self.began = time.monotonic()
+        #: When the last note was shown; `signs_of_life` measures silence from here.
+        self.spoken = self.began
 
     def note(self, text):
         """A message for the user, not part of the result."""
+        self.spoken = time.monotonic()
         show(text, file=sys.stderr)
+
+    @contextmanager
+    def signs_of_life(self, describe, silence=4.0):
+        """Notes ``describe()`` whenever ``silence`` seconds have passed without a note, until the
+        block ends. A terminal has a spinner with the elapsed time instead (:meth:`progress`)."""
+        if sys.stderr.isatty():
+            yield
+            return
+        ended = threading.Event()
+        self.spoken = time.monotonic()
+
+        def watch():
+            while not ended.wait(max(0.0, self.spoken + silence - time.monotonic())):
+                if time.monotonic() - self.spoken >= silence:
+                    self.note(describe())
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
 
     def out(self, text=""):
         """A line of the result for people; silent with ``--json``."""

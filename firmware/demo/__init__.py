@@ -70,7 +70,9 @@ def run_demo(name, say=lambda text: None, progress=None):
     say(f"switching on the virtual board {name}" if virtual else f"opening {public_name(name)}")
 
     def opening(what):
-        say(f"  {what}" + (" (once; the first time the tools compile themselves as well)" if "gateware" in what else ""))
+        once = (" (once, about a minute; the first time the tools compile themselves as well)"
+                if "gateware" in what else "")
+        say(f"  {what}{once}")
         if progress is not None:
             progress(what)
     with open_target(name, progress=opening) as target, tempfile.TemporaryDirectory(prefix="quintet-demo-") as folder:

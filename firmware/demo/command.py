@@ -42,8 +42,11 @@ def arguments(parser):
 
 def run(args, console):
     began = time.monotonic()
-    with console.progress() as progress:
-        info, runs = run_demo(args.on, lambda text: console.note(f"[{time.monotonic() - began:6.1f} s] {text}"), progress)
+
+    def elapsed(text):
+        return f"[{time.monotonic() - began:6.1f} s] {text}"
+    with console.progress() as progress, console.signs_of_life(lambda: elapsed("  still at it")):
+        info, runs = run_demo(args.on, lambda text: console.note(elapsed(text)), progress)
     seconds = time.monotonic() - began
     rows = [(name, *(value(r) for r in runs), meaning(runs[0]) if callable(meaning) else meaning)
             for name, value, meaning in ROWS]

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import time
 
 import pytest
 
@@ -54,3 +55,25 @@ def test_signs_that_the_output_has_not_got(text, shown):
     file = io.TextIOWrapper(raw, "ascii", write_through=True)
     show(text, file=file)
     assert raw.getvalue().decode() == shown + "\n"
+
+
+def test_signs_of_life_end_every_silence(capsys):
+    console = Console()
+    with console.signs_of_life(lambda: "still at it", silence=0.05):
+        time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 2 and set(lines) == {"still at it"}
+
+
+def test_signs_of_life_keep_quiet_while_notes_come(capsys):
+    console = Console()
+    with console.signs_of_life(lambda: "still at it", silence=30):
+        console.note("a step")
+    assert capsys.readouterr().err == "a step\n"
+
+
+def test_signs_of_life_leave_a_terminal_to_its_spinner(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Console().signs_of_life(lambda: "still at it", silence=0.01):
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
