@@ -6,6 +6,8 @@ import time
 
 import numpy as np
 
+from quintet.gateware.cores import open_room
+
 from .pictures import probabilities
 
 __all__ = ["Machine"]
@@ -49,9 +51,12 @@ class Machine:
         self._tell, self._queue, self._thread = tell, queue.Queue(), None
         self._target = self._model = None
         self._sessions = {}
+        #: Number of the request at work; live counters carry it, so that a page knows its question.
+        self._request = None
 
     def described(self):
-        return {"machine": self.name, "isa": self.isa, "label": self.label, "state": self.state, "text": self.text}
+        return {"machine": self.name, "isa": self.isa, "title": open_room(self.isa).isa.ISA.title,
+                "label": self.label, "state": self.state, "text": self.text}
 
     def open(self, network):
         """Open the target and put ``network`` into its memory, in the background: the first answer then takes no longer than others."""
@@ -117,21 +122,26 @@ class Machine:
         from quintet.tools.compiler.session import Session
         held = self._sessions.get(target)
         if held is None or held.plan is not plan:
-            watched = _Watched(target, lambda counters: self._tell({"kind": "counters", "machine": self.name, "counters": counters}))
+            watched = _Watched(target, lambda counters: self._tell({
+                "kind": "counters", "machine": self.name, "request": self._request, "counters": counters}))
             held = self._sessions[target] = Session(plan, watched)
         return held
 
     def _answer(self, request, network, values):
         self._become("busy")
+        self._request = request
         plan = network.plan(self._build())
         session = self._session(plan, self._target)
-        before, began = session.report.cycles or 0, time.monotonic()
+        before, began = dict(session.report.counters), time.monotonic()
         outputs = self._outputs(session, values)
         seconds = time.monotonic() - began
         info = self._target.info
-        cycles = (session.report.cycles or 0) - before
+        counters = {name: value - before.get(name, 0)
+                    for name, value in session.report.counters.items()}
+        cycles = counters.get("cycles", 0)
         clock = plan.clock(info.clock_hz)
         event = {"kind": "result", "machine": self.name, "request": request, "cycles": cycles or None, "seconds": seconds,
+                 "counters": counters,
                  "clock_hz": clock, "microseconds": cycles / clock * 1e6 if cycles and clock else None, "board": info.board}
         scores = next(iter(outputs.values())).reshape(-1)
         if len(outputs) == 1 and scores.size > 1:

@@ -25,8 +25,14 @@ def list_places(ports=()):
         room = open_room(isa)
         found.append((f"model:{isa}", isa, "golden model"))
         found += [place for place in connected if place[1] == isa]
-        found += [(f"sim:{board.name}/{isa}", isa, f"{board.name}, virtual") for board in boards if board.presets(room)]
+        found += [(f"sim:{board.name}/{isa}", isa, f"{board.name}, virtual")
+                  for board in boards if _fits(board, room)]
     return found
+
+
+def _fits(board, room):
+    """Whether some preset of a core was not found too large for a board."""
+    return any((room.name, preset) not in board.no_room for preset in board.presets(room))
 
 
 def _connected(port):

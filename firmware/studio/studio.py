@@ -54,7 +54,8 @@ class Studio:
         Returns
         -------
         dict
-            ``request``, its number, and for digits the ``pixels`` that the network sees.
+            ``request``, its number, for digits the ``pixels`` that the network sees, and for a
+            digit of the data set its true ``label``.
 
         Raises
         ------
@@ -76,7 +77,13 @@ class Studio:
         number = next(self._numbers)
         for machine in machines:
             machine.run(number, network, {port.name: values})
-        return {"request": number, **({"pixels": values.tolist()} if network.digits else {})}
+        answer = {"request": number}
+        if network.digits:
+            answer["pixels"] = values.tolist()
+        if request["input"]["kind"] == "example":
+            from .. import digits
+            answer["label"] = int(digits.labels()[request["input"]["number"]])
+        return answer
 
     @staticmethod
     def _known(what, name, there):

@@ -24,6 +24,8 @@ function clear() {
   pen.fillStyle = "#fffdf7";
   pen.fillRect(0, 0, paper.width, paper.height);
   given = null;
+  $("#hint").hidden = false;
+  $("#truth").textContent = "";
 }
 
 function place(event) {
@@ -36,6 +38,7 @@ paper.addEventListener("pointerdown", event => {
   if (given !== "ink") clear();
   stroke = true;
   given = "ink";
+  $("#hint").hidden = true;
   paper.setPointerCapture(event.pointerId);
   pen.lineWidth = 50;
   pen.lineCap = pen.lineJoin = "round";
@@ -68,12 +71,23 @@ function ink() {
   return { kind: "ink", width: side, height: side, data: base64(bytes) };
 }
 
-$("#clear").addEventListener("click", () => { clearTimeout(timer); clear(); pixels(new Array(64).fill(0)); });
+$("#clear").addEventListener("click", () => { clearTimeout(timer); clear(); asked = null; pixels(new Array(64).fill(0)); });
 $("#example").addEventListener("click", () => {
   clearTimeout(timer);
   clear();
   ask({ kind: "example", number: Math.floor(Math.random() * 540) });
 });
+
+// An example on the paper; the next stroke begins a new drawing.
+function onPaper(values) {
+  const side = paper.width / 8;
+  values.forEach((value, at) => {
+    const share = value / 16, shade = [[255, 20], [253, 50], [247, 58]].map(([light, dark]) => Math.round(light + (dark - light) * share));
+    pen.fillStyle = `rgb(${shade.join()})`;
+    pen.fillRect(at % 8 * side, Math.floor(at / 8) * side, side, side);
+  });
+  $("#hint").hidden = true;
+}
 
 function pixels(values) {
   const seen = $("#seen"), image = seen.getContext("2d").createImageData(8, 8);
@@ -109,7 +123,11 @@ $("#run").addEventListener("click", () => ask(given.kind === "image" ? { ...give
 
 // Asking
 
+let asked = null;                     // the input of the last question, for the next network
+
 async function ask(input) {
+  const about = network().key;
+  asked = input;
   const names = [...cards.values()].filter(card => card.on.checked && !card.on.disabled).map(card => card.place.value);
   trouble();
   if (!names.length) return trouble("choose a machine");
@@ -118,11 +136,16 @@ async function ask(input) {
     const response = await fetch("api/recognise", { method: "POST", headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ network: network().key, machines: names, input }) });
     const answer = await response.json();
+    if (network().key !== about) return;               // another network was chosen meanwhile
     if (!response.ok) return trouble(answer.error);
     request = answer.request;
     document.body.dataset.request = request;
-    early.splice(0).forEach(result);
+    early.splice(0).forEach(tell);
     if (answer.pixels) pixels(answer.pixels);
+    if ("label" in answer) {
+      onPaper(answer.pixels);
+      $("#truth").textContent = `The data set says ${answer.label}.`;
+    }
   } catch { trouble("the studio does not answer; is it still running?"); }
 }
 
@@ -142,7 +165,7 @@ function makeCards(state) {
     for (const [name, selector] of Object.entries({ on: ".on", place: ".place", state: ".state", answer: ".class", shares: ".shares", cycles: ".cycles", time: ".time",
       equal: ".equal", wall: ".wall", counters: ".counters" })) card[name] = $(selector, article);
     article.dataset.isa = isa;
-    $(".isa", article).textContent = isa;
+    $(".isa", article).textContent = state.machines.find(one => one.isa === isa).title;
     for (const one of state.machines.filter(one => one.isa === isa)) card.place.add(new Option(one.label, one.machine));
     const chosen = state.chosen.find(name => [...card.place.options].some(option => option.value === name));
     card.on.checked = Boolean(chosen);
@@ -163,10 +186,17 @@ function show(card) {
 
 function cardOf(event) { return [...cards.values()].find(card => card.place.value === event.machine); }
 
-function result(event) {
-  if (event.request > request) early.push(event);       // quicker than the answer that says its number
+// Events that belong to a question: those of an older one, or of another network, are left out.
+function tell(event) {
+  if (event.request > request) return void early.push(event);       // quicker than the answer that says its number
   const card = cardOf(event);
   if (!card || event.request !== request) return;
+  if (event.kind === "result") { result(card, event); counters(card, event); }
+  else if (event.kind === "counters") counters(card, event);
+  else card.answer.textContent = "×";
+}
+
+function result(card, event) {
   if (event.probabilities) {
     card.answer.textContent = event.class;
     const order = event.probabilities.map((share, at) => [share, at]);
@@ -199,9 +229,7 @@ function result(event) {
   card.article.dataset.answer = event.request;
 }
 
-function counters(event) {
-  const card = cardOf(event);
-  if (!card) return;
+function counters(card, event) {
   card.counters.replaceChildren(...Object.entries(event.counters).map(([name, value]) => {
     const row = document.createElement("tr");
     for (const text of [name, count(value)]) row.insertCell().textContent = text;
@@ -216,6 +244,8 @@ function fitNetwork() {
   $("#wanted").textContent = `input of the shape ${one.shape.join(" × ")}` + (one.image ? `, a picture of ${one.image.width} × ${one.image.height}` : ": give it as .npy");
   $("#run").disabled = true;
   given = null;
+  request = 0;                        // what is still under way answers another network's question
+  early = [];
   for (const [isa, card] of cards) {
     card.on.disabled = Boolean(one.isa) && one.isa !== isa;
     if (one.isa === isa) card.on.checked = true;
@@ -223,6 +253,7 @@ function fitNetwork() {
     card.answer.textContent = "–";
     show(card);
   }
+  if (digits && asked && ["ink", "example"].includes(asked.kind)) ask(asked);
 }
 
 function hello(state) {
@@ -247,11 +278,6 @@ stream.addEventListener("message", message => {
     machines.set(event.machine, event);
     const card = cardOf(event);
     if (card) show(card);
-  } else if (event.kind === "result") result(event);
-  else if (event.kind === "counters") counters(event);
-  else if (event.kind === "error") {
-    const card = cardOf(event);
-    if (card && event.request >= request) card.answer.textContent = "×";
-  }
+  } else tell(event);
 });
 stream.addEventListener("error", () => trouble("the studio does not answer; is it still running?"));

@@ -129,6 +129,40 @@ def test_machines_answer_as_golden_models_do(studio):
     studio.leave(listener)
 
 
+def test_counters_of_a_result_are_those_of_its_run(studio):
+    """On the golden model, whose counters of two runs of one program are the same."""
+    listener = studio.listen()
+    for number in (0, 1):
+        studio.recognise({"network": "mlp", "machines": ["model:opu"], "input": {"kind": "example", "number": number}})
+    first, second = until(listener, "result", 2)
+    assert first["counters"]["instructions"] > 0 and first["counters"] == second["counters"]
+    studio.leave(listener)
+
+
+def test_example_comes_with_its_true_label(studio):
+    asked = studio.recognise({"network": "mlp", "machines": ["model:opu"], "input": {"kind": "example", "number": 3}})
+    assert asked["label"] == digits.labels()[3]
+    drawn = studio.recognise({"network": "mlp", "machines": ["model:opu"], "input": {
+        "kind": "ink", "width": 8, "height": 8, "data": text64(np.full((8, 8), 255))}})
+    assert "label" not in drawn
+
+
+def test_machines_are_called_by_their_titles(studio):
+    assert {one["isa"]: one["title"] for one in studio.described()["machines"]} == {"opu": "OPU", "cherry": "Cherry"}
+
+
+def test_live_counters_carry_the_number_of_their_request(monkeypatch):
+    from quintet.firmware.studio import machine
+    monkeypatch.setattr(machine, "_LOOK", 0)
+    told = []
+    watcher = Machine("model:opu", "opu", "golden model", told.append)
+    watcher._request = 5
+    plan = DigitsNetwork("mlp", "Digits", "mlp.onnx")
+    monkeypatch.setattr("quintet.tools.compiler.session.Session", lambda plan, target: target)
+    watcher._session(plan, Counting()).wait()
+    assert told == [{"kind": "counters", "machine": "model:opu", "request": 5, "counters": {"cycles": 42}}]
+
+
 def test_machine_that_cannot_be_opened_says_why():
     told = queue.SimpleQueue()
     machine = Machine("socket://127.0.0.1:9", "opu", "nobody", told.put)
@@ -259,6 +293,7 @@ def test_places():
     places = list_places()
     names = [name for name, _, _ in places]
     assert len(set(names)) == len(names) and {"model:opu", "sim:ulx3s-85f/opu", "sim:icebreaker/opentpu"} <= set(names)
+    assert "sim:fomu/cherry" not in names and "sim:fomu/opu" in names      # Cherry was found too large
     assert first_places(places, "ulx3s-85f") == [f"sim:ulx3s-85f/{isa}" for isa in ("cherry", "imagine", "opentpu", "opu", "pim")]
     assert first_places(places, None) == [f"model:{isa}" for isa in ("cherry", "imagine", "opentpu", "opu", "pim")]
     assert "/dev/ttyUSB7" in first_places([("/dev/ttyUSB7", "opu", "ulx3s"), *places], "ulx3s-85f", ["/dev/ttyUSB7"])
