@@ -97,8 +97,17 @@ def test_nodes_may_stand_in_any_order(tmp_path):
     assert [n.function for n in graph.nodes] == ["relu", "tanh"]
 
 
+def test_nodes_may_share_a_name(tmp_path):
+    nodes = [node("Relu", ["x"], ["a"], name="n"), node("Tanh", ["a"], ["b"], name="n_1"),
+             node("Relu", ["b"], ["c"], name="n"), node("Tanh", ["c"], ["y"])]
+    graph = import_model(network(*nodes), tmp_path)
+    assert [n.function for n in graph.nodes] == ["relu", "tanh", "relu", "tanh"]
+    assert [n.name for n in graph.nodes] == ["n", "n_1", "n_2", "Tanh_3"]
+    graph = import_model(network(*nodes[:1], node("Tanh", ["a"], ["y"], name="n"), node("Relu", ["y"], ["z"], name="n_1")), tmp_path)
+    assert graph.nodes[1].name == "n_1_"
+
+
 def test_names_used_twice(tmp_path):
-    refused(network(node("Relu", ["x"], ["a"], name="n"), node("Relu", ["a"], ["y"], name="n")), tmp_path, "two nodes are called n")
     refused(network(node("Relu", ["x"], ["y"]), node("Tanh", ["x"], ["y"])), tmp_path, "more than one node, input or constant makes y")
     refused(network(node("Relu", ["x"], ["y"]), node("Tanh", ["x"], ["x"])), tmp_path, "more than one node, input or constant makes x")
 

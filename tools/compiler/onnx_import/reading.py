@@ -128,16 +128,13 @@ def _opset(path, onnx, proto):
 
 
 def _names(path, graph):
-    """Names are text; those of nodes, and of what nodes make, are each used once."""
+    """Names are text; those of tensors that nodes, inputs and constants make are each used once."""
     every = [name for node in graph.node for name in (node.name, node.op_type, node.domain, *node.input, *node.output)]
     every += [one.name for one in (*graph.initializer, *graph.input, *graph.output)]
     # Protobuf gives bytes where a text is no UTF-8.
     broken = [name for name in every if not isinstance(name, str)]
     if broken:
         raise OnnxError(f"{path}: the name {broken[0]!r} is no UTF-8")
-    twice = [name for name, count in Counter(node.name for node in graph.node if node.name).items() if count > 1]
-    if twice:
-        raise OnnxError(f"{path}: two nodes are called {', '.join(twice)}")
     made = Counter(name for node in graph.node for name in node.output if name)
     made.update(tensor.name for tensor in graph.initializer)
     made.update({value.name for value in graph.input} - {tensor.name for tensor in graph.initializer})
@@ -147,14 +144,19 @@ def _names(path, graph):
 
 
 def _name_all(graph):
-    """Give every node that has no name one: its operator and its number."""
-    names = {node.name for node in graph.node}
+    """Give every node a name of its own.
+
+    ONNX has names of nodes as labels: they may be missing, and several nodes may share one. A node
+    without a name gets its operator and its number, one whose name is taken gets its number behind it.
+    """
+    names, given = {node.name for node in graph.node}, set()
     for index, node in enumerate(graph.node):
-        if not node.name:
-            node.name = f"{node.op_type}_{index}"
+        if not node.name or node.name in given:
+            node.name = f"{node.name or node.op_type}_{index}"
             while node.name in names:
                 node.name += "_"
             names.add(node.name)
+        given.add(node.name)
 
 
 def _refused(onnx, proto, opset):
