@@ -31,6 +31,12 @@ def _check_name(path, option):
     if "\0" in str(path):
         shown = str(path).replace("\0", "\\0")
         raise InputError(f"{option} {shown}: the name holds a NUL")
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass        # it is made, or refused by the caller
+    except OSError as error:        # a name or a path that is too long, a folder that may not be searched
+        raise InputError(f"{option} {path}: {error.strerror}") from None
 
 
 def check_folder(path, option="-o"):

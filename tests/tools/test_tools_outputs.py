@@ -13,7 +13,7 @@ from quintet.tools import Job, outputs
 from quintet.tools.errors import InputError, JobError
 from quintet.tools.jobs.job import Save
 from quintet.tools.jobs.runner import check_outputs
-from quintet.tools.outputs import check_output, place_below, write_places
+from quintet.tools.outputs import check_folder, check_output, place_below, write_places
 
 
 def one_line(ran, *words):
@@ -222,3 +222,11 @@ def test_both_outputs_on_a_pipe_whose_reader_goes_away(small):
 def test_other_commands_whose_reader_goes_away(args, code):
     ran = subprocess.run(["bash", "-c", f"set -o pipefail; {sys.executable} -m quintet.tools.cli {args} | true"], capture_output=True, text=True)
     assert ran.returncode == code and "roken" not in ran.stderr and "Exception" not in ran.stderr
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + "/y", "d/" * 2100 + "x"])
+@pytest.mark.parametrize("check", [check_output, check_folder])
+def test_names_that_are_too_long(check, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"--there .*: File name too long"):
+        check(name, "--there")

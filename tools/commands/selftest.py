@@ -7,7 +7,7 @@ import json
 import sys
 
 from ..errors import Exit
-from ..outputs import check_output, write_places
+from ..outputs import check_output, write_output
 
 
 def arguments(parser):
@@ -35,8 +35,7 @@ def run(args, console):
         test.run()
         report = test.report()
     if args.report is not None:
-        from pathlib import Path
-        write_places({Path(args.report): (json.dumps(report, indent=2) + "\n").encode()})
+        write_output(args.report, (json.dumps(report, indent=2) + "\n").encode())
         console.note(f"wrote {args.report}")
     sick = sorted({finding.part for finding in test.findings if finding.ok is False})
     console.out(f"sick: {', '.join(sick)}" if sick else f"all is well; {test.seconds:.0f} s")

@@ -266,6 +266,27 @@ def test_command(capsys, tmp_path):
     assert report["ok"] and report["findings"][0]["part"] == "link" and str(tmp_path) not in json.dumps(report)
 
 
+@pytest.mark.parametrize("place", ["report.json", "./folder/report.json", "link/report.json", "old.json"])
+def test_report_goes_where_the_option_says(place, tmp_path, monkeypatch, capsys):
+    """A relative path, one in a folder, one behind a symbolic link, and a file that is there already."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "old.json").write_text("old")
+    for name in ("run", "report"):
+        monkeypatch.setattr(f"quintet.tools.selftest.SelfTest.{name}", lambda self: {"ok": True})
+    assert main(["selftest", "sim:icebreaker/opentpu", "--yes", "--report", place]) == Exit.OK
+    assert json.loads((tmp_path / place).read_text()) == {"ok": True} and f"wrote {place}" in capsys.readouterr().err
+
+
+def test_report_that_cannot_be_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("quintet.tools.selftest.SelfTest.run", lambda self: pytest.fail("the test began"))
+    for place in ("x" * 300, "d/" * 2100 + "x"):
+        assert main(["selftest", "sim:icebreaker/opentpu", "--yes", "--report", place]) == Exit.BAD_INPUT
+        assert f"--report {place}: File name too long" in capsys.readouterr().err
+
+
 def test_command_of_a_sick_board(capsys, monkeypatch):
     monkeypatch.setattr("quintet.tools.selftest.selftest.test_clock", lambda target: [Finding("clock", "main clock", False, "1 MHz measured", "look at the PLL")])
     assert main(["selftest", "sim:icebreaker/opentpu", "--yes", "--json"]) == Exit.NO
