@@ -25,7 +25,7 @@ def run(args, console):
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.plan import load_plan
     from ..jobs.timeline import trace_file
-    from ..targets.names import open_target, parse_target
+    from ..targets.names import open_target, parse_target, public_name
     target_name = parse_target(args.on)
     trace = trace_file(args, args.on)
     plan = load_plan(args.plan)
@@ -61,7 +61,7 @@ def run(args, console):
         show_layers(console, rows)
     from ..compiler.results.places import build_object
     from ..compiler.results.report import plan_rows
-    console.result({"network": plan.network, **build_object(plan, info), "target": name, "board": info.board, "clock_hz": plan.clock(info.clock_hz), **report.as_dict(),
+    console.result({"network": plan.network, **build_object(plan, info), "target": public_name(name), "board": info.board, "clock_hz": plan.clock(info.clock_hz), **report.as_dict(),
                     "macs": sum(row["macs"] for row in plan_rows(plan)), "inputs_per_second": rates, **found, **({} if rows is None else {"layers": rows})})
     return Exit.OK
 
@@ -91,8 +91,9 @@ def _save(folder, outputs):
 
 def _show(console, args, plan, info, report, rates, found):
     from ..compiler.results.throughput import throughput_rows
+    from ..targets.names import public_name
     where = f"{info.board}, {info.preset or 'sizes of its own'}" if info.board else info.preset or "the plan's sizes"
-    console.out(f"{plan.network} for {plan.isa} on {args.on} ({where}): {report.inputs} inputs")
+    console.out(f"{plan.network} for {plan.isa} on {public_name(args.on)} ({where}): {report.inputs} inputs")
     rows = []
     if report.cycles:
         each = report.cycles / report.inputs

@@ -61,7 +61,8 @@ def _traced(args):
     if len(given) > 1:
         raise InputError("--vcd and --fst: expected one of them")
     if not args.on.startswith("sim:"):
-        raise InputError(f"--{kind} {path}: only a virtual board writes a trace (--on sim:BOARD/ISA), not {args.on}")
+        from ..targets.names import public_name
+        raise InputError(f"--{kind} {path}: only a virtual board writes a trace (--on sim:BOARD/ISA), not {public_name(args.on)}")
     if not path.endswith(f".{kind}"):
         raise InputError(f"--{kind} {path}: expected a name that ends in .{kind}")
     return f"{args.on}{'&' if '?' in args.on else '?'}{urlencode({'trace': path})}"

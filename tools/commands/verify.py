@@ -72,7 +72,7 @@ def _plan(args, console):
     from ..compiler.values import check_inputs
     from ..compiler.verification import random_inputs, verify_plan
     from ..targets import open_target
-    from ..targets.names import parse_target
+    from ..targets.names import parse_target, public_name
     plan = load_plan(args.job)
     names = [parse_target(name) if name != "reference" else None for name in (args.on, args.against)]
     if names[0] is None:
@@ -85,7 +85,8 @@ def _plan(args, console):
 
     with console.progress() as progress:
         openers = [None if name is None else opener(name, progress) for name in names]
-        found = verify_plan(plan, inputs, args.on, openers[0], args.against, openers[1], progress)
+        found = verify_plan(plan, inputs, public_name(args.on), openers[0],
+                            public_name(args.against), openers[1], progress)
     if found.equal:
         console.out(f"equal: {found.elements:,} elements of {len(found.tensors)} tensors, {found.inputs} inputs, on {found.a} and {found.b}")
     else:
