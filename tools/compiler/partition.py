@@ -116,7 +116,17 @@ def _refuse(graph, backend, answers, host_steps, others):
         neighbours = _neighbours(backend.isa) if others else {}
         raise PartitionError(backend.isa, [
             Refusal(node.name, node.kind, node.origin, answers[node.name].answer, answers[node.name].reason,
-                    tuple(isa for isa, other in neighbours.items() if other.verdict(graph, node).runs)) for node in refused])
+                    tuple(isa for isa, other in neighbours.items() if _would_run(other, graph, node)))
+            for node in refused])
+
+
+def _would_run(backend, graph, node):
+    """Whether another machine runs a node. This only adds a hint to a refusal, which a defect in the
+    other machine's check must not replace: a check that fails counts as no."""
+    try:
+        return backend.verdict(graph, node).runs
+    except Exception:
+        return False
 
 
 def _segments(graph, answers):

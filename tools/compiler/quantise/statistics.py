@@ -51,12 +51,14 @@ def collect(graph, values, seed=0):
             if not np.isfinite(array).all():
                 bad = array[~np.isfinite(array)][0]
                 raise InputError(f"tensor {name} becomes {bad} on the calibration inputs, expected finite numbers")
-            flat = array.reshape(-1, array.shape[-1])
+            # A number without axes is one channel; the first axis counts inputs.
+            channels = array.shape[-1] if array.ndim > 1 else 1
+            flat = array.reshape(-1, channels)
             wanted = int(np.ceil(SAMPLES * share))
             sample = array.ravel() if array.size <= wanted else array.ravel()[random.integers(0, array.size, wanted)]
             size = np.abs(flat).max(axis=0)
             parts.setdefault(name, []).append((flat.min(), flat.max(), sample, size, np.square(flat).mean(axis=0) * share, (flat != 0).mean(axis=0) * share,
-                                               (array.reshape(len(array), -1, array.shape[-1]) != 0).any(axis=1).sum(axis=0)))
+                                               (array.reshape(len(array), -1, channels) != 0).any(axis=1).sum(axis=0)))
     result = {}
     for name, seen in parts.items():
         low, high, samples, sizes, powers, active, inputs = zip(*seen, strict=True)

@@ -76,6 +76,9 @@ def _activation(graph, node, params):
 def _concat(graph, node, params):
     if node.axis % len(graph.shape(node.output)) != len(graph.shape(node.output)) - 1:
         return Verdict(HOST, f"axis {node.axis}, the last one (channels) is taken")
+    constants = [name for name in node.inputs if graph.tensors[name].data is not None]
+    if constants:
+        return Verdict(HOST, f"joins the constant {constants[0]}: expected computed tensors only")
     stored = stored_shapes(graph, params["n"])
     positions = {stored[name][:2] for name in node.inputs}
     if len(positions) > 1 or any(graph.shape(name)[-1] != stored[name][2] for name in node.inputs):
