@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnx")
 
+import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from quintet import compile_model
@@ -75,3 +76,12 @@ def test_a_check_that_fails_leaves_the_refusal_as_it_is(monkeypatch):
     monkeypatch.setattr("quintet.tools.compiler.partition._neighbours", lambda isa: {"broken": Broken()})
     with pytest.raises(PartitionError, match="no dense; conv is taken"):
         partition(graph, Machine({}))
+
+
+def test_a_batch_axis_of_minus_one(tmp_path):
+    """As Paddle's exporter writes it."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Relu", ["m"], ["y"])]
+    save(tmp_path / "net.onnx", nodes, {"w": np.eye(8)}, shape=[-1, 8], result=[-1, 8])
+    x = np.random.default_rng(2).normal(size=(6, 8)).astype(np.float32)
+    with compile_model(str(tmp_path / "net.onnx"), "model:cherry", calibration=x).open() as session:
+        assert np.abs(session(x) - np.maximum(x, 0)).max() < 0.01

@@ -13,6 +13,7 @@ from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.layout import dense_layout
 from quintet.tools.compiler.line import line_seconds
 from quintet.tools.compiler.onnx_import import import_onnx
+from quintet.tools.compiler.plan import PlanError
 from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.results.throughput import on_the_line, throughput, throughput_rows
 from quintet.tools.compiler.session import RunFailed, Session, SessionReport
@@ -290,3 +291,19 @@ def test_fault_of_several_inputs_says_from_where():
     ("board", {}, True), ("sim", {}, False), ("sim", {"link": "wire"}, True), ("sim", {"link": "wire", "load": "direct"}, False), ("model", {}, False)])
 def test_what_takes_its_time_on_a_line(kind, options, found):
     assert on_the_line(TargetInfo(kind=kind, isa="opu", params={}, memory_size=0), options) == found
+
+
+def test_a_dict_of_inputs_is_taken_as_names_are(plans):
+    network = plans("mlp", "opu")
+    images = digits.images()[:2].astype(np.float64)
+    name = network.plan.inputs[0].name
+    with open_target("model:opu?preset=85f") as target, Session(network.plan, target) as session:
+        wanted = session(images)
+        assert np.array_equal(session({name: images}), wanted) and np.array_equal(session(**{name: images}), wanted)
+        with pytest.raises(PlanError, match="has no input 'z'"):
+            session({"z": images})
+        with pytest.raises(PlanError, match=f"input {name} is missing"):
+            session({})
+        for arrays, named in (([{name: images}, images], {}), ([{name: images}], {name: images})):
+            with pytest.raises(PlanError, match="expected all of them in the dict"):
+                session(*arrays, **named)

@@ -19,7 +19,7 @@ del proto.graph.node[:]
 proto.graph.node.extend(nodes)
 shapes = {}
 for value in infer_shapes(proto).graph.value_info:
-    shapes[value.name] = [d.dim_value if d.HasField("dim_value") else 0 for d in value.type.tensor_type.shape.dim]
+    shapes[value.name] = [max(d.dim_value, 0) for d in value.type.tensor_type.shape.dim]
 json.dump(shapes, sys.stdout)
 """
 

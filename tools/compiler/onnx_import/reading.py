@@ -228,7 +228,14 @@ def _value(path, onnx, value, what):
         raise OnnxError(f"{path}: {what} {value.name} holds {dtype.name}; floats and integers are taken")
     if not tensor.HasField("shape"):
         return Value(value.name, dtype, None)
-    return Value(value.name, dtype, tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim))
+    return Value(value.name, dtype, tuple(map(_length, tensor.shape.dim)))
+
+
+def _length(dimension):
+    """A dimension's number, its name, or ``None``. Some exporters write an open one as -1."""
+    if dimension.HasField("dim_value"):
+        return None if dimension.dim_value == -1 else dimension.dim_value
+    return dimension.dim_param or None
 
 
 def _nodes(path, onnx, graph):

@@ -102,8 +102,16 @@ class Session:
         return {port.name: from_graph(port, values[port.tensor]) for port in self.plan.outputs}
 
     def check(self, *arrays, **named):
-        """Inputs as the graph has them, tensor name -> float64 with the first axis of inputs. Raises :class:`PlanError`."""
+        """Inputs as the graph has them, tensor name -> float64 with the first axis of inputs.
+
+        Arrays in the order of the network's inputs, by name, or one dict of name -> array.
+        Raises :class:`PlanError`.
+        """
         ports = self.plan.inputs
+        if arrays and isinstance(arrays[0], dict):
+            if len(arrays) > 1 or named:
+                raise PlanError(f"{self.plan.network}: a dict of inputs was given beside others: expected all of them in the dict")
+            arrays, named = (), arrays[0]
         if len(arrays) > len(ports):
             raise PlanError(f"{self.plan.network} has {len(ports)} inputs, {len(arrays)} arrays were given")
         given = {**dict(zip((port.name for port in ports), arrays, strict=False)), **named}
