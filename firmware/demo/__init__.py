@@ -26,7 +26,7 @@ class NetworkRun:
     """One network on the target.
 
     ``title``, ``images``, ``correct``, ``equal`` (bit for bit with the golden model, counters included), ``troubles``,
-    ``result`` (:class:`~.runner.JobResult`), ``peak`` (operations a cycle that the array can do),
+    ``result`` (:class:`~quintet.tools.jobs.runner.JobResult`), ``peak`` (operations a cycle that the array can do),
     ``float_accuracy`` (of the network before quantisation), ``seconds`` (wall time of the run).
     """
     title: str

@@ -59,7 +59,7 @@ def network_job(folder, name, layers, inputs, params, *, batch=None, comment="",
     """The job that applies ``layers`` (of :class:`.network.Layer`) to int8 ``inputs`` [rows, K] on a core of ``params``.
 
     ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm. The npz also holds
-    ``batch`` and ``rows``: with them :meth:`.network.Network.unpack_outputs` reads the saved vectors. With ``labels`` of the inputs
+    ``batch`` and ``rows``: with them :meth:`quintet.tools.kernels.opentpu.network.Network.unpack_outputs` reads the saved vectors. With ``labels`` of the inputs
     the job says how many of them it recognised.
     """
     rows = len(inputs)

@@ -131,7 +131,7 @@ def _located(job, step, error):
 
 
 def check_outputs(job, folder=None, allow_outside=False):
-    """Where each save of ``job`` goes: name -> :class:`~.outputs.Place`. Nothing is written.
+    """Where each save of ``job`` goes: name -> :class:`~quintet.tools.outputs.OutputPath`. Nothing is written.
 
     Parameters
     ----------

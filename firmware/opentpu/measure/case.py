@@ -9,7 +9,7 @@ __all__ = ["Case", "align"]
 
 @dataclass
 class Case(BaseCase):
-    """A program and everything around it; ``words`` are :class:`~..program.Word`.
+    """A program and everything around it; ``words`` are :class:`~quintet.tools.kernels.opentpu.program.Word`.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ class DeclaredForm(Form):
     """A loop or address unit: its declared name, or prefix and number where that number is declared.
 
     What is declared stands in the state of the assembler's section, by ``kind``: a dict of name -> number
-    (``declarations.py``). A loop may stand in parentheses.
+    (``asm/assembly.py``). A loop may stand in parentheses.
     """
     def __init__(self, kind, prefix, what, brackets=False):
         self.kind, self.prefix, self.what, self.brackets = kind, prefix, what, brackets

@@ -9,10 +9,10 @@
                                                    |  +-> dot, vector ALU, special functions
                                                    +----- progress -------- TileFile
 
-The sequencer carries a run from start to end (:mod:`.sequencer`); the front end runs one program of it (:mod:`.frontend`); four units in
-order each work off its operations, slot by slot as their progress allows (:mod:`.ops`, :mod:`.hazards`).
+The sequencer carries a run from start to end (:mod:`.run.sequencer`); the front end runs one program of it (:mod:`.front.frontend`); four units in
+order each work off its operations, slot by slot as their progress allows (:mod:`.ops`, :mod:`.front.hazards`).
 
-**End.** A fault inside a program waits until all that comes before it in canonical order is complete (:mod:`.frontend`); then the units
+**End.** A fault inside a program waits until all that comes before it in canonical order is complete (:mod:`.front.frontend`); then the units
 forget what they have, and the run ends when the sequencer's and the mover's requests are answered.
 """
 from amaranth import Cat, Module, Mux, Signal

@@ -45,7 +45,7 @@ class ProgramRun:
 
     Parameters
     ----------
-    isa, params, image : table, build parameters, :class:`~.image.ProgramImage`
+    isa, params, image : table, build parameters, :class:`~..image.ProgramImage`
     mem : int64 array, the scratchpad; read and written in place
     rebase : (elements, mask of address units) of the step
     races : Races or None

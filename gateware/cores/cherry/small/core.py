@@ -34,7 +34,7 @@ __all__ = ["SmallEngine"]
 
 
 class SmallEngine(MicroEngine):
-    """Small engine, for builds of which :func:`~.params.microcoded` is true.
+    """Small engine, for builds of which :func:`~..params.microcoded` is true.
 
     Members
     -------

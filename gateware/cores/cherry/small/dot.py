@@ -23,7 +23,7 @@ class _Role(enum.Enum, shape=3):
 
 
 class SerialDot(ElementUnit):
-    """Sums of products with one multiplier; results are those of :class:`~.dotpath.DotPath`.
+    """Sums of products with one multiplier; results are those of :class:`~..engine.units.dotpath.DotPath`.
 
     An element takes as many reads as it has operands, ten steps in between and about 20 cycles more.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program image: what it holds, and its one writer (specification, section 3.6). ``image_read.py`` is its reader."""
+"""The program image: what it holds, and its one writer (specification, section 3.6). ``reading.py`` is its reader."""
 import struct
 from dataclasses import dataclass, field
 

@@ -108,7 +108,7 @@ class Issue(wiring.Component):
     op : In, stream of :class:`IssuedLayout`; ``ready`` only with ``valid``
     hold : In, nothing is taken; clear : In, all is forgotten
     progress : In, :class:`~.ops.ProgressLayout`
-    lsu, dot, alu, sfu : Out, streams of :mod:`.ops`
+    lsu, dot, alu, sfu : Out, streams of :mod:`..ops`
     request : Out, payload and ``valid`` for the address units (always taken); address : In, stream of :class:`~.apu.AddressLayout`
     sure : Out, what is offered in this cycle is taken, unless ``hold``; from a register
     idle : Out, no operation is under way; lsu_idle : Out, no load or store

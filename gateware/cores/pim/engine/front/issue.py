@@ -48,7 +48,7 @@ class Issue(wiring.Component):
 
     Members
     -------
-    go, start, gmem_base, gmem_low, gmem_high, cores, stop : In, as in :class:`~.links.StartPort`
+    go, start, gmem_base, gmem_low, gmem_high, cores, stop : In, as in :class:`~..links.StartPort`
     ready : Out, low for 32 cycles after a reset, which every run begins with: registers become 0
     words : In(stream) of :func:`~.prefetch.fetched_layout`; ended : In, the code is at its end
     group : Out; entry : In, one cycle later
@@ -58,8 +58,8 @@ class Issue(wiring.Component):
     waits : In, the transfer at hand waits for its peer
     multiply : Out(stream); product_valid, product : In
     load : Out, one cycle; load_busy, load_done, load_word, load_error : In: ``sld`` of address ``main``
-    events : Out(:class:`~.links.EventPort`)
-    the rest : Out, as in :class:`~.links.StatePort`; ``halted``: a fault was found, older instructions may still run
+    events : Out(:class:`~..links.EventPort`)
+    the rest : Out, as in :class:`~..links.StatePort`; ``halted``: a fault was found, older instructions may still run
     """
     def __init__(self, *, params, number, memory_size, family=None):
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < params["cores"]:

@@ -59,7 +59,7 @@ class Operands(wiring.Component):
     in_code, out_code : In(2), bytes of an element of ibiw and of obiw bits, less one
     count : In, with step 0: ``rows``, ``cols`` : In(10) (less one) are the elements
     stride : In, one cycle, after step 1 of an instruction with a stride; stride_done : Out, one cycle: go on with step 2
-    gmem_base, gmem_low, gmem_high : In, of :class:`~.links.StartPort`
+    gmem_base, gmem_low, gmem_high : In, of :class:`~..links.StartPort`
     dst, src, third : Out(32), starts of the operands; ``third`` is R[rs2] where that is no address. global_address, main : Out(32)
     ranges : Out, for the scoreboard
     wrong_d, wrong_s, wrong_t : Out, LMEM_RANGE of each; wrong_g : GMEM_RANGE; overlap : Out

@@ -50,10 +50,10 @@ class Load(wiring.Component):
     busy : Out, from the cycle after ``start`` to that of ``go``, or until it gave up
     fault : Out, level until the next start; fault_code, fault_detail : Out
     image : Out, main-memory address of the header
-    clear, zero, prime, go : Out; ready : In, of all processors together: as in :class:`~.links.StartPort`
-    starts : Out, array of :class:`~.links.StartLayout`; entries, gmem_from, gmem_low, gmem_high : Out: what the processors are told
+    clear, zero, prime, go : Out; ready : In, of all processors together: as in :class:`~..links.StartPort`
+    starts : Out, array of :class:`~..links.StartLayout`; entries, gmem_from, gmem_low, gmem_high : Out: what the processors are told
     target : Out, number of the core that the following are for
-    group, ids, bias : Out, layouts of :mod:`.commands`; weights : Out(stream of ``weights_layout``)
+    group, ids, bias : Out, layouts of :mod:`..commands`; weights : Out(stream of ``weights_layout``)
     memory : Out(MemoryPort); answers are taken as fast as the weights are
     """
     def __init__(self, *, params, beat_bytes, memory_size):

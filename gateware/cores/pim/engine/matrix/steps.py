@@ -23,7 +23,7 @@ class ArrayIds(wiring.Component):
     -------
     start : In, one cycle, while not ``active``; rows, cols : In, with it, less one
     active : Out: ids are still to be fetched
-    index : Out; ids : In, one cycle later, see :class:`~.groups.GroupStore`
+    index : Out; ids : In, one cycle later, see :class:`~..load.groups.GroupStore`
     first : Out: ``ids`` is the first of the command now
     array : Out, valid : Out: the array of the current block; next : In: the next block's, please
     """

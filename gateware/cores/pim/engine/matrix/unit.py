@@ -37,7 +37,7 @@ class MatrixUnit(wiring.Component):
     busy : Out: a command is under way (from the cycle after it was taken until ``done``)
     read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the matrix unit
     weights_write : In(stream of :func:`~.commands.weights_layout`)
-    ids_group, ids_index : Out; ids : In; bias_address : Out; bias : In: see :class:`~.groups.GroupStore`
+    ids_group, ids_index : Out; ids : In; bias_address : Out; bias : In: see :class:`~..load.groups.GroupStore`
     """
     def __init__(self, *, params, family=None):
         check_family(family)

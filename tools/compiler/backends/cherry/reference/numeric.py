@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations of a :class:`~.machine.Machine` in numpy, bit for bit what the machine gives."""
+"""Operations of a :class:`~..machine.Machine` in numpy, bit for bit what the machine gives."""
 from functools import singledispatch
 
 import numpy as np

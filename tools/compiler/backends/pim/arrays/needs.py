@@ -17,7 +17,7 @@ __all__ = ["empty_numbers", "floor", "layer_needs", "unique"]
 def layer_needs(quantised, params, joined=()):
     """(node, matrices or columns, Need) of every layer with weights; layers of a chain share one Need, stages have their core's.
 
-    ``joined``: list of :class:`~.joined.Joined`, nodes that run together.
+    ``joined``: list of :class:`~..joined.Joined`, nodes that run together.
     """
     found = _each(quantised, params, {id(node) for some in joined for node in some.nodes})
     for some in joined:
