@@ -19,7 +19,8 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.utils import exact_log2
 
-from ....memory.halves import HalfBeats
+from ....memory.port import MAX_BEATS
+from ....memory.width import WidthAdapter
 from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall, first_class
 from ..isa import ISA
@@ -65,7 +66,8 @@ class SmallEngine(Engine):
         m.submodules.compute = self._compute = ComputeUnit(params=p, family=self.family)
         memory = wiring.flipped(self.memory[0])
         if self.beat_bytes < N:
-            m.submodules.halves = halves = HalfBeats(beat_bytes=N)
+            # The mover asks for no more than half the longest burst, so that none has to be split.
+            m.submodules.halves = halves = WidthAdapter(beat_bytes=N, memory_beat_bytes=self.beat_bytes, longest=MAX_BEATS // 2)
             wiring.connect(m, halves.memory, memory)
             memory = halves.port
         wiring.connect(m, mover.memory, memory)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Memory split: one port on two memories, a fast one below a border and another one above it."""
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arguments import check_beat_bytes
+from ..parts.queues import ShiftQueue
+from .port import MAX_BEATS, MemoryPort
+from .width import NOBODYS
+from .words import check_size
+
+__all__ = ["MemorySplit"]
+
+
+class MemorySplit(wiring.Component):
+    """Serves the lowest bytes of the address space from `low`, all others from `high`, at unchanged
+    addresses.
+
+    A request that crosses the border is cut in two. Answers return in the order of the requests, so
+    that an answer of one memory waits while an earlier request of the other is not answered. A
+    request that leaves the memory is refused whole.
+
+    Latency: none for requests and answers; write data pass from the cycle after their request.
+    Throughput: one request and one beat per cycle, and a cycle more for a request that is cut.
+
+    Parameters
+    ----------
+    beat_bytes : int
+        Bytes of a beat of all three ports: 1, 2, 4, 8 or 16.
+    border : int
+        First byte address of `high`; a multiple of 64, so that it is no window's middle.
+    size : int
+        Bytes of the whole address space, more than `border`, at most 2^31.
+    outstanding : int
+        Requests under way, those that were cut counted twice: at least 2.
+
+    Members
+    -------
+    port : In(MemoryPort)
+    low, high : Out(MemoryPort)
+    """
+
+    def __init__(self, *, beat_bytes, border, size, outstanding=4):
+        check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
+        check_size(size, beat_bytes, largest=NOBODYS)
+        if (
+            not isinstance(border, int)
+            or isinstance(border, bool)
+            or not 0 < border < size
+            or border % 64
+        ):
+            raise ValueError(
+                f"Border must be a multiple of 64 between 0 and the memory's {size} bytes, "
+                f"not {border!r}"
+            )
+        if (
+            not isinstance(outstanding, int)
+            or isinstance(outstanding, bool)
+            or not 2 <= outstanding <= 64
+        ):
+            raise ValueError(
+                "Number of outstanding requests must be an integer from 2 to 64, "
+                f"not {outstanding!r}"
+            )
+        self._beat_bytes, self._border, self._size, self._outstanding = (
+            beat_bytes,
+            border,
+            size,
+            outstanding,
+        )
+        super().__init__(
+            {
+                "port": In(MemoryPort(beat_bytes)),
+                "low": Out(MemoryPort(beat_bytes)),
+                "high": Out(MemoryPort(beat_bytes)),
+            }
+        )
+        #: Parts whose answers are owed, and parts of writes whose data are. Looked at by proofs.
+        self._order = ShiftQueue(
+            shape=data.StructLayout({"high": 1, "write": 1, "final": 1}), depth=outstanding
+        )
+        self._writes = ShiftQueue(shape=data.StructLayout({"high": 1, "left": 8}), depth=2)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.order, m.submodules.writes = self._order, self._writes
+        self._split_requests(m)
+        self._route_writes(m)
+        self._route_answers(m)
+        return m
+
+    def _split_requests(self, m):
+        asked, low, high = self.port.req, self.low.req, self.high.req
+        shift, border = (
+            self._beat_bytes.bit_length() - 1,
+            self._border >> self._beat_bytes.bit_length() - 1,
+        )
+        first = Signal(32 - shift)  # all in beats
+        end = Signal(33 - shift)
+        leaves, below, crosses = Signal(), Signal(), Signal()
+        second = Signal()  # the lower part of a request that crosses was taken
+        m.d.comb += [
+            first.eq(asked.payload.address >> shift),
+            end.eq(first + asked.payload.beats + 1),
+            leaves.eq(end > self._size >> shift),
+            below.eq(first < border),
+            crosses.eq(below & (end > border) & ~leaves),
+        ]
+        lower = Signal(range(MAX_BEATS + 1))  # beats below the border of a request that crosses
+        m.d.comb += lower.eq(border - first)
+
+        to_high, free, final, taken = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            to_high.eq(~below | second | leaves),
+            final.eq(~crosses | second),
+            free.eq(
+                asked.valid & self._order.i.ready & (self._writes.i.ready | ~asked.payload.write)
+            ),
+            low.valid.eq(free & ~to_high),
+            high.valid.eq(free & to_high),
+            taken.eq(free & Mux(to_high, high.ready, low.ready)),
+            asked.ready.eq(taken & final),
+            low.payload.eq(asked.payload),
+            high.payload.eq(asked.payload),
+        ]
+        with m.If(crosses):
+            m.d.comb += [
+                low.payload.beats.eq(lower - 1),
+                high.payload.beats.eq(asked.payload.beats - lower),
+                high.payload.address.eq(self._border),
+            ]
+        with m.If(leaves):
+            m.d.comb += high.payload.address.eq(NOBODYS)
+        with m.If(taken):
+            m.d.sync += second.eq(~final)
+        m.d.comb += [
+            self._order.i.valid.eq(taken),
+            self._order.i.payload.high.eq(to_high),
+            self._order.i.payload.final.eq(final),
+            self._order.i.payload.write.eq(asked.payload.write),
+            self._writes.i.valid.eq(taken & asked.payload.write),
+            self._writes.i.payload.high.eq(to_high),
+            self._writes.i.payload.left.eq(Mux(to_high, high.payload.beats, low.payload.beats)),
+        ]
+
+    def _route_writes(self, m):
+        wide, writes = self.port.w, self._writes.o
+        done, beat, last = Signal(8), Signal(), Signal()
+        for memory, mine in ((self.low, ~writes.payload.high), (self.high, writes.payload.high)):
+            m.d.comb += [
+                memory.w.payload.eq(wide.payload),
+                memory.w.valid.eq(wide.valid & writes.valid & mine),
+            ]
+        m.d.comb += [
+            wide.ready.eq(
+                writes.valid & Mux(writes.payload.high, self.high.w.ready, self.low.w.ready)
+            ),
+            beat.eq(wide.valid & wide.ready),
+            last.eq(done == writes.payload.left),
+            writes.ready.eq(beat & last),
+        ]
+        with m.If(beat):
+            m.d.sync += done.eq(Mux(last, 0, done + 1))
+
+    def _route_answers(self, m):
+        port, head = self.port, self._order.o
+        reads, writes, final = Signal(), Signal(), head.payload.final
+        m.d.comb += [
+            reads.eq(head.valid & ~head.payload.write),
+            writes.eq(head.valid & head.payload.write),
+        ]
+        refused = Signal()  # the lower part of a write had an error
+        with m.Switch(head.payload.high):
+            for high, memory in enumerate((self.low, self.high)):
+                with m.Case(high):
+                    m.d.comb += [
+                        port.r.payload.eq(memory.r.payload),
+                        port.r.payload.last.eq(memory.r.payload.last & final),
+                        port.r.valid.eq(memory.r.valid & reads),
+                        memory.r.ready.eq(port.r.ready & reads),
+                        port.ack.payload.error.eq(memory.ack.payload.error | refused),
+                        port.ack.valid.eq(memory.ack.valid & writes & final),
+                        memory.ack.ready.eq((port.ack.ready | ~final) & writes),
+                        head.ready.eq(
+                            (memory.r.valid & memory.r.ready & memory.r.payload.last)
+                            | (memory.ack.valid & memory.ack.ready)
+                        ),
+                    ]
+        with m.If(head.ready & writes):
+            m.d.sync += refused.eq(~final & port.ack.payload.error)
