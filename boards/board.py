@@ -66,6 +66,11 @@ class _Memory:
         """Bytes of a beat of ``size`` bytes of it."""
         return self.beats[0]
 
+    @property
+    def is_chip(self):
+        """Whether it is a chip beside the FPGA, so that a part of main memory can be on chip instead."""
+        return self.kind in ("SDRAM", "SRAM")
+
 
 @dataclass(frozen=True)
 class SDRAM(_Memory):
@@ -243,7 +248,10 @@ class Board:
 
     def presets(self, room):
         """Names of the presets of a core for this board, the default one first; those that were found too large (``no_room``) come last."""
-        return sorted(room.params.SPACE.presets_for(self.fpga, self.memory.beats), key=lambda preset: (room.name, preset) in self.no_room)
+        space = room.params.SPACE
+        names = [name for name in space.presets_for(self.fpga, self.memory.beats)
+                 if self.memory.is_chip or not space.presets[name].on_chip]
+        return sorted(names, key=lambda preset: (room.name, preset) in self.no_room)
 
     def preset_for(self, room):
         """Name of the preset that is built where none is asked for: the first that is not too large, if there is any.
@@ -275,13 +283,61 @@ class Board:
         """Whether the PLL makes a clock of ``ratio`` times the main clock beside it: an ECP5's any, an iCE40's its double."""
         return self.family == "ecp5" or ratio == 2
 
+    def on_chip_memory(self, room=None, preset=None, params=None, on_chip=None):
+        """Bytes of main memory in block RAM, and bytes of their beat; (0, 0) without any.
+
+        The beat is the widest of 16, 8 and 4 bytes that the core's engine can be built for.
+
+        Parameters
+        ----------
+        room, preset, params
+            As of :meth:`make_soc`; ``params`` are overrides of the preset's.
+        on_chip : int, optional
+            Bytes; else the preset's.
+
+        Raises
+        ------
+        BoardError
+            The number is wrong, or main memory is all on chip anyway.
+        ParameterError
+            The engine can be built for no such beat.
+        """
+        from ..gateware.arguments import is_integer
+        from ..gateware.isa.parameters import ParameterError
+        from ..gateware.shell.settle import settle
+        from . import BoardError
+        memory = self.memory
+        if on_chip is None:
+            on_chip = 0 if room is None else room.params.SPACE.presets[preset or self.preset_for(room)].on_chip
+        if not is_integer(on_chip) or not 0 <= on_chip < memory.size or on_chip % 64:
+            raise BoardError(f"on-chip memory of {self.name} = {on_chip}: expected a multiple of 64 bytes, from 0 and "
+                             f"less than its {memory.size:,}")
+        if not on_chip:
+            return 0, 0
+        if not memory.is_chip:
+            raise BoardError(f"on-chip memory of {self.name} = {on_chip}: expected 0, its main memory is {memory.kind} already")
+        beats = [beat for beat in (16, 8, 4) if beat >= memory.beat_bytes]
+        if room is None:
+            return on_chip, beats[0]
+        preset = preset or self.preset_for(room)
+        values = room.params.SPACE.resolve(preset, params)
+        for beat in beats:
+            try:
+                # Never elaborated: only its own checks are wanted.
+                settle(room.core.variant(values, beat)(params=values, beat_bytes=beat, memory_size=memory.size))
+            except ValueError:
+                continue
+            return on_chip, beat
+        raise ParameterError(f"{room.name} {preset} cannot have on-chip memory on {self.name}: its engine takes no beats of "
+                             f"{' or '.join(map(str, beats))} bytes")
+
     def _check_baud(self, port, clock_hz):
         if port.kind == "uart" and clock_hz < 4 * port.baud:
             from . import BoardError
             raise BoardError(f"{self.name} cannot be built with a main clock of {clock_hz / 1e6:g} MHz: its serial line of {port.baud:,} baud needs "
                              f"{port.baud / 250_000:g} MHz at least")
 
-    def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None, link=None):
+    def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None, link=None, on_chip=None):
         """The SoC of this board, without its pins.
 
         Parameters
@@ -297,6 +353,8 @@ class Board:
         link : str, optional
             ``"uart"``: our protocol; ``"uartbone"``: LiteX's, on the same wires; ``"usb"``: ours over USB. The board's
             default one unless given.
+        on_chip : int, optional
+            Bytes of main memory in block RAM, from address 0; else the preset's.
 
         Raises
         ------
@@ -327,13 +385,17 @@ class Board:
         family = self.family if family == "own" else family
         size = size or self.memory.usable(room, resolved)
         beside = None
+        on_chip, beat = self.on_chip_memory(room, preset, params, on_chip)
         if room is not None:
-            domain = requested_domain(room.core.variant(resolved, self.memory.beat(size)), resolved)
+            domain = requested_domain(room.core.variant(resolved, beat or self.memory.beat(size)), resolved)
             beside = domain.ratio if domain is not None and self.makes_beside_main(domain.ratio) else None
         self._check_baud(port, asked_hz)
         try:
             clocks = clocking(self, asked_hz, beside, link)
             memory = self.memory.backing(clocking=clocks, family=family, size=size)
+            if on_chip:
+                from ..gateware.memory.onchip import OnChipMemory
+                memory = OnChipMemory(rest=memory, on_chip=on_chip, beat_bytes=beat)
         except PLLError:
             raise
         except ValueError as error:

@@ -80,7 +80,9 @@ class SoC(wiring.Component):
     preset : str
     info : bytes, contents of the info ROM
     link : dict, what the info text says of the link
-    memory_info : dict, what it says of main memory: ``size``, ``beat_bytes``, ``kind``
+    on_chip : int, bytes of main memory in block RAM below another memory, from address 0
+    memory_info : dict, what it says of main memory: ``size``, ``beat_bytes``, ``kind``; with ``on_chip`` these are the other memory's, and
+        ``on_chip`` has the ``size`` and ``beat_bytes`` of what is on chip
     domain : DomainRequest or None, the core's own clock domain, which the design around must drive
     """
     def __init__(self, *, board_name, clock_hz, memory, room=None, preset=None, params=None, family=None, link=None,
@@ -101,7 +103,11 @@ class SoC(wiring.Component):
             self.core = CoreShell(room=room, params=self.params, beat_bytes=memory.beat_bytes, memory_size=memory.size,
                                   family=family, pipelined=self.pipelined, shared_clock=shared_clock)
         self.domain = self.core.domain if self.core is not None else None
+        self.on_chip = getattr(memory, "on_chip", 0)
         self.memory_info = {"size": memory.size, "beat_bytes": memory.beat_bytes, "kind": getattr(memory, "kind", type(memory).__name__)}
+        if self.on_chip:
+            self.memory_info |= {"beat_bytes": memory.rest_beat_bytes,
+                                 "on_chip": {"size": self.on_chip, "beat_bytes": memory.beat_bytes}}
         text = {"board": board_name, "isa": room.name if room else None, "preset": self.preset, "params": self.params,
                 "clock_hz": clock_hz, "link": {**self.link, "strided": not self.uartbone}, "version": _version(),
                 "memory": self.memory_info}

@@ -27,16 +27,17 @@ class Backdoor:
         self._board, backing = board, board.soc.backing
         self.size = backing.size
         if board.chip is not None:
-            # Bytes lie in the chips' models as the controllers address them.
-            self._banks = [[board.chip[:, np.newaxis]]]
+            # Bytes lie in the chips' models as the controllers address them. Those below `on_chip` lie in the design instead.
+            on_chip = board.soc.on_chip
+            low = [(0, [self._cells("soc.memory.low.memory", backing.beat_bytes)])] if on_chip else []
+            self._banks = [*low, (on_chip, [board.chip[on_chip:, np.newaxis]])]
         elif backing.kind == "SPRAM":
             lanes = backing.beat_bytes // 2
             banks = self.size // (BLOCK_BYTES * lanes)
-            self._banks = [[self._cells(f"soc.memory.cell_{bank}_{lane}.memory", 2) for lane in range(lanes)] for bank in range(banks)]
+            self._banks = [(bank * BLOCK_BYTES * lanes, [self._cells(f"soc.memory.cell_{bank}_{lane}.memory", 2) for lane in range(lanes)])
+                           for bank in range(banks)]
         else:
-            self._banks = [[self._cells("soc.memory.memory", backing.beat_bytes)]]
-        self._beat = sum(lane.shape[1] for lane in self._banks[0])
-        self._bank_bytes = len(self._banks[0][0]) * self._beat
+            self._banks = [(0, [self._cells("soc.memory.memory", backing.beat_bytes)])]
 
     def _cells(self, path, width):
         """The ``width`` bytes of each word of a memory of the design."""
@@ -53,12 +54,12 @@ class Backdoor:
 
     def _beats(self, address, size):
         """Of each bank that the bytes touch: its lanes, limited to the beats touched, and where these begin in the memory."""
-        for number, lanes in enumerate(self._banks):
-            base = number * self._bank_bytes
-            first = max(address - base, 0) // self._beat
-            end = min(-(-(address + size - base) // self._beat), len(lanes[0]))
+        for base, lanes in self._banks:
+            beat = sum(lane.shape[1] for lane in lanes)
+            first = max(address - base, 0) // beat
+            end = min(-(-(address + size - base) // beat), len(lanes[0]))
             if first < end:
-                yield [lane[first:end] for lane in lanes], base + first * self._beat
+                yield [lane[first:end] for lane in lanes], base + first * beat
 
     def read(self, address, size):
         """``size`` bytes from ``address``."""

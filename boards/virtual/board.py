@@ -228,7 +228,7 @@ class VirtualBoard(SimulatedBoard):
 
 
 def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None, *, clock_hz=None, cache=None,
-                 progress=None):
+                 progress=None, on_chip=None):
     """Switch on a virtual board.
 
     Parameters
@@ -241,6 +241,7 @@ def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None,
     trace : path of a VCD (or, ending in ``.fst``, of an FST), or (path, first cycle)
     clock_hz : main clock, for the memory chip's timing; by default the board's
     cache, progress : as of :func:`~.compile.build_library`
+    on_chip : bytes of main memory in block RAM; by default the preset's
 
     Returns
     -------
@@ -256,7 +257,7 @@ def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None,
     board = open_board(board) if isinstance(board, str) else board
     room = open_room(isa) if isinstance(isa, str) else isa
     soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=clock_hz, family=None,
-                         link="uartbone" if link == "uartbone" else None)
+                         link="uartbone" if link == "uartbone" else None, on_chip=on_chip)
     return VirtualBoard(
         board=board, soc=soc, link=link, trace=trace, cache=cache, progress=progress,
-        made_from=lambda: made_from(board, room, preset=soc.preset, params=soc.params, clock_hz=soc.clock_hz, link=link))
+        made_from=lambda: made_from(board, room, preset=soc.preset, params=soc.params, clock_hz=soc.clock_hz, link=link, on_chip=soc.on_chip))

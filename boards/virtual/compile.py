@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...gateware.isa.parameters import elaborating
+from ...gateware.shell.settle import settle
 from .cache import BuildCache
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .registers import register_table, write_registers
-from .sources import settle
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 
 __all__ = ["CompileError", "Library", "ToolMissing", "build_library", "mangle", "write_cxx"]

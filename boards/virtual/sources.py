@@ -9,7 +9,7 @@ from pathlib import Path
 from .. import LOADED_AT
 from ..board import SDRAM, SPRAM, SRAM, BlockRAM, Board, UARTLink, USBPort
 
-__all__ = ["made_from", "settle", "source_digest"]
+__all__ = ["made_from", "source_digest"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ROOM = "quintet.gateware.cores."
@@ -71,20 +71,3 @@ def made_from(board, room, **configuration):
     if versions is None or sources is None:
         return None
     return "\n".join((sources, sys.version, *versions, repr(board), repr(room and room.package), repr(sorted(configuration.items()))))
-
-
-def settle(component):
-    """Tells Amaranth that no one forgot to elaborate a component, nor those that it holds."""
-    left, seen = [component], set()
-    while left:
-        value = left.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, (list, tuple)):
-            left += value
-        elif isinstance(value, dict):
-            left += value.values()
-        elif hasattr(value, "_MustUse__used"):
-            value._MustUse__used = True
-            left += vars(value).values()

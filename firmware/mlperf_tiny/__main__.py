@@ -22,6 +22,7 @@ def main(argv=None):
     parser.add_argument("folder", help="folder with the networks and data/")
     parser.add_argument("--isa", action="append", choices=sorted(BARS), help="these cores only")
     parser.add_argument("--network", action="append", choices=sorted(NETWORKS), help="these networks only")
+    parser.add_argument("--preset", help="this build of one core (with --isa)")
     parser.add_argument("--limit", type=int, default=400, metavar="N", help="judge by the first N inputs (default: 400)")
     parser.add_argument("--estimate", action="store_true", help="estimated cycles, nothing is simulated")
     parser.add_argument("--verify", action="store_true", help="compare every tensor of every layer, of one input")
@@ -39,7 +40,8 @@ def _measure(args, isa, network, progress):
     port = graph.inputs[0]
     x, y = data.x[:args.limit], None if data.y is None else data.y[:args.limit]
     began = time.monotonic()
-    target = isa + (f"?preset={PRESETS[isa]}" if isa in PRESETS else "")
+    preset = args.preset or PRESETS.get(isa)
+    target = isa + (f"?preset={preset}" if preset else "")
     found = compare_network(graph, _BOARD, [target], {port.name: data.calibration}, {port.name: x}, y,
                             estimate=args.estimate, verify=args.verify, layers=False, progress=progress)
     cell = found.cells[0]
@@ -53,6 +55,8 @@ def _measure(args, isa, network, progress):
 def _command(args, console):
     if args.limit < 1:
         raise InputError(f"--limit {args.limit}: expected at least 1")
+    if args.preset and len(args.isa or BARS) != 1:
+        raise InputError(f"--preset {args.preset}: expected one --isa that it is a preset of")
     cells = []
     with console.progress() as progress:
         for name in args.network or NETWORKS:

@@ -77,7 +77,8 @@ class Parameter:
 class Preset:
     """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults. ``clock_mhz``: main clock that
     a SoC with it is built for, where that is not the board's own. ``beats``: bytes of the memory's beats that its engine can have, where not
-    any. ``needs``: primitives of its FPGA that not every larger one of the family has (:data:`LACKS`)."""
+    any. ``needs``: primitives of its FPGA that not every larger one of the family has (:data:`LACKS`). ``on_chip``: bytes of main memory that a
+    SoC with it has in block RAM, from address 0."""
     name: str
     values: dict = field(default_factory=dict)
     default: bool = False
@@ -85,6 +86,7 @@ class Preset:
     clock_mhz: float | None = None
     beats: tuple | None = None
     needs: tuple = ()
+    on_chip: int = 0
 
     @property
     def fpga(self):

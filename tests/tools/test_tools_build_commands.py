@@ -8,10 +8,13 @@ from types import SimpleNamespace
 import pytest
 from amaranth.back import rtlil
 
+from quintet.boards import open_board
 from quintet.gateware.cores import open_room
 from quintet.tools.build import bitstream as flow
 from quintet.tools.build import logs
+from quintet.tools.errors import TargetError
 from quintet.tools.export import verilog as export
+from quintet.tools.targets.names import parse_target
 
 
 def refused(ran, code, *words):
@@ -223,3 +226,51 @@ def test_verilog_to_a_file(quintet, monkeypatch, tmp_path):
     ran = quintet("verilog", "--core", "opentpu", "--json")
     assert ran.json["verilog"].startswith("module") and ran.json["lines"] == 2
     refused(quintet("verilog", "icebreaker", "opentpu", "-o", tmp_path), 2, "cannot write")
+
+
+@pytest.mark.parametrize("board, preset, given, words", [
+    ("ulx3s-85f", "85f-8x8", "100", ["on-chip memory of ulx3s-85f = 100", "expected a multiple of 64 bytes, from 0 and less than its 33,554,432"]),
+    ("ulx3s-85f", "85f-8x8", "33554432", ["on-chip memory of ulx3s-85f = 33554432", "less than its 33,554,432"]),
+    ("ulx3s-85f", "85f-8x8", "-64", ["on-chip memory of ulx3s-85f = -64", "from 0"]),
+    ("icebreaker", "up5k-4x4", "1024", ["on-chip memory of icebreaker = 1024", "expected 0, its main memory is SPRAM already"]),
+    ("ulx3s-85f", "85f-12x12", "1024", []),
+])
+def test_on_chip_memory_that_cannot_be(quintet, tmp_path, monkeypatch, board, preset, given, words):
+    monkeypatch.setattr(flow, "build", lambda *args, **kwargs: pytest.fail("built"))
+    if words:
+        refused(quintet("build", board, "opentpu", "--preset", preset, "--on-chip", given, "-o", str(tmp_path / "b")), 2, *words)
+        assert not (tmp_path / "b").exists()
+    else:
+        # An array of 12 takes beats of 4 bytes, no wider ones.
+        assert open_board(board).on_chip_memory(open_room("opentpu"), preset, None, int(given)) == (int(given), 4)
+
+
+def test_on_chip_memory_of_a_preset_and_of_the_command(quintet, tmp_path, monkeypatch):
+    seen = []
+
+    def told(*args, **kwargs):
+        seen.append(kwargs["on_chip"])
+        raise logs.BuildError("no tools")
+
+    monkeypatch.setattr(flow, "build", told)
+    for more in ((), ("--on-chip", "0"), ("--on-chip", "65536")):
+        quintet("build", "ulx3s-85f", "opentpu", "--preset", "85f-16x16-fast", "-o", tmp_path / "b", *more)
+    assert seen == [None, 0, 65536]
+    board, room = open_board("ulx3s-85f"), open_room("opentpu")
+    assert board.on_chip_memory(room, "85f-16x16-fast") == (1 << 18, 16)
+    assert board.on_chip_memory(room, "85f-16x16-fast", None, 0) == (0, 0)
+    assert board.on_chip_memory(room, "85f-8x8", None, 65536) == (65536, 8)
+    soc = board.make_soc(room=room, preset="85f-16x16-fast", family=None)
+    assert soc.memory_info == {"size": 32 << 20, "beat_bytes": 2, "kind": "SDRAM", "on_chip": {"size": 1 << 18, "beat_bytes": 16}}
+    assert "on_chip" not in board.make_soc(room=room, preset="85f-16x16-fast", family=None, on_chip=0).memory_info
+
+
+def test_presets_with_on_chip_memory_need_a_memory_chip():
+    assert "85f-16x16-fast" in open_board("ulx3s-85f").presets(open_room("opentpu"))
+    assert "85f-16x16-fast" not in open_board("orangecrab-85f").presets(open_room("opentpu"))
+
+
+@pytest.mark.parametrize("word", ["x", "-1", "1.5"])
+def test_on_chip_memory_of_a_target_is_a_number(word):
+    with pytest.raises(TargetError, match=f"on_chip = {word}: expected a number of bytes"):
+        parse_target(f"sim:ulx3s-85f/opentpu?on_chip={word}")

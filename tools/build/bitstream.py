@@ -32,13 +32,13 @@ def _platform(board):
     return Platform()
 
 
-def prepare(board, room=None, preset=None, params=None, freq=None, link=None):
+def prepare(board, room=None, preset=None, params=None, freq=None, link=None, on_chip=None):
     """The SoC of a build and its top with the board's pins; arguments as of :func:`build`."""
     from ...boards.top import BoardTop
     from ...gateware.primitives.pll import PLLError
     hz = None if freq is None else round(freq * 1e6)
     try:
-        soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=hz, link=link)
+        soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=hz, link=link, on_chip=on_chip)
         return soc, BoardTop(board=board, soc=soc)
     except PLLError as error:
         raise BuildError(str(error)) from None
@@ -56,7 +56,8 @@ def build_plan(board, soc, top, seed=1, router="router1"):
     return plan
 
 
-def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None, limit=None, router="router1"):
+def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None, limit=None, router="router1",
+          on_chip=None):
     """Build a bitstream.
 
     Parameters
@@ -79,6 +80,8 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
         ``"uart"``, ``"uartbone"`` or ``"usb"``; else the board's default one.
     limit : float, optional
         Seconds that the tools may take: routing of a crowded design may never end.
+    on_chip : int, optional
+        Bytes of main memory in block RAM; else the preset's.
     router : str
         nextpnr's: ``"router1"``, or ``"router2"``, which goes on where wires are crowded, by detours that cost a third of the clock.
 
@@ -113,7 +116,7 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     if room is not None and preset is None and not params:
         _check_room(board, room)
     environment = tool_environment(board.family)
-    soc, top = prepare(board, room, preset, params, freq, link)
+    soc, top = prepare(board, room, preset, params, freq, link, on_chip)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
     plan = build_plan(board, soc, top, seed, router)

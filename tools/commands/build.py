@@ -18,6 +18,8 @@ def arguments(parser):
     parser.add_argument("--link", choices=("uart", "uartbone", "usb"),
                         help="link to the host: a serial line with our protocol or with LiteX's UARTBone for its tools, or the "
                              "FPGA's own USB wires (default: uart where the board has it)")
+    parser.add_argument("--on-chip", type=int, metavar="BYTES",
+                        help="main memory in block RAM, from address 0, before the board's memory chip (default: the preset's)")
     parser.add_argument("--limit", type=float, metavar="MINUTES", help="stop the tools after so long (default: never)")
     parser.add_argument("--router", choices=("router1", "router2"), default="router1",
                         help="nextpnr's router: router2 goes on where wires are crowded, by detours that cost much of the clock (default: router1)")
@@ -40,6 +42,7 @@ def run(args, console):
     from ...gateware.cores import open_room
     board, room = open_board(args.board), open_room(args.isa)
     room.params.SPACE.resolve(args.preset or board.preset_for(room), given)
+    board.on_chip_memory(room, args.preset, given, args.on_chip)
     from ..build.bitstream import build
     from ..build.crossings import late
     with console.progress() as progress:
@@ -47,7 +50,7 @@ def run(args, console):
             console.note(text)
             progress(text)
         report = build(args.board, args.isa, preset=args.preset, params=given, freq=args.freq, seed=args.seed, dir=args.out,
-                       progress=say, link=args.link, limit=None if args.limit is None else 60 * args.limit, router=args.router)
+                       progress=say, link=args.link, limit=None if args.limit is None else 60 * args.limit, router=args.router, on_chip=args.on_chip)
     _show(report, console)
     good = report["clock_met"] and not late(report)
     if args.check:
@@ -92,5 +95,8 @@ def _show(report, console):
             of = available.get(name)
             rows.append((title, f"{report[name]:,}", f"{of:,}" if of else "", f"{100 * report[name] / of:.0f} %" if of else ""))
     console.table(("resource", ">used", ">of", ">"), rows)
+    if on_chip := report["memory"].get("on_chip"):
+        console.out(f"main memory: {on_chip['size']:,} bytes on chip in beats of {on_chip['beat_bytes']} bytes, the rest "
+                    f"{report['memory']['kind']} in beats of {report['memory']['beat_bytes']}")
     console.out(f"{report['bitstream']}: {report['board']}, {report['isa']} {report['preset']}, seed {report['seed']}, "
                 f"{report['seconds']:.0f} s")

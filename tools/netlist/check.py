@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ...boards.top import reset_cycles
-from ...boards.virtual.sources import settle
+from ...gateware.shell.settle import settle
 from ..build.logs import TOP
 from ..errors import InputError
 from .board import NetlistBoard, power_up
@@ -102,7 +102,8 @@ class Subject:
         """The SoC again; ``family`` as of :meth:`~quintet.boards.board.Board.make_soc`. It is never elaborated."""
         report = self.report
         made = self.board.make_soc(room=self._room, preset=report["preset"], params=report["params"] or None,
-                                   clock_hz=round(report["clock_asked_mhz"] * 1e6), link="uart", family=family)
+                                   clock_hz=round(report["clock_asked_mhz"] * 1e6), link="uart", family=family,
+                                   on_chip=report["memory"].get("on_chip", {}).get("size", 0))
         settle(made)
         return made
 

@@ -9,7 +9,7 @@ from .serial_port import open_port, port_options, public_name
 __all__ = ["TargetName", "open_target", "parse_target", "public_name"]
 
 #: Words of a virtual board's query that are no build parameters.
-SIM_OPTIONS = ("link", "load", "trace", "trace_from")
+SIM_OPTIONS = ("link", "load", "on_chip", "trace", "trace_from")
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ def _parse_sim(text):
         raise TargetError(f"target {text}: link = {options['link']}: expected pipe, wire or uartbone")
     if options.get("load", "link") not in ("link", "direct"):
         raise TargetError(f"target {text}: load = {options['load']}: expected link or direct")
+    if "on_chip" in options and not options["on_chip"].isdecimal():
+        raise TargetError(f"target {text}: on_chip = {options['on_chip']}: expected a number of bytes")
     if "trace_from" in options and not options["trace_from"].isdigit():
         raise TargetError(f"target {text}: trace_from = {options['trace_from']}: expected a number of cycles")
     return TargetName(text, "sim", isa=_known_isa(text, isa), board=board, preset=preset, params=params, options=options)

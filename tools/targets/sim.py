@@ -133,7 +133,7 @@ def open_board_of(parsed, progress=None):
             check_fst()
         trace = (parsed.options["trace"], int(parsed.options.get("trace_from", 0)))
     from ...boards.virtual.board import open_virtual
-    virtual = open_virtual(board, room, preset=preset, params=parsed.params, trace=trace,
+    virtual = open_virtual(board, room, preset=preset, params=parsed.params, trace=trace, on_chip=None if (number := parsed.options.get("on_chip")) is None else int(number),
                            link=parsed.options.get("link", "pipe").replace("pipe", "bytes"), progress=progress)
     # A host finds a board that has been on for a while.
     virtual.pipe.sleep(getattr(virtual.soc.backing, "powerup_ns", 0) * 1e-9 + 20e-6)

@@ -66,6 +66,8 @@ SPACE = ParameterSpace("opentpu", (
     Preset("85f-12x12", {"n": 12, "ub_rows": 4096, "acc_rows": 1024}),
     Preset("85f-16x16", {"n": 16, "ub_rows": 4096, "acc_rows": 1024, "multiplier": "dsp_pair"},
            doc="two products from each of 128 DSPs"),
+    Preset("85f-16x16-fast", {"n": 16, "ub_rows": 4096, "acc_rows": 1024, "multiplier": "dsp_pair", "ext_conv": True, "ext_pool": True},
+           on_chip=1 << 18, doc="strided convolutions, max pooling, and the lowest 256 KiB of main memory on chip"),
     Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),
     Preset("25f-4x4", {"n": 4, "ub_rows": 4096, "acc_rows": 1024}),
     Preset("up5k-4x4", _SMALL, needs=("SB_MAC16",), doc="two products from each of 8 SB_MAC16"),

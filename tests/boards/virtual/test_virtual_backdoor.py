@@ -25,11 +25,13 @@ class OneBlockEngine(TinyEngine):
 
 ONE_BLOCK = SimpleNamespace(**{**vars(TINY), "core": SimpleNamespace(variant=lambda params, beat_bytes: OneBlockEngine)})
 
-#: Board, core, kind of memory, its size and bytes of a beat. The last place of a bank of SPRAM is 64 KiB, or 32 KiB with beats of two bytes.
+#: Board, core, kind of memory, its size, bytes of a beat, and bytes of it on chip. The last place of a bank of SPRAM is 64 KiB, or 32 KiB with beats of two bytes.
 MEMORIES = [
-    ("ulx3s-25f", TINY, "SDRAM", 32 << 20, 2), ("colorlight-i5", TINY, "SDRAM", 8 << 20, 4), ("blackice-mx", TINY, "SDRAM", 2 << 20, 2),
-    ("blackice-ii", TINY, "SRAM", 512 << 10, 4), ("icebreaker", TINY, "SPRAM", 128 << 10, 4),
-    ("icebreaker", ONE_BLOCK, "SPRAM", 96 << 10, 2), ("hx8k-breakout", TINY, "block RAM", 4 << 10, 4)]
+    ("ulx3s-25f", TINY, "SDRAM", 32 << 20, 2, 0), ("colorlight-i5", TINY, "SDRAM", 8 << 20, 4, 0), ("blackice-mx", TINY, "SDRAM", 2 << 20, 2, 0),
+    ("blackice-ii", TINY, "SRAM", 512 << 10, 4, 0), ("icebreaker", TINY, "SPRAM", 128 << 10, 4, 0),
+    ("icebreaker", ONE_BLOCK, "SPRAM", 96 << 10, 2, 0), ("hx8k-breakout", TINY, "block RAM", 4 << 10, 4, 0),
+    # Beats of 8 bytes on two memories; the border is one of the places at which runs are begun.
+    ("ulx3s-25f", TINY, "SDRAM", 32 << 20, 8, 32 << 10), ("blackice-ii", TINY, "SRAM", 512 << 10, 8, 4 << 10)]
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +40,8 @@ def tiny_is_known(monkeypatch):
     monkeypatch.setattr(link, "open_room", lambda name: TINY)
 
 
-def opened(board, room=TINY, direct=True):
-    virtual = open_virtual(board, room, preset="sim")
+def opened(board, room=TINY, direct=True, on_chip=0):
+    virtual = open_virtual(board, room, preset="sim", on_chip=on_chip)
     virtual.pipe.sleep(0.00025)
     return SimTarget(client=LinkClient(virtual.pipe, seed=1), name="test", board=virtual, direct=direct)
 
@@ -78,13 +80,13 @@ def session(target, size, starts):
     return seen, begun
 
 
-@pytest.mark.parametrize("board, room, kind, size, beat_bytes", MEMORIES)
-def test_it_is_as_over_the_link(board, room, kind, size, beat_bytes):
-    with opened(board, room, direct=False) as target:
+@pytest.mark.parametrize("board, room, kind, size, beat_bytes, on_chip", MEMORIES)
+def test_it_is_as_over_the_link(board, room, kind, size, beat_bytes, on_chip):
+    with opened(board, room, direct=False, on_chip=on_chip) as target:
         backing = target.board.soc.backing
         assert (backing.kind, backing.size, backing.beat_bytes) == (kind, size, beat_bytes)
         over_link, starts = session(target, size, None)
-    with opened(board, room) as target:
+    with opened(board, room, on_chip=on_chip) as target:
         directly, _ = session(target, size, starts if kind == "SDRAM" else None)
         assert directly == over_link
         # And what lies there is what the link finds.

@@ -33,6 +33,11 @@ def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
     assert SPACE.resolve("85f-8x8-conv") == {**SPACE.resolve("85f-8x8"), "ext_conv": True, "ext_pool": True}
 
 
+def test_the_fast_preset_has_the_extensions_and_on_chip_memory():
+    assert SPACE.resolve("85f-16x16-fast") == {**SPACE.resolve("85f-16x16"), "ext_conv": True, "ext_pool": True}
+    assert SPACE.presets["85f-16x16-fast"].on_chip == 1 << 18
+
+
 def test_default_and_board_presets():
     assert SPACE.default_preset == "85f-8x8"
     assert [SPACE.preset_for(f) for f in ("85f", "45f", "25f", "up5k", "hx8k", "sim")] == \

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Main memory whose lowest bytes are on chip, and whose rest is another memory."""
+
+from amaranth import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from .blockram import BlockRAMMemory
+from .partial import PartialWrites
+from .port import MemoryPort
+from .portbuffer import PortBuffer
+from .split import MemorySplit
+from .width import WidthAdapter
+
+__all__ = ["OnChipMemory"]
+
+
+class OnChipMemory(wiring.Component):
+    """A backing made of two: block RAM below `on_chip`, `rest` from there on, at unchanged
+    addresses.
+
+    The lowest `on_chip` bytes of `rest` are never used. Registers stand on both sides of the block
+    RAM, since the multiplexers of many blocks are slow. Latency of the block RAM: five cycles;
+    throughput: one beat per cycle.
+
+    Parameters
+    ----------
+    rest : wiring.Component
+        Backing of all other bytes (docs/how/contracts.md, section 2), of beats of at most
+        `beat_bytes`.
+    on_chip : int
+        Bytes of block RAM, a multiple of 64 and less than `rest` has.
+    beat_bytes : int
+        Bytes of a beat: 2, 4, 8 or 16.
+
+    Members
+    -------
+    port : In(MemoryPort(beat_bytes))
+    pins : those of `rest`, where it has any
+
+    Attributes
+    ----------
+    size, beat_bytes, on_chip : int
+    kind : str, of `rest`
+    rest_beat_bytes : int, of a beat of `rest`
+    """
+
+    #: Partial beats reach both memories as they are; what `rest` needs for them stands inside.
+    masks = True
+
+    def __init__(self, *, rest, on_chip, beat_bytes):
+        self.rest, self.size, self.on_chip, self.beat_bytes = rest, rest.size, on_chip, beat_bytes
+        self.kind, self.rest_beat_bytes = (
+            getattr(rest, "kind", type(rest).__name__),
+            rest.beat_bytes,
+        )
+        for name in ("part", "powerup_ns"):
+            if hasattr(rest, name):
+                setattr(self, name, getattr(rest, name))
+        self._split = MemorySplit(beat_bytes=beat_bytes, border=on_chip, size=rest.size)
+        self._low = BlockRAMMemory(size=on_chip, beat_bytes=beat_bytes)
+        self._adapter = None
+        if beat_bytes != rest.beat_bytes:
+            # The split lets no request pass that leaves the memory in part.
+            self._adapter = WidthAdapter(beat_bytes=beat_bytes, memory_beat_bytes=rest.beat_bytes)
+        members = {"port": In(MemoryPort(beat_bytes))}
+        if hasattr(rest, "pins"):
+            members["pins"] = rest.signature.members["pins"]
+        super().__init__(members)
+
+    def elaborate(self, platform):
+        m = Module()
+        split = m.submodules.split = self._split
+        rest = m.submodules.rest = self.rest
+        wiring.connect(m, wiring.flipped(self.port), split.port)
+
+        low = m.submodules.low = self._low
+        buffer = m.submodules.buffer = PortBuffer(beat_bytes=self.beat_bytes)
+        wiring.connect(m, split.low, buffer.port)
+        wiring.connect(m, buffer.memory, low.port)
+
+        port = rest.port
+        if not getattr(rest, "masks", True):
+            partial = m.submodules.partial = PartialWrites(beat_bytes=rest.beat_bytes)
+            wiring.connect(m, partial.memory, port)
+            port = partial.port
+        if self._adapter is not None:
+            m.submodules.adapter = self._adapter
+            wiring.connect(m, self._adapter.memory, port)
+            port = self._adapter.port
+        wiring.connect(m, split.high, port)
+        if hasattr(rest, "pins"):
+            wiring.connect(m, rest.pins, wiring.flipped(self.pins))
+        return m
