@@ -94,6 +94,40 @@ def test_wires_of_the_memory(fault, name, found):
         assert "pins" in findings["memory", name].advice
 
 
+ON_CHIP = 32 << 10
+
+
+def test_each_of_two_memories_is_tested():
+    with target_of(powered("ulx3s-12f", on_chip=ON_CHIP)) as target:
+        test = SelfTest(target)
+        test.run()
+        names = [finding.name for finding in test.findings if finding.part == "memory"]
+        tests = ["data lines", "address lines", "random bytes", "retention", "every byte"]
+        assert test.ok and names == [f"{memory}: {name}" for memory in ("on chip", "SDRAM") for name in tests]
+        lines = [finding.found for finding in test.findings if finding.name.endswith("data lines")]
+        assert [text.split()[0] for text in lines] == ["128", "16"]
+
+
+@pytest.mark.parametrize("fault, name, found", [
+    ({"stuck_at_0": 1 << 5}, "SDRAM: data lines", "D5 is always 0"),
+    ({"exchanged": (8, 11)}, "SDRAM: address lines", " is 0x")])
+def test_a_fault_of_the_chip_is_not_one_of_the_on_chip_memory(fault, name, found):
+    board = powered("ulx3s-12f", on_chip=ON_CHIP)
+    board.spoil_wires(**fault)
+    with target_of(board) as target:
+        findings = sick(target)
+        assert all(name.startswith("SDRAM: ") for part, name in findings if part == "memory")
+        assert found in findings["memory", name].found and "pins" in findings["memory", name].advice
+
+
+def test_a_bit_of_the_on_chip_memory():
+    board = powered("ulx3s-12f", on_chip=ON_CHIP)
+    board.stick("soc.memory.low.memory", 3, 100, 0)
+    with target_of(board) as target:
+        findings = sick(target)
+        assert {name for part, name in findings if part == "memory"} == {"on chip: every byte"}
+
+
 def test_phase_of_the_memorys_clock():
     board = open_board("ulx3s-12f")
     soc = board.make_soc(room=None, preset=None, family=None)
