@@ -20,8 +20,8 @@ class OnChipMemory(wiring.Component):
     addresses.
 
     The lowest `on_chip` bytes of `rest` are never used. Registers stand on both sides of the block
-    RAM, since the multiplexers of many blocks are slow. Latency of the block RAM: five cycles;
-    throughput: one beat per cycle.
+    RAM, since the multiplexers of many blocks are slow: its latency is two cycles more than that of
+    `BlockRAMMemory`. Throughput: one beat per cycle, of `rest` one of its beats.
 
     Parameters
     ----------

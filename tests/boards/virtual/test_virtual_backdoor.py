@@ -30,8 +30,8 @@ MEMORIES = [
     ("ulx3s-25f", TINY, "SDRAM", 32 << 20, 2, 0), ("colorlight-i5", TINY, "SDRAM", 8 << 20, 4, 0), ("blackice-mx", TINY, "SDRAM", 2 << 20, 2, 0),
     ("blackice-ii", TINY, "SRAM", 512 << 10, 4, 0), ("icebreaker", TINY, "SPRAM", 128 << 10, 4, 0),
     ("icebreaker", ONE_BLOCK, "SPRAM", 96 << 10, 2, 0), ("hx8k-breakout", TINY, "block RAM", 4 << 10, 4, 0),
-    # Beats of 8 bytes on two memories; the border is one of the places at which runs are begun.
-    ("ulx3s-25f", TINY, "SDRAM", 32 << 20, 8, 32 << 10), ("blackice-ii", TINY, "SRAM", 512 << 10, 8, 4 << 10)]
+    # Beats of 16 bytes on two memories; the border is one of the places at which runs are begun.
+    ("ulx3s-25f", TINY, "SDRAM", 32 << 20, 16, 32 << 10), ("blackice-ii", TINY, "SRAM", 512 << 10, 16, 4 << 10)]
 
 
 @pytest.fixture(autouse=True)
