@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory: data lines, address lines, random words, every byte twice, and what a pause leaves of them."""
+"""Main memory: data lines, address lines, random words, every byte twice, and what a pause leaves
+of them."""
+
 import zlib
 from dataclasses import dataclass, replace
 
@@ -10,7 +12,8 @@ from .link import line_share
 
 __all__ = ["test_memory"]
 
-#: Bytes of random data, seconds of the pause, and bytes that are filled, of a board (all) and of a simulated one.
+#: Bytes of random data, seconds of the pause, and bytes that are filled, of a board (all) and of a
+#: simulated one.
 _RANDOM = {"board": 32768, "sim": 2048}
 _PAUSE = {"board": 1.0, "sim": 0.001}
 _FILLED = {"board": 1 << 32, "sim": 1 << 14}
@@ -20,11 +23,13 @@ _WIRING = "look at the solder joints and at the pins in the board's file"
 
 @dataclass(frozen=True)
 class _Region:
-    """A part of main memory that lies in one memory: ``size`` bytes from ``base``, in beats of ``lanes`` bits.
+    """A part of main memory that lies in one memory: ``size`` bytes from ``base``, in beats of
+    ``lanes`` bits.
 
-    ``prefix`` stands before the names of its findings. ``anchor`` is an address of the memory, of which the addresses that
-    differ from it by one line are in the region too.
+    ``prefix`` stands before the names of its findings. ``anchor`` is an address of the memory, of
+    which the addresses that differ from it by one line are in the region too.
     """
+
     base: int
     size: int
     lanes: int
@@ -40,8 +45,12 @@ def _regions(info):
     if not on_chip:
         return [_Region(0, size, lanes)]
     border = int(on_chip["size"])
-    return [_Region(0, border, 8 * int(on_chip["beat_bytes"]), "on chip: ", is_chip=False),
-            _Region(border, size - border, lanes, f"{memory.get('kind', 'chip')}: ", anchor=size // 4 * 3)]
+    return [
+        _Region(0, border, 8 * int(on_chip["beat_bytes"]), "on chip: ", is_chip=False),
+        _Region(
+            border, size - border, lanes, f"{memory.get('kind', 'chip')}: ", anchor=size // 4 * 3
+        ),
+    ]
 
 
 def test_memory(target, rng):
@@ -57,11 +66,23 @@ def _test_region(target, rng, region):
     data = rng.integers(0, 256, min(region.size, int(line_share(target, _RANDOM[kind]))), np.uint8)
     at = (region.base + end - data.size) // 2 & ~63
     target.write(at, data.tobytes())
-    yield _equal("random bytes", data, _read(target, at, data.size), f"{data.size:,} bytes at {at:#x}", lanes)
+    yield _equal(
+        "random bytes", data, _read(target, at, data.size), f"{data.size:,} bytes at {at:#x}", lanes
+    )
     target.pause(_PAUSE[kind])
-    yield _equal("retention", data, _read(target, at, data.size), f"{data.size:,} bytes after {_PAUSE[kind]:g} s", lanes,
-                 "rows are not refreshed in time: is the clock right, and the chip the one that the board's file names?"
-                 if region.is_chip else _CELLS)
+    yield _equal(
+        "retention",
+        data,
+        _read(target, at, data.size),
+        f"{data.size:,} bytes after {_PAUSE[kind]:g} s",
+        lanes,
+        (
+            "rows are not refreshed in time: is the clock right, and the chip the one that the "
+            "board's file names?"
+        )
+        if region.is_chip
+        else _CELLS,
+    )
     yield _every_byte(target, region.base, min(region.size, _FILLED[kind]))
 
 
@@ -76,22 +97,38 @@ def _data_lines(target, region):
     data = b"".join(row.to_bytes(wide, "little") for row in rows)
     target.write(region.base, data)
     found = target.read(region.base, len(data))
-    seen = [int.from_bytes(found[n * wide:(n + 1) * wide], "little") for n in range(len(rows))]
+    seen = [int.from_bytes(found[n * wide : (n + 1) * wide], "little") for n in range(len(rows))]
     if seen == rows:
         return Finding("memory", "data lines", True, f"{lanes} lines, each by itself high and low")
     always_1 = [n for n in range(lanes) if all(value >> n & 1 for value in seen)]
     always_0 = [n for n in range(lanes) if not any(value >> n & 1 for value in seen)]
     sick = [f"D{n} is always 1" for n in always_1] + [f"D{n} is always 0" for n in always_0]
     if sick and len(sick) < lanes:
-        return Finding("memory", "data lines", False, ", ".join(sick), f"this line is open or shorted: {_WIRING}" if region.is_chip else _CELLS)
+        return Finding(
+            "memory",
+            "data lines",
+            False,
+            ", ".join(sick),
+            f"this line is open or shorted: {_WIRING}" if region.is_chip else _CELLS,
+        )
     wrong = sum(a != b for a, b in zip(seen, rows, strict=True))
-    return Finding("memory", "data lines", False, f"{wrong} of {len(rows)} patterns came back otherwise",
-                   "no single line explains it: commands, address lines or the phase of the memory's clock (sdram in report.json)"
-                   if region.is_chip else _CELLS)
+    return Finding(
+        "memory",
+        "data lines",
+        False,
+        f"{wrong} of {len(rows)} patterns came back otherwise",
+        (
+            "no single line explains it: commands, address lines or the phase of the memory's "
+            "clock (sdram in report.json)"
+        )
+        if region.is_chip
+        else _CELLS,
+    )
 
 
 def _address_lines(target, region):
-    """A word of its own at the anchor and at every address that differs from it by one line: what two lines confuse is found twice."""
+    """A word of its own at the anchor and at every address that differs from it by one line: what
+    two lines confuse is found twice."""
     end = region.base + region.size
     beside = [region.anchor ^ 1 << n for n in range(2, (end - 1).bit_length())]
     places = [region.anchor, *(place for place in beside if region.base <= place < end)]
@@ -100,20 +137,56 @@ def _address_lines(target, region):
     seen = {place: int.from_bytes(target.read(place, 4), "little") for place in places}
     wrong = [place for number, place in enumerate(places) if seen[place] != 0xA500_0000 + number]
     if not wrong:
-        return Finding("memory", "address lines", True, f"{len(places)} places up to {max(places):#x}, each with a word of its own")
-    known = [f"{place:#x} is {places[seen[place] - 0xA500_0000]:#x} too" for place in wrong if 0 <= seen[place] - 0xA500_0000 < len(places)]
-    return Finding("memory", "address lines", False, "; ".join(known[:4]) or f"words at {', '.join(hex(place) for place in wrong[:4])} were lost",
-                   f"address lines are exchanged, open or shorted: {_WIRING}" if region.is_chip else _CELLS)
+        return Finding(
+            "memory",
+            "address lines",
+            True,
+            f"{len(places)} places up to {max(places):#x}, each with a word of its own",
+        )
+    known = [
+        f"{place:#x} is {places[seen[place] - 0xA500_0000]:#x} too"
+        for place in wrong
+        if 0 <= seen[place] - 0xA500_0000 < len(places)
+    ]
+    return Finding(
+        "memory",
+        "address lines",
+        False,
+        "; ".join(known[:4])
+        or f"words at {', '.join(hex(place) for place in wrong[:4])} were lost",
+        f"address lines are exchanged, open or shorted: {_WIRING}" if region.is_chip else _CELLS,
+    )
 
 
-def _equal(name, data, found, what, lanes, advice="single cells: let the memory test run again, and a second board"):
+def _equal(
+    name,
+    data,
+    found,
+    what,
+    lanes,
+    advice="single cells: let the memory test run again, and a second board",
+):
     wrong = np.flatnonzero(data != found)
     if not wrong.size:
         return Finding("memory", name, True, what)
     wide = lanes // 8
-    bits = sorted({8 * (at % wide) + bit for at in wrong.tolist() for bit in range(8) if (data[at] ^ found[at]) >> bit & 1})
+    bits = sorted(
+        {
+            8 * (at % wide) + bit
+            for at in wrong.tolist()
+            for bit in range(8)
+            if (data[at] ^ found[at]) >> bit & 1
+        }
+    )
     lines = f", all in D{bits[0]}" if len(bits) == 1 else ""
-    return Finding("memory", name, False, f"{what}: {wrong.size:,} bytes differ, the first at {wrong[0]:#x} behind the beginning{lines}", advice)
+    return Finding(
+        "memory",
+        name,
+        False,
+        f"{what}: {wrong.size:,} bytes differ, the first at {wrong[0]:#x} behind the "
+        f"beginning{lines}",
+        advice,
+    )
 
 
 def _every_byte(target, base, size):
@@ -122,9 +195,15 @@ def _every_byte(target, base, size):
         target.fill(base, size, value)
         crc, part = 0, bytes([value]) * 65536
         for at in range(0, size, len(part)):
-            crc = zlib.crc32(part[:size - at], crc)
+            crc = zlib.crc32(part[: size - at], crc)
         found = target.checksum(base, size)
         if found != crc:
-            return Finding("memory", "every byte", False, f"{size:,} bytes of {value:#x} have the checksum {found:08x}, expected {crc:08x}",
-                           "a cell or a row does not keep its bits: build for a slower clock, to tell margins from a broken chip")
+            return Finding(
+                "memory",
+                "every byte",
+                False,
+                f"{size:,} bytes of {value:#x} have the checksum {found:08x}, expected {crc:08x}",
+                "a cell or a row does not keep its bits: build for a slower clock, to tell "
+                "margins from a broken chip",
+            )
     return Finding("memory", "every byte", True, f"{size:,} bytes, ones and zeros in turn")
